@@ -32,8 +32,8 @@ pub struct AuthContext {
     pub principal: Principal,
     /// The key, or the client of the token. `None` for users of external issuers.
     pub credential: Option<CredentialId>,
-    /// The record on which the validity of the credential depends, beside its end.
-    pub standing: CredentialSource,
+    /// The credential itself, by which its status is checked again.
+    pub source: CredentialSource,
     /// The browser origins that may use the credential. Empty if all may.
     pub allowed_origins: Vec<String>,
     /// The rate limits of the credential, which override the defaults.
@@ -50,7 +50,7 @@ impl AuthContext {
 
     /// Returns true if both are of the same principal, so that `other` may replace this credential
     /// on an open connection.
-    pub fn may_go_on_as(&self, other: &Self) -> bool {
+    pub fn is_same_principal(&self, other: &Self) -> bool {
         let (before, after) = (&self.principal, &other.principal);
         before.tenant == after.tenant && before.id == after.id
     }

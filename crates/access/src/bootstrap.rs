@@ -5,15 +5,15 @@ use std::sync::Arc;
 use domain::{CredentialDraft, CredentialKind, CredentialSecret, Scopes, TenantId};
 use ports::{Clock, CredentialRepository, IdSource, RepositoryError, ShowKey};
 
-use super::credentials::{minted, with_secret};
+use super::credentials::{generate_secret, stored_secret};
 
 /// The source of the first key.
 #[derive(Debug, Clone)]
 pub enum Bootstrap {
     /// The operator configured it.
-    Given(CredentialSecret),
+    Configured(CredentialSecret),
     /// The service generates it and shows it once.
-    Mint,
+    Generated,
 }
 
 impl Bootstrap {
@@ -28,18 +28,18 @@ impl Bootstrap {
         show: impl FnOnce(&CredentialSecret) -> bool + Send + 'static,
     ) -> Result<(), RepositoryError> {
         let (secret, show): (_, ShowKey) = match self {
-            Self::Given(secret) => (secret.clone(), Box::new(|| true)),
-            Self::Mint => {
-                let minted = minted(&**ids, CredentialKind::Key);
-                let shown = minted.clone();
-                (minted, Box::new(move || show(&shown)))
+            Self::Configured(secret) => (secret.clone(), Box::new(|| true)),
+            Self::Generated => {
+                let generated = generate_secret(&**ids, CredentialKind::Key);
+                let shown = generated.clone();
+                (generated, Box::new(move || show(&shown)))
             }
         };
         let key = CredentialDraft::new("bootstrap", Scopes::all()).into_credential(
             CredentialKind::Key,
             secret.id(),
             tenant,
-            with_secret(&secret),
+            stored_secret(&secret),
             clock.now(),
         );
         credentials.insert_first_key(&key, show).await?;

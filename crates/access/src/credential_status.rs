@@ -10,7 +10,7 @@ use super::{AuthContext, jwt::LEEWAY};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CredentialStatus {
     /// The secret or token is still valid.
-    Stands {
+    Valid {
         /// The end of the secret or token, if it has one. Earlier than before if the secret was
         /// replaced meanwhile.
         ends_at: Option<Timestamp>,
@@ -18,29 +18,29 @@ pub enum CredentialStatus {
     /// The key, the token or the token's client was revoked.
     Revoked,
     /// The credential has expired, or its secret was replaced.
-    Ended,
+    Expired,
 }
 
 impl CredentialStatus {
-    /// The status of a key's secret in the store.
+    /// Returns the status of a key's secret, from the stored key.
     pub(super) fn of_key(key: Option<&Credential>, digest: &SecretDigest, now: Timestamp) -> Self {
         let Some(key) = key.filter(|key| key.revoked_at.is_none()) else {
             return Self::Revoked;
         };
         match key.verify(digest, now) {
-            Some(verified) => Self::Stands {
+            Some(verified) => Self::Valid {
                 ends_at: verified.until,
             },
-            None => Self::Ended,
+            None => Self::Expired,
         }
     }
 
-    /// The status at `now`: a valid credential becomes `Ended` after its end and the leeway.
-    pub(super) fn at(self, now: Timestamp, entrant: &AuthContext) -> Self {
+    /// Returns the status at `now`: a valid credential becomes `Expired` after its end and the leeway.
+    pub(super) fn at(self, now: Timestamp, auth_context: &AuthContext) -> Self {
         match self {
-            Self::Stands {
+            Self::Valid {
                 ends_at: Some(ends_at),
-            } if ends_at + most_leeway(&entrant.standing) <= now => Self::Ended,
+            } if ends_at + max_leeway(&auth_context.source) <= now => Self::Expired,
             other => other,
         }
     }
@@ -48,10 +48,10 @@ impl CredentialStatus {
 
 /// The maximum leeway after the end of a credential. Only tokens have one, because another clock
 /// has set their end.
-const fn most_leeway(standing: &CredentialSource) -> Duration {
-    match standing {
+const fn max_leeway(source: &CredentialSource) -> Duration {
+    match source {
         CredentialSource::Key { .. } => Duration::ZERO,
-        CredentialSource::OwnToken { .. } | CredentialSource::ForeignToken => LEEWAY,
+        CredentialSource::OwnToken { .. } | CredentialSource::ExternalToken => LEEWAY,
     }
 }
 
@@ -60,7 +60,7 @@ impl AuthContext {
     /// already ended then. A connection that is open at the end of its credential gets none.
     pub(super) fn leeway(&self, now: Timestamp) -> Duration {
         if self.ends_at.is_some_and(|end| end <= now) {
-            most_leeway(&self.standing)
+            max_leeway(&self.source)
         } else {
             Duration::ZERO
         }

@@ -9,34 +9,34 @@ use tokio::{sync::watch, time::sleep};
 use super::{AccessError, AuthContext, Authenticator, CredentialStatus};
 
 /// The pause before a failed check is repeated.
-const PAUSE: Duration = Duration::from_millis(250);
+const RETRY_PAUSE: Duration = Duration::from_millis(250);
 /// The maximum time between two reads of the clock, because the time of day may be changed
 /// meanwhile.
-const MOST_SLEEP: Duration = Duration::from_mins(1);
+const MAX_SLEEP: Duration = Duration::from_mins(1);
 
 /// The reason why a connection must close.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Over {
+pub enum CredentialEnd {
     /// Its credential was revoked.
     Revoked,
     /// Its credential has expired or was replaced.
-    Ended,
+    Expired,
 }
 
 /// A check of the credential in progress.
-type Look = BoxFuture<'static, Result<CredentialStatus, AccessError>>;
+type StatusCheck = BoxFuture<'static, Result<CredentialStatus, AccessError>>;
 
 /// A watch on a credential while its socket or stream is open. Between changes it costs one
 /// receiver of change notifications, and a timer if the credential has an end.
 pub struct CredentialWatch {
     authenticator: Arc<Authenticator>,
-    entrant: Arc<AuthContext>,
+    auth_context: Arc<AuthContext>,
     ends_at: Option<Timestamp>,
     /// The time for which the connection stays open after the end of the credential.
     leeway: Duration,
     changes: watch::Receiver<()>,
-    /// The check in progress. It is stored here so that it continues when `over` is dropped.
-    look: Option<Look>,
+    /// The check in progress. It is stored here so that it continues when `ended` is dropped.
+    check: Option<StatusCheck>,
 }
 
 impl CredentialWatch {
@@ -44,48 +44,48 @@ impl CredentialWatch {
     /// changes between the authentication and now.
     pub(super) fn new(
         authenticator: Arc<Authenticator>,
-        entrant: Arc<AuthContext>,
+        auth_context: Arc<AuthContext>,
         changes: watch::Receiver<()>,
         now: Timestamp,
     ) -> Self {
         let mut watch = Self {
-            ends_at: entrant.ends_at,
-            leeway: entrant.leeway(now),
+            ends_at: auth_context.ends_at,
+            leeway: auth_context.leeway(now),
             authenticator,
-            entrant,
+            auth_context,
             changes,
-            look: None,
+            check: None,
         };
-        if watch.can_be_taken_back() {
-            watch.look = Some(watch.look(Duration::ZERO));
+        if watch.is_revocable() {
+            watch.check = Some(watch.start_check(Duration::ZERO));
         }
         watch
     }
 
-    /// The access that is being watched.
-    pub fn entrant(&self) -> &Arc<AuthContext> {
-        &self.entrant
+    /// The context of the watched credential.
+    pub fn auth_context(&self) -> &Arc<AuthContext> {
+        &self.auth_context
     }
 
     /// Waits until the connection must close. After a revocation this takes at most one second,
     /// while the store is readable. The future may be dropped and created again at any time.
-    pub async fn over(&mut self) -> Over {
+    pub async fn ended(&mut self) -> CredentialEnd {
         loop {
             let now = self.authenticator.now();
             let left = match self.ends_at {
-                Some(end) if end + self.leeway <= now => return Over::Ended,
-                Some(end) => Some((end + self.leeway).since(now).min(MOST_SLEEP)),
+                Some(end) if end + self.leeway <= now => return CredentialEnd::Expired,
+                Some(end) => Some((end + self.leeway).since(now).min(MAX_SLEEP)),
                 None => None,
             };
-            let can_change = self.can_be_taken_back();
+            let can_change = self.is_revocable();
             tokio::select! {
-                found = finished(&mut self.look) => {
-                    if let Some(over) = self.found(found) {
-                        return over;
+                result = finished(&mut self.check) => {
+                    if let Some(end) = self.apply(result) {
+                        return end;
                     }
                 }
-                _ = self.changes.changed(), if self.look.is_none() && can_change => {
-                    self.look = Some(self.look(Duration::ZERO));
+                _ = self.changes.changed(), if self.check.is_none() && can_change => {
+                    self.check = Some(self.start_check(Duration::ZERO));
                 }
                 () = elapsed(left) => {}
             }
@@ -93,55 +93,58 @@ impl CredentialWatch {
     }
 
     /// Continues with another credential of the same principal.
-    pub fn replace(&mut self, entrant: Arc<AuthContext>) -> Result<(), AccessError> {
-        if !self.entrant.may_go_on_as(&entrant) {
+    pub fn replace(&mut self, auth_context: Arc<AuthContext>) -> Result<(), AccessError> {
+        if !self.auth_context.is_same_principal(&auth_context) {
             return Err(AccessError::Invalid);
         }
-        *self = self.authenticator.watch_over(entrant);
+        *self = self.authenticator.watch_credential(auth_context);
         Ok(())
     }
 
     /// Applies the result of a check.
-    fn found(&mut self, found: Result<CredentialStatus, AccessError>) -> Option<Over> {
-        self.look = None;
-        match found {
-            Ok(CredentialStatus::Stands { ends_at }) => {
+    fn apply(&mut self, result: Result<CredentialStatus, AccessError>) -> Option<CredentialEnd> {
+        self.check = None;
+        match result {
+            Ok(CredentialStatus::Valid { ends_at }) => {
                 self.ends_at = ends_at;
                 None
             }
-            Ok(CredentialStatus::Revoked) => Some(Over::Revoked),
-            Ok(CredentialStatus::Ended) => Some(Over::Ended),
+            Ok(CredentialStatus::Revoked) => Some(CredentialEnd::Revoked),
+            Ok(CredentialStatus::Expired) => Some(CredentialEnd::Expired),
             Err(error) => {
                 tracing::debug!(
                     error = ports::error::chain(&error),
-                    "a credential cannot be looked at again"
+                    "credential status check failed; retrying"
                 );
-                self.look = Some(self.look(PAUSE));
+                self.check = Some(self.start_check(RETRY_PAUSE));
                 None
             }
         }
     }
 
-    fn can_be_taken_back(&self) -> bool {
-        self.entrant.standing != CredentialSource::ForeignToken
+    fn is_revocable(&self) -> bool {
+        self.auth_context.source != CredentialSource::ExternalToken
     }
 
     /// Starts a check after a pause.
-    fn look(&self, pause: Duration) -> Look {
-        let (authenticator, entrant) = (Arc::clone(&self.authenticator), Arc::clone(&self.entrant));
+    fn start_check(&self, pause: Duration) -> StatusCheck {
+        let (authenticator, auth_context) = (
+            Arc::clone(&self.authenticator),
+            Arc::clone(&self.auth_context),
+        );
         Box::pin(async move {
             if !pause.is_zero() {
                 sleep(pause).await;
             }
-            authenticator.look_again(&entrant).await
+            authenticator.check_status(&auth_context).await
         })
     }
 }
 
 /// Returns the result of the check in progress. Never returns if there is none.
-async fn finished(look: &mut Option<Look>) -> Result<CredentialStatus, AccessError> {
-    match look {
-        Some(look) => look.await,
+async fn finished(check: &mut Option<StatusCheck>) -> Result<CredentialStatus, AccessError> {
+    match check {
+        Some(check) => check.await,
         None => pending().await,
     }
 }

@@ -1,7 +1,7 @@
 //! Authentication: credentials, tokens, tickets, and the OAuth authorization server.
 //!
 //! [`Authenticator`] verifies API keys and access tokens. [`CredentialService`] manages keys and
-//! clients, [`server`] issues tokens to clients, and [`Tickets`] replace credentials where a
+//! clients, [`oauth_server`] issues tokens to clients, and [`Tickets`] replace credentials where a
 //! client cannot send one.
 
 mod auth_cache;
@@ -12,10 +12,11 @@ mod credential_status;
 mod credential_watch;
 mod credentials;
 pub mod jwt;
-mod last_used;
+mod last_use_recorder;
+pub mod oauth_server;
 mod presented_credential;
-pub mod server;
-mod status_checks;
+pub mod signing_keys;
+mod status_cache;
 mod tickets;
 pub mod tokens;
 
@@ -23,8 +24,8 @@ pub use auth_context::{AccessError, AuthContext};
 pub use authenticator::Authenticator;
 pub use bootstrap::Bootstrap;
 pub use credential_status::CredentialStatus;
-pub use credential_watch::{CredentialWatch, Over};
-pub use credentials::{CredentialError, CredentialService, MintedCredential, Rotation, operator};
-pub use last_used::LastUsed;
+pub use credential_watch::{CredentialEnd, CredentialWatch};
+pub use credentials::{CredentialError, CredentialService, IssuedCredential, Rotation, operator};
+pub use last_use_recorder::LastUseRecorder;
 pub use presented_credential::PresentedCredential;
 pub use tickets::{IssuedTicket, TicketError, Tickets};

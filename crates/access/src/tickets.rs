@@ -13,7 +13,7 @@ use super::{AccessError, AuthContext, Authenticator, CredentialStatus};
 pub enum TicketError {
     /// The ticket would grant these scopes, which the caller lacks.
     #[error("the caller lacks the scopes {0:?}")]
-    Exceeds(Scopes),
+    MissingScopes(Scopes),
     /// The request is not valid.
     #[error("the ticket would open nothing")]
     Invalid(Vec<Fault>),
@@ -73,7 +73,7 @@ impl Tickets {
             credential: caller.credential.clone(),
             allowed_origins: caller.allowed_origins.clone(),
             limits: caller.limits,
-            standing: caller.standing.clone(),
+            source: caller.source.clone(),
             credential_ends_at: caller.ends_at,
             origin: origin.map(ToOwned::to_owned),
         };
@@ -103,14 +103,17 @@ impl Tickets {
         if ticket.origin.is_some() && ticket.origin.as_deref() != origin {
             return Err(invalid());
         }
-        let entrant = AuthContext::from(ticket);
-        let ends_at = match self.authenticator.look_again(&entrant).await? {
-            CredentialStatus::Stands { ends_at } => ends_at,
-            CredentialStatus::Revoked | CredentialStatus::Ended => return Err(invalid()),
+        let auth_context = AuthContext::from(ticket);
+        let ends_at = match self.authenticator.check_status(&auth_context).await? {
+            CredentialStatus::Valid { ends_at } => ends_at,
+            CredentialStatus::Revoked | CredentialStatus::Expired => return Err(invalid()),
         };
         let redeemed = self.repository.redeem(&digest).await?;
         redeemed.ok_or_else(invalid)?;
-        Ok(Arc::new(AuthContext { ends_at, ..entrant }))
+        Ok(Arc::new(AuthContext {
+            ends_at,
+            ..auth_context
+        }))
     }
 }
 
@@ -126,7 +129,7 @@ fn check(caller: &Principal, scopes: Scopes) -> Result<(), TicketError> {
     }
     match scopes.without(caller.scopes) {
         Scopes::NONE => Ok(()),
-        missing => Err(TicketError::Exceeds(missing)),
+        missing => Err(TicketError::MissingScopes(missing)),
     }
 }
 
@@ -135,7 +138,7 @@ impl From<Ticket> for AuthContext {
         Self {
             principal: ticket.principal,
             credential: ticket.credential,
-            standing: ticket.standing,
+            source: ticket.source,
             allowed_origins: ticket.allowed_origins,
             limits: ticket.limits,
             ends_at: ticket.credential_ends_at,

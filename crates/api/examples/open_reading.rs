@@ -91,7 +91,7 @@ fn principal_of_all() -> Result<Arc<AuthContext>> {
             user_id: None,
         },
         credential: None,
-        standing: CredentialSource::ForeignToken,
+        source: CredentialSource::ExternalToken,
         allowed_origins: Vec::new(),
         limits: LimitOverrides::default(),
         ends_at: None,

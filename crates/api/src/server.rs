@@ -216,7 +216,7 @@ async fn write_first_key(
     let (clock, ids) = wiring::system();
     let bootstrap = match &settings.auth.bootstrap {
         Some(bootstrap) => bootstrap.clone(),
-        None if settings.is_loopback() => Bootstrap::Mint,
+        None if settings.is_loopback() => Bootstrap::Generated,
         None if storage.credentials.has_ever_held_a_key().await? => return Ok(()),
         None => bail!(
             "the store has no API key yet, and other machines can reach {}: set \

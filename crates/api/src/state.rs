@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use access::{Authenticator, CredentialService, Tickets, server::AuthorizationServer};
+use access::{Authenticator, CredentialService, Tickets, oauth_server::AuthorizationServer};
 use application::{
     AgentService, ChatService, ConversationService, Engines, EventService, KeyedSemaphore, Toolbox,
     TurnService,

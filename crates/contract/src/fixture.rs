@@ -350,7 +350,7 @@ pub fn ticket(number: u32) -> Ticket {
             streams: Some(2),
             ..LimitOverrides::default()
         },
-        standing: CredentialSource::Key {
+        source: CredentialSource::Key {
             id: key.id,
             digest: digest(7),
         },

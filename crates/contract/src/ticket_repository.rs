@@ -56,12 +56,12 @@ pub async fn redeemed_tickets_are_returned_unchanged(storage: &Storage) {
         credential: None,
         allowed_origins: Vec::new(),
         limits: LimitOverrides::default(),
-        standing: CredentialSource::ForeignToken,
+        source: CredentialSource::ExternalToken,
         credential_ends_at: None,
         origin: None,
     };
     let of_token = Ticket {
-        standing: CredentialSource::OwnToken {
+        source: CredentialSource::OwnToken {
             id: fixture::token(1),
             client: fixture::client_id(1),
             signing_key: "signing key 1".to_owned(),

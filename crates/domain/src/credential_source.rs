@@ -28,5 +28,7 @@ pub enum CredentialSource {
     },
     /// An access token of an external issuer. This service cannot revoke it; it is valid until it
     /// expires.
-    ForeignToken,
+    // The stored name is older than the variant's.
+    #[serde(rename = "foreignToken")]
+    ExternalToken,
 }

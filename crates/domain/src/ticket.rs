@@ -29,7 +29,9 @@ pub struct Ticket {
     /// The credential's own rate limits.
     pub limits: LimitOverrides,
     /// The credential that keeps the ticket's connection open.
-    pub standing: CredentialSource,
+    // The stored name is older than the field's.
+    #[serde(rename = "standing")]
+    pub source: CredentialSource,
     /// The expiry of the secret or token with which the ticket was requested, if it expires.
     pub credential_ends_at: Option<Timestamp>,
     /// The origin of the page that requested the ticket; `None` if it was not requested by a page.

@@ -13,10 +13,10 @@ pub enum CredentialError {
     NotFound(CredentialKind),
     /// The key or client is revoked or has expired.
     #[error("the {} is revoked or has expired", .0.as_str())]
-    Ended(CredentialKind),
+    RevokedOrExpired(CredentialKind),
     /// The credential holds, or would hold, these scopes, which the caller lacks.
     #[error("the caller lacks the scopes {0:?}")]
-    Exceeds(Scopes),
+    MissingScopes(Scopes),
     /// The request is not valid.
     #[error("the credential is not valid")]
     Invalid(Vec<Fault>),
@@ -26,7 +26,7 @@ pub enum CredentialError {
     /// The idempotency key was used by the same command before. Its response contained a secret,
     /// which is never sent twice.
     #[error("the idempotency key was used for {id} before")]
-    UsedFor {
+    SecretNotReplayable {
         /// The credential that the first request created or rotated.
         id: CredentialId,
     },

@@ -1,14 +1,14 @@
 //! Keys and clients: create, list, rotate, revoke.
 
 mod error;
-mod minting;
 mod privilege;
+mod replay;
 mod rotation;
+mod secrets;
 mod service;
-mod told;
 
 pub use error::CredentialError;
-pub(super) use minting::{minted, with_secret};
 pub use privilege::operator;
 pub use rotation::Rotation;
-pub use service::{CredentialService, MintedCredential};
+pub(super) use secrets::{generate_secret, stored_secret};
+pub use service::{CredentialService, IssuedCredential};

@@ -37,5 +37,5 @@ pub(super) fn check(caller: &Principal, scopes: Scopes) -> Result<(), Credential
     if missing == Scopes::NONE {
         return Ok(());
     }
-    Err(CredentialError::Exceeds(missing))
+    Err(CredentialError::MissingScopes(missing))
 }

@@ -2,13 +2,20 @@
 
 use std::time::Duration;
 
+use application::{Created, idempotency};
 use domain::{
-    CredentialSecret, Fault, FaultCode, Timestamp,
+    Credential, CredentialId, CredentialKind, CredentialSecret, Fault, FaultCode, IdempotencyEntry,
+    IdempotencyKey, Principal, Timestamp,
     credential::{MOST_OVERLAP_SECONDS, Proof, PublicKeys},
     credential_draft, public_key_set,
 };
-use ports::NewProof;
+use ports::{Idempotent, NewProof};
 use serde_json::Value;
+
+use super::{
+    CredentialError, CredentialService, IssuedCredential, privilege, replay::StoredResponse,
+    secrets::generate_secret_for,
+};
 
 /// The parameters of a rotation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,7 +29,7 @@ pub struct Rotation {
 
 impl Rotation {
     /// Checks the rotation against the current proof and returns all faults.
-    pub(super) fn check(&self, proof: &Proof) -> Result<(), Vec<Fault>> {
+    fn check(&self, proof: &Proof) -> Result<(), Vec<Fault>> {
         let mut faults = Vec::new();
         let overlap = self.overlap_seconds;
         match (proof, &self.jwks) {
@@ -58,18 +65,90 @@ impl Rotation {
     }
 
     /// The new public keys, in their stored form.
-    pub(super) fn public_keys(&self) -> Option<PublicKeys> {
+    fn public_keys(&self) -> Option<PublicKeys> {
         let set = self.jwks.as_ref().map(public_key_set::understood);
         set.map(PublicKeys::Set)
     }
 
     /// The write that replaces the current secret with `secret`.
-    pub(super) fn to(&self, secret: &CredentialSecret, now: Timestamp) -> NewProof {
+    fn new_secret(&self, secret: &CredentialSecret, now: Timestamp) -> NewProof {
         let overlap = self.overlap_seconds.filter(|seconds| *seconds > 0);
         NewProof::Secret {
             digest: secret.digest(),
             last4: secret.last4().to_owned(),
             previous_until: overlap.map(|seconds| now + Duration::from_secs(seconds.into())),
         }
+    }
+}
+
+impl CredentialService {
+    /// Replaces the secret of a key or client, or the public keys of a client.
+    pub async fn rotate(
+        &self,
+        caller: &Principal,
+        kind: CredentialKind,
+        id: &CredentialId,
+        rotation: Rotation,
+        key: Option<IdempotencyKey>,
+    ) -> Result<Created<IssuedCredential>, CredentialError> {
+        let now = self.clock.now();
+        let command = (id, rotation.overlap_seconds.unwrap_or(0), &rotation.jwks);
+        let claim = idempotency::claim(caller, rotate_operation(kind), key, &command, now);
+        let replaced = self.replace(caller, kind, id, &rotation, claim.as_ref());
+        let outcome = replaced.await;
+        let keys = rotation.public_keys();
+        self.complete(caller, kind, keys, claim.as_ref(), outcome)
+            .await
+    }
+
+    async fn replace(
+        &self,
+        caller: &Principal,
+        kind: CredentialKind,
+        id: &CredentialId,
+        rotation: &Rotation,
+        claim: Option<&IdempotencyEntry>,
+    ) -> Result<Idempotent<IssuedCredential>, CredentialError> {
+        let before = self.get(caller, kind, id).await?;
+        privilege::check(caller, before.scopes)?;
+        let now = self.clock.now();
+        if !before.is_alive(now) {
+            return Err(CredentialError::RevokedOrExpired(kind));
+        }
+        rotation
+            .check(&before.proof)
+            .map_err(CredentialError::Invalid)?;
+        let (proof, secret) = if let Some(keys) = rotation.public_keys() {
+            (NewProof::Keys(keys), None)
+        } else {
+            let secret = generate_secret_for(&*self.ids, kind, id);
+            (rotation.new_secret(&secret, now), Some(secret))
+        };
+        let claim = idempotency::answering(claim, &StoredResponse::of(id, before.last_used_at));
+        let rotated = self
+            .credentials
+            .rotate(kind, &caller.tenant, id, &proof, claim.as_ref())
+            .await?;
+        Ok(match rotated {
+            Idempotent::Applied(rotated) => {
+                // It existed a moment ago, so it was revoked meanwhile.
+                let rotated = rotated.ok_or(CredentialError::RevokedOrExpired(kind))?;
+                self.refresh_authenticator().await;
+                let credential = Credential {
+                    // The same value as in the idempotency record, for equal replays.
+                    last_used_at: before.last_used_at,
+                    ..rotated
+                };
+                Idempotent::Applied(IssuedCredential { credential, secret })
+            }
+            Idempotent::Replayed(record) => Idempotent::Replayed(record),
+        })
+    }
+}
+
+const fn rotate_operation(kind: CredentialKind) -> &'static str {
+    match kind {
+        CredentialKind::Key => "keys.rotate",
+        CredentialKind::Client => "clients.rotate",
     }
 }

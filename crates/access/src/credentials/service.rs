@@ -2,24 +2,25 @@
 
 use std::sync::Arc;
 
+use application::{Created, idempotency};
 use domain::{
     Credential, CredentialDraft, CredentialId, CredentialKind, CredentialSecret, IdempotencyEntry,
     IdempotencyKey, Page, Principal, Seq, Timestamp,
     credential::{Proof, PublicKeys},
     cursor,
 };
-use ports::{Clock, CredentialRepository, IdSource, IdempotencyRepository, Idempotent, NewProof};
+use ports::{Clock, CredentialRepository, IdSource, IdempotencyRepository, Idempotent};
 
 use super::{
-    CredentialError, Rotation, minting, privilege,
-    told::{self, Told},
+    CredentialError, generate_secret, privilege,
+    replay::{StoredResponse, replay},
+    stored_secret,
 };
 use crate::Authenticator;
-use application::{Created, idempotency};
 
 /// A credential right after creation or rotation. Only now its secret exists in plain text.
 #[derive(Debug)]
-pub struct MintedCredential {
+pub struct IssuedCredential {
     /// The credential as it is stored.
     pub credential: Credential,
     /// The whole secret, to be shown once. `None` for a client with its own keys.
@@ -30,10 +31,10 @@ pub struct MintedCredential {
 /// caller's tenant. Methods that create or change a credential reject a caller with less access
 /// than the credential has.
 pub struct CredentialService {
-    credentials: Arc<dyn CredentialRepository>,
+    pub(super) credentials: Arc<dyn CredentialRepository>,
     claims: Arc<dyn IdempotencyRepository>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<dyn IdSource>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) ids: Arc<dyn IdSource>,
     name_characters: u32,
     authenticator: Option<Arc<Authenticator>>,
 }
@@ -59,7 +60,7 @@ impl CredentialService {
 
     /// Adds the authenticator of this process, so that changes take effect in it at once.
     #[must_use]
-    pub fn beside(mut self, authenticator: Arc<Authenticator>) -> Self {
+    pub fn with_authenticator(mut self, authenticator: Arc<Authenticator>) -> Self {
         self.authenticator = Some(authenticator);
         self
     }
@@ -71,12 +72,12 @@ impl CredentialService {
         kind: CredentialKind,
         draft: CredentialDraft,
         key: Option<IdempotencyKey>,
-    ) -> Result<Created<MintedCredential>, CredentialError> {
+    ) -> Result<Created<IssuedCredential>, CredentialError> {
         let now = self.clock.now();
-        let claim = idempotency::claim(caller, creation(kind), key, &draft, now);
+        let claim = idempotency::claim(caller, create_operation(kind), key, &draft, now);
         let keys = draft.public_keys();
         let outcome = self.insert(caller, kind, draft, claim.as_ref(), now).await;
-        self.answer(caller, kind, keys, claim.as_ref(), outcome)
+        self.complete(caller, kind, keys, claim.as_ref(), outcome)
             .await
     }
 
@@ -87,45 +88,43 @@ impl CredentialService {
         draft: CredentialDraft,
         claim: Option<&IdempotencyEntry>,
         now: Timestamp,
-    ) -> Result<Idempotent<MintedCredential>, CredentialError> {
+    ) -> Result<Idempotent<IssuedCredential>, CredentialError> {
         let faults = draft.check(kind, self.name_characters, now);
         if !faults.is_empty() {
             return Err(CredentialError::Invalid(faults));
         }
         privilege::check(caller, draft.scopes)?;
-        let secret = minting::minted(&*self.ids, kind);
+        let secret = generate_secret(&*self.ids, kind);
         let id = secret.id();
-        let claim = idempotency::answering(claim, &Told::of(&id, None));
+        let claim = idempotency::answering(claim, &StoredResponse::of(&id, None));
         let (proof, secret) = match draft.public_keys() {
             Some(keys) => (Proof::Keys(keys), None),
-            None => (minting::with_secret(&secret), Some(secret)),
+            None => (stored_secret(&secret), Some(secret)),
         };
         let credential = draft.into_credential(kind, id, caller.tenant.clone(), proof, now);
         let inserted = self.credentials.insert(&credential, claim.as_ref());
         Ok(match inserted.await? {
-            Idempotent::Applied(()) => Idempotent::Applied(MintedCredential { credential, secret }),
+            Idempotent::Applied(()) => Idempotent::Applied(IssuedCredential { credential, secret }),
             Idempotent::Replayed(record) => Idempotent::Replayed(record),
         })
     }
 
     /// Builds the result of a command. `keys` are the public keys in the command; `None` if it
     /// generates a secret.
-    async fn answer(
+    pub(super) async fn complete(
         &self,
         caller: &Principal,
         kind: CredentialKind,
         keys: Option<PublicKeys>,
         claim: Option<&IdempotencyEntry>,
-        outcome: Result<Idempotent<MintedCredential>, CredentialError>,
-    ) -> Result<Created<MintedCredential>, CredentialError> {
+        outcome: Result<Idempotent<IssuedCredential>, CredentialError>,
+    ) -> Result<Created<IssuedCredential>, CredentialError> {
         match idempotency::judged(&*self.claims, &caller.tenant, claim, outcome).await? {
             Idempotent::Applied(value) => Ok(Created {
                 value,
                 is_replayed: false,
             }),
-            Idempotent::Replayed(record) => {
-                told::again(&*self.credentials, kind, keys, record).await
-            }
+            Idempotent::Replayed(record) => replay(&*self.credentials, kind, keys, record).await,
         }
     }
 
@@ -164,69 +163,6 @@ impl CredentialService {
             .ok_or(CredentialError::NotFound(kind))
     }
 
-    /// Replaces the secret of a key or client, or the public keys of a client.
-    pub async fn rotate(
-        &self,
-        caller: &Principal,
-        kind: CredentialKind,
-        id: &CredentialId,
-        rotation: Rotation,
-        key: Option<IdempotencyKey>,
-    ) -> Result<Created<MintedCredential>, CredentialError> {
-        let now = self.clock.now();
-        let command = (id, rotation.overlap_seconds.unwrap_or(0), &rotation.jwks);
-        let claim = idempotency::claim(caller, replacement(kind), key, &command, now);
-        let replaced = self.replace(caller, kind, id, &rotation, claim.as_ref());
-        let outcome = replaced.await;
-        let keys = rotation.public_keys();
-        self.answer(caller, kind, keys, claim.as_ref(), outcome)
-            .await
-    }
-
-    async fn replace(
-        &self,
-        caller: &Principal,
-        kind: CredentialKind,
-        id: &CredentialId,
-        rotation: &Rotation,
-        claim: Option<&IdempotencyEntry>,
-    ) -> Result<Idempotent<MintedCredential>, CredentialError> {
-        let before = self.get(caller, kind, id).await?;
-        privilege::check(caller, before.scopes)?;
-        let now = self.clock.now();
-        if !before.is_alive(now) {
-            return Err(CredentialError::Ended(kind));
-        }
-        rotation
-            .check(&before.proof)
-            .map_err(CredentialError::Invalid)?;
-        let (proof, secret) = if let Some(keys) = rotation.public_keys() {
-            (NewProof::Keys(keys), None)
-        } else {
-            let secret = minting::minted_for(&*self.ids, kind, id);
-            (rotation.to(&secret, now), Some(secret))
-        };
-        let claim = idempotency::answering(claim, &Told::of(id, before.last_used_at));
-        let rotated = self
-            .credentials
-            .rotate(kind, &caller.tenant, id, &proof, claim.as_ref())
-            .await?;
-        Ok(match rotated {
-            Idempotent::Applied(rotated) => {
-                // It existed a moment ago, so it was revoked meanwhile.
-                let rotated = rotated.ok_or(CredentialError::Ended(kind))?;
-                self.forget_old_secrets().await;
-                let credential = Credential {
-                    // The same value as in the idempotency record, for equal replays.
-                    last_used_at: before.last_used_at,
-                    ..rotated
-                };
-                Idempotent::Applied(MintedCredential { credential, secret })
-            }
-            Idempotent::Replayed(record) => Idempotent::Replayed(record),
-        })
-    }
-
     /// Revokes a key or client. One that is already revoked does not change.
     pub async fn revoke(
         &self,
@@ -244,29 +180,22 @@ impl CredentialService {
         {
             return Err(CredentialError::NotFound(kind));
         }
-        self.forget_old_secrets().await;
+        self.refresh_authenticator().await;
         Ok(())
     }
 
     /// Applies the change in this process at once, not only at the next check of the access
     /// version.
-    async fn forget_old_secrets(&self) {
+    pub(super) async fn refresh_authenticator(&self) {
         if let Some(authenticator) = &self.authenticator {
-            authenticator.watch_after_change().await;
+            authenticator.refresh_after_change().await;
         }
     }
 }
 
-const fn creation(kind: CredentialKind) -> &'static str {
+const fn create_operation(kind: CredentialKind) -> &'static str {
     match kind {
         CredentialKind::Key => "keys.create",
         CredentialKind::Client => "clients.create",
-    }
-}
-
-const fn replacement(kind: CredentialKind) -> &'static str {
-    match kind {
-        CredentialKind::Key => "keys.rotate",
-        CredentialKind::Client => "clients.rotate",
     }
 }

@@ -49,7 +49,7 @@ impl SignatureAlgorithm {
         }
     }
 
-    pub(super) const fn implementation(self) -> Algorithm {
+    pub(super) const fn library_algorithm(self) -> Algorithm {
         match self {
             Self::Es256 => Algorithm::ES256,
             Self::Es384 => Algorithm::ES384,

@@ -11,7 +11,7 @@ use super::{
 /// The `typ` of access tokens (RFC 9068).
 pub const ACCESS_TOKEN: &str = "at+jwt";
 /// The maximum length of a token, in bytes.
-const LONGEST: usize = 16 * 1024;
+const MAX_BYTES: usize = 16 * 1024;
 
 /// A well-formed token. Its unverified issuer and key id serve only to find the key that verifies
 /// it.
@@ -29,13 +29,13 @@ impl<'text> UnverifiedToken<'text> {
     /// Parses a token. Returns `None` if it is too long, is not a signed token, has an algorithm
     /// that is never accepted, or has critical extensions (`crit`). Keys and addresses of keys in
     /// its header (`jwk`, `jku`, `x5c`, `x5u`) are ignored.
-    pub fn read(text: &'text str) -> Option<Self> {
-        if text.len() > LONGEST {
+    pub fn parse(text: &'text str) -> Option<Self> {
+        if text.len() > MAX_BYTES {
             return None;
         }
         let (signed, signature) = text.rsplit_once('.')?;
         let (header, claims) = signed.split_once('.')?;
-        let header = part(header)?;
+        let header = parse_part(header)?;
         if header.contains_key("crit") {
             return None;
         }
@@ -45,7 +45,7 @@ impl<'text> UnverifiedToken<'text> {
             algorithm: header.get("alg")?.as_str()?.parse().ok()?,
             key_id: optional_text(&header, "kid").ok()?.map(str::to_owned),
             media_type: optional_text(&header, "typ").ok()?.map(str::to_owned),
-            claims: part(claims)?,
+            claims: parse_part(claims)?,
         })
     }
 
@@ -65,12 +65,12 @@ impl<'text> UnverifiedToken<'text> {
     }
 
     /// Returns true if the header has a type (`typ`).
-    pub const fn has_type(&self) -> bool {
+    pub const fn has_any_media_type(&self) -> bool {
         self.media_type.is_some()
     }
 
     /// Returns true if `typ` is this media type, with or without `application/`, in any case.
-    pub fn is_of_type(&self, media_type: &str) -> bool {
+    pub fn has_media_type(&self, media_type: &str) -> bool {
         let Some(own) = self.media_type.as_deref() else {
             return false;
         };
@@ -85,12 +85,12 @@ impl<'text> UnverifiedToken<'text> {
     /// Returns the claims if the algorithm is allowed and `key` has signed the token. Times and
     /// audience are not checked.
     pub fn verify(&self, key: &VerifyingKey, allowed: &[SignatureAlgorithm]) -> Option<Claims> {
-        let is_good = allowed.contains(&self.algorithm)
-            && key.has_signed(self.signed.as_bytes(), self.signature, self.algorithm);
-        is_good.then(|| Claims::new(self.claims.clone()))
+        let is_signed = allowed.contains(&self.algorithm)
+            && key.verifies(self.signed.as_bytes(), self.signature, self.algorithm);
+        is_signed.then(|| Claims::new(self.claims.clone()))
     }
 }
 
-fn part(text: &str) -> Option<Map<String, Value>> {
+fn parse_part(text: &str) -> Option<Map<String, Value>> {
     read_object(&URL_SAFE_NO_PAD.decode(text).ok()?)
 }

@@ -30,7 +30,7 @@ impl VerifyingKey {
         Some(Self {
             id: id.map(ToOwned::to_owned),
             algorithms,
-            key: material(jwk)?,
+            key: decoding_key(jwk)?,
         })
     }
 
@@ -40,25 +40,25 @@ impl VerifyingKey {
     }
 
     /// Returns true if the key may be used with this algorithm.
-    pub fn fits(&self, algorithm: SignatureAlgorithm) -> bool {
+    pub fn allows(&self, algorithm: SignatureAlgorithm) -> bool {
         self.algorithms.contains(&algorithm)
     }
 
     /// Returns true if the key has made `signature` (base64url) over `message`.
-    pub(super) fn has_signed(
+    pub(super) fn verifies(
         &self,
         message: &[u8],
         signature: &str,
         algorithm: SignatureAlgorithm,
     ) -> bool {
-        self.fits(algorithm)
-            && crypto::verify(signature, message, &self.key, algorithm.implementation())
+        self.allows(algorithm)
+            && crypto::verify(signature, message, &self.key, algorithm.library_algorithm())
                 .is_ok_and(|is_good| is_good)
     }
 }
 
 /// Converts the key material for the JWT library.
-fn material(jwk: &Map<String, Value>) -> Option<DecodingKey> {
+fn decoding_key(jwk: &Map<String, Value>) -> Option<DecodingKey> {
     let text = |name: &str| jwk.get(name)?.as_str();
     let key = match text("kty")? {
         "RSA" => DecodingKey::from_rsa_components(text("n")?, text("e")?),

@@ -11,30 +11,30 @@ use super::{Claims, SignatureAlgorithm, UnverifiedToken, VerifyingKey};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyBounds {
     /// The maximum number of keys that are read from a set.
-    pub read: usize,
+    pub max_keys: usize,
     /// The maximum number of keys that are tried on a token, if it has no key id or several keys
     /// share the id.
-    pub tried: usize,
+    pub max_tries: usize,
 }
 
 impl KeyBounds {
     /// The bounds of a key set that the operator configured.
     pub const OPERATOR: Self = Self {
-        read: 100,
-        tried: 8,
+        max_keys: 100,
+        max_tries: 8,
     };
     /// The bounds of a key set of a tenant's client. Any sender can name the client in an
     /// assertion. Two tries suffice for a client that changes its key and sends no key id: the old
     /// key and the new one.
     pub const TENANT: Self = Self {
-        read: MOST_KEYS,
-        tried: 2,
+        max_keys: MOST_KEYS,
+        max_tries: 2,
     };
 }
 
 impl From<UrlTrust> for KeyBounds {
-    fn from(named_by: UrlTrust) -> Self {
-        match named_by {
+    fn from(url_trust: UrlTrust) -> Self {
+        match url_trust {
             UrlTrust::Operator => Self::OPERATOR,
             UrlTrust::Tenant => Self::TENANT,
         }
@@ -45,16 +45,16 @@ impl From<UrlTrust> for KeyBounds {
 #[derive(Clone)]
 pub struct VerifyingKeys {
     keys: Vec<VerifyingKey>,
-    tried: usize,
+    max_tries: usize,
 }
 
 /// The result of checking a token against the keys of a party.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SignatureCheck {
     /// A key of the set has signed the token.
-    Proven(Claims),
+    Valid(Claims),
     /// The key with the token's key id did not sign it, or the algorithm is not allowed.
-    Refused,
+    Invalid,
     /// The set has no key with the token's key id, or the token has no key id and no key matches. A
     /// newer set may contain the key.
     UnknownKey,
@@ -63,27 +63,27 @@ pub enum SignatureCheck {
 impl VerifyingKeys {
     /// Reads the first keys of a set (RFC 7517), up to the bound. Keys that cannot verify
     /// signatures are ignored.
-    pub fn read(set: &Value, bounds: KeyBounds) -> Option<Self> {
+    pub fn from_jwk_set(set: &Value, bounds: KeyBounds) -> Option<Self> {
         let keys = set.get("keys")?.as_array()?;
-        let first = keys.iter().take(bounds.read);
+        let first = keys.iter().take(bounds.max_keys);
         Some(Self {
             keys: first.filter_map(VerifyingKey::from_jwk).collect(),
-            tried: bounds.tried,
+            max_tries: bounds.max_tries,
         })
     }
 
     /// Checks a token against the keys.
-    pub fn prove(
+    pub fn check_signature(
         &self,
         token: &UnverifiedToken<'_>,
         allowed: &[SignatureAlgorithm],
     ) -> SignatureCheck {
         if !allowed.contains(&token.algorithm()) {
-            return SignatureCheck::Refused;
+            return SignatureCheck::Invalid;
         }
         let Some(id) = token.key_id() else {
-            let proven = self.first_proof(self.keys.iter(), token, allowed);
-            return proven.map_or(SignatureCheck::UnknownKey, SignatureCheck::Proven);
+            let claims = self.first_match(self.keys.iter(), token, allowed);
+            return claims.map_or(SignatureCheck::UnknownKey, SignatureCheck::Valid);
         };
         let mut named = self
             .keys
@@ -93,18 +93,18 @@ impl VerifyingKeys {
         if named.peek().is_none() {
             return SignatureCheck::UnknownKey;
         }
-        let proven = self.first_proof(named, token, allowed);
-        proven.map_or(SignatureCheck::Refused, SignatureCheck::Proven)
+        let claims = self.first_match(named, token, allowed);
+        claims.map_or(SignatureCheck::Invalid, SignatureCheck::Valid)
     }
 
-    fn first_proof<'keys>(
+    fn first_match<'keys>(
         &self,
         keys: impl Iterator<Item = &'keys VerifyingKey>,
         token: &UnverifiedToken<'_>,
         allowed: &[SignatureAlgorithm],
     ) -> Option<Claims> {
-        keys.filter(|key| key.fits(token.algorithm()))
-            .take(self.tried)
+        keys.filter(|key| key.allows(token.algorithm()))
+            .take(self.max_tries)
             .find_map(|key| token.verify(key, allowed))
     }
 }

@@ -4,28 +4,28 @@ use std::sync::Arc;
 
 use ports::RepositoryError;
 
-use super::Issuers;
-use crate::{AccessError, AuthContext, jwt::UnverifiedToken, server::OwnTokens};
+use super::{ExternalIssuers, OwnTokens};
+use crate::{AccessError, AuthContext, jwt::UnverifiedToken};
 
 /// Access tokens of this service and of external issuers.
 pub struct AccessTokens {
     own: Arc<OwnTokens>,
-    foreign: Issuers,
+    external: ExternalIssuers,
 }
 
 impl AccessTokens {
     /// Combines the tokens of this service with those of external issuers.
-    pub fn new(own: Arc<OwnTokens>, foreign: Issuers) -> Self {
-        Self { own, foreign }
+    pub fn new(own: Arc<OwnTokens>, external: ExternalIssuers) -> Self {
+        Self { own, external }
     }
 
     /// Verifies a token with its issuer and returns the access of its principal.
-    pub async fn verify(&self, text: &str) -> Result<AuthContext, AccessError> {
-        let token = UnverifiedToken::read(text).ok_or(AccessError::Invalid)?;
+    pub async fn authenticate(&self, text: &str) -> Result<AuthContext, AccessError> {
+        let token = UnverifiedToken::parse(text).ok_or(AccessError::Invalid)?;
         if token.issuer() == Some(self.own.issuer()) {
-            self.own.verify(&token).await
+            self.own.authenticate(&token).await
         } else {
-            self.foreign.verify(&token).await
+            self.external.authenticate(&token).await
         }
     }
 

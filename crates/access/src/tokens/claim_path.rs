@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use serde_json::{Map, Value};
 
 /// The maximum length of a path, in characters.
-const LONGEST: usize = 256;
+const MAX_CHARACTERS: usize = 256;
 
 /// A path to a claim: member names with dots between them. The names may contain dots themselves:
 /// `resource_access.my.client.roles` finds `roles` in `my.client` in `resource_access`, and
@@ -42,7 +42,7 @@ impl FromStr for ClaimPath {
     type Err = MalformedClaimPath;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let is_good = (1..=LONGEST).contains(&text.chars().count())
+        let is_good = (1..=MAX_CHARACTERS).contains(&text.chars().count())
             && !text
                 .contains(|character: char| character.is_whitespace() || character.is_control());
         is_good

@@ -4,8 +4,8 @@ use domain::{CredentialSource, LimitOverrides, Principal, PrincipalId, TenantId}
 use ports::{Clock, UrlTrust};
 
 use super::{
-    Issuer, KeySet, KeySets, TenantOfUsers, known_tenants::KnownTenants, permissions,
-    token_kind::is_access_token,
+    IssuerConfig, KeySet, KeySets, TenantSource, known_tenants::KnownTenants,
+    permissions::granted_scopes, token_kind::is_access_token,
 };
 use crate::{
     AccessError, AuthContext,
@@ -13,22 +13,22 @@ use crate::{
 };
 
 /// The maximum length of a subject, in characters (RFC 7519 and `OpenID` Connect: 255).
-const MOST_SUBJECT_CHARACTERS: usize = 255;
+const MAX_SUBJECT_CHARACTERS: usize = 255;
 
 /// An external issuer and its keys.
 pub(super) struct ExternalIssuer {
-    pub(super) issuer: Issuer,
+    pub(super) issuer: IssuerConfig,
     keys: KeySet,
 }
 
 impl ExternalIssuer {
-    pub(super) fn new(issuer: Issuer, key_sets: &KeySets) -> Self {
+    pub(super) fn new(issuer: IssuerConfig, key_sets: &KeySets) -> Self {
         let keys = key_sets.at(issuer.keys.clone(), UrlTrust::Operator);
         Self { issuer, keys }
     }
 
     /// Verifies a token and returns the access of its user.
-    pub(super) async fn verify(
+    pub(super) async fn authenticate(
         &self,
         token: &UnverifiedToken<'_>,
         tenants: &KnownTenants,
@@ -37,27 +37,27 @@ impl ExternalIssuer {
         let verified = self.keys.verify(token, &self.issuer.algorithms).await;
         let unavailable = |_| AccessError::IssuerUnavailable(self.issuer.id.to_string());
         let proven = verified.map_err(unavailable)?;
-        let claims = proven.ok_or_else(|| self.refuse("no key of the issuer signed it"))?;
+        let claims = proven.ok_or_else(|| self.reject("no key of the issuer signed it"))?;
         let ends_at = claims.check_time(clock.now())?;
         if !self.is_for_us(&claims) {
-            return Err(self.refuse("it is for none of our audiences"));
+            return Err(self.reject("it is for none of our audiences"));
         }
         if !is_access_token(self.issuer.token_type, token, &claims) {
-            return Err(self.refuse("it is no access token by its type or its claims"));
+            return Err(self.reject("it is no access token by its type or its claims"));
         }
         let user = self.user(&claims);
-        let user = user.ok_or_else(|| self.refuse("its subject is missing or malformed"))?;
+        let user = user.ok_or_else(|| self.reject("its subject is missing or malformed"))?;
         let tenant = self.tenant(&claims, tenants).await?;
-        let tenant = tenant.ok_or_else(|| self.refuse("it names no tenant that exists"))?;
+        let tenant = tenant.ok_or_else(|| self.reject("it names no tenant that exists"))?;
         Ok(AuthContext {
             principal: Principal {
                 tenant,
                 id: PrincipalId::new(user.as_str()),
-                scopes: permissions::of(&claims, &self.issuer),
+                scopes: granted_scopes(&claims, &self.issuer),
                 user_id: Some(user),
             },
             credential: None,
-            standing: CredentialSource::ForeignToken,
+            source: CredentialSource::ExternalToken,
             allowed_origins: Vec::new(),
             limits: LimitOverrides::default(),
             ends_at: Some(ends_at),
@@ -65,7 +65,7 @@ impl ExternalIssuer {
     }
 
     /// Logs the reason for the operator and returns an error without it for the caller.
-    fn refuse(&self, why: &'static str) -> AccessError {
+    fn reject(&self, why: &'static str) -> AccessError {
         tracing::debug!(issuer = self.issuer.id.as_str(), why, "a token is refused");
         AccessError::Invalid
     }
@@ -79,9 +79,9 @@ impl ExternalIssuer {
     /// The user's id, which is the principal's id too.
     fn user(&self, claims: &Claims) -> Option<String> {
         let subject = claims.text("sub")?;
-        let fits = (1..=MOST_SUBJECT_CHARACTERS).contains(&subject.chars().count())
+        let allows = (1..=MAX_SUBJECT_CHARACTERS).contains(&subject.chars().count())
             && !subject.contains(char::is_control);
-        fits.then(|| format!("{}~{subject}", self.issuer.id))
+        allows.then(|| format!("{}~{subject}", self.issuer.id))
     }
 
     /// The user's tenant. `None` if the token names no existing tenant.
@@ -91,12 +91,12 @@ impl ExternalIssuer {
         tenants: &KnownTenants,
     ) -> Result<Option<TenantId>, AccessError> {
         match &self.issuer.tenant {
-            TenantOfUsers::Fixed(tenant) => Ok(Some(tenant.clone())),
-            TenantOfUsers::Claim(path) => {
+            TenantSource::Fixed(tenant) => Ok(Some(tenant.clone())),
+            TenantSource::Claim(path) => {
                 let claim = path.find(claims.members());
                 let named = claim.and_then(|claim| claim.as_str()?.parse().ok());
                 match named {
-                    Some(tenant) => Ok(tenants.contain(&tenant).await?.then_some(tenant)),
+                    Some(tenant) => Ok(tenants.contains(&tenant).await?.then_some(tenant)),
                     None => Ok(None),
                 }
             }

@@ -21,15 +21,15 @@ const FRESH_FOR: Duration = Duration::from_mins(10);
 /// The time for which keys are used while fetches fail.
 const USED_FOR: Duration = Duration::from_hours(24);
 /// The minimum time between the starts of two fetches of a set.
-pub const PAUSE_BETWEEN_FETCHES: Duration = Duration::from_secs(30);
+pub const MIN_FETCH_INTERVAL: Duration = Duration::from_secs(30);
 /// The time for which a caller waits for newer keys while older ones are usable.
-const PATIENCE: Duration = Duration::from_secs(1);
+const REFRESH_WAIT: Duration = Duration::from_secs(1);
 /// The time for which a caller waits for keys that are required to verify a token. The fetch may
 /// continue longer, for later callers.
-const LONG_PATIENCE: Duration = Duration::from_secs(2);
+const REQUIRED_WAIT: Duration = Duration::from_secs(2);
 /// The maximum number of concurrent fetches of sets named by tenants, for all tenants together. It
 /// bounds the resources that slow servers can occupy.
-const MOST_FETCHES_FOR_TENANTS: usize = 16;
+const MAX_TENANT_FETCHES: usize = 16;
 
 /// The error for keys that were never fetched, or too long ago.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -44,7 +44,7 @@ pub struct KeySets {
     tasks: TaskTracker,
     runtime: Handle,
     /// One permit for each concurrent fetch that tenants may cause.
-    slots_of_tenants: Arc<Semaphore>,
+    tenant_slots: Arc<Semaphore>,
 }
 
 impl KeySets {
@@ -61,16 +61,16 @@ impl KeySets {
             clock,
             tasks,
             runtime,
-            slots_of_tenants: Arc::new(Semaphore::new(MOST_FETCHES_FOR_TENANTS)),
+            tenant_slots: Arc::new(Semaphore::new(MAX_TENANT_FETCHES)),
         }
     }
 
     /// The key set at a location. The first token starts the first fetch.
-    pub fn at(&self, location: KeyLocation, named_by: UrlTrust) -> KeySet {
+    pub fn at(&self, location: KeyLocation, url_trust: UrlTrust) -> KeySet {
         KeySet(Arc::new(Inner {
             location,
-            named_by,
-            common: self.clone(),
+            url_trust,
+            shared: self.clone(),
             state: Mutex::default(),
         }))
     }
@@ -83,24 +83,24 @@ pub struct KeySet(Arc<Inner>);
 
 struct Inner {
     location: KeyLocation,
-    named_by: UrlTrust,
-    common: KeySets,
+    url_trust: UrlTrust,
+    shared: KeySets,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    held: Option<Held>,
+    cached: Option<CachedKeys>,
     last_attempt: Option<Duration>,
     /// The running fetch, if any. The channel closes when the fetch has ended, with or without
     /// success.
-    under_way: Option<Fetch>,
+    running: Option<Fetch>,
 }
 
 type Fetch = watch::Receiver<()>;
 
 #[derive(Clone)]
-struct Held {
+struct CachedKeys {
     keys: Arc<VerifyingKeys>,
     /// The start of the fetch, as measured by `Clock::running_for`.
     since: Duration,
@@ -113,81 +113,87 @@ impl KeySet {
         token: &UnverifiedToken<'_>,
         allowed: &[SignatureAlgorithm],
     ) -> Result<Option<Claims>, KeysUnavailable> {
-        let mut check = self.keys().await?.prove(token, allowed);
-        if check == SignatureCheck::UnknownKey && self.ask_again().await? {
-            check = self.keys().await?.prove(token, allowed);
+        let mut check = self.keys().await?.check_signature(token, allowed);
+        if check == SignatureCheck::UnknownKey && self.refresh().await? {
+            check = self.keys().await?.check_signature(token, allowed);
         }
         match check {
-            SignatureCheck::Proven(claims) => Ok(Some(claims)),
-            SignatureCheck::Refused | SignatureCheck::UnknownKey => Ok(None),
+            SignatureCheck::Valid(claims) => Ok(Some(claims)),
+            SignatureCheck::Invalid | SignatureCheck::UnknownKey => Ok(None),
         }
     }
 
     /// Returns the cached keys, after an attempt to fetch newer ones if they are no longer fresh.
     async fn keys(&self) -> Result<Arc<VerifyingKeys>, KeysUnavailable> {
-        match self.held() {
-            Some(held) if self.age(&held) < FRESH_FOR => return Ok(held.keys),
+        match self.cached() {
+            Some(cached) if self.age(&cached) < FRESH_FOR => return Ok(cached.keys),
             Some(_) => {
                 // The caller that starts a fetch waits briefly for new keys. Other callers use the
                 // old keys.
                 if let Ok(Some(fetch)) = self.start_fetch() {
-                    let _ = timeout(PATIENCE, ended(fetch)).await;
+                    let _ = timeout(REFRESH_WAIT, wait_for_end(fetch)).await;
                 }
             }
             None => {
-                self.ask_again().await?;
+                self.refresh().await?;
             }
         }
-        self.held().map(|held| held.keys).ok_or(KeysUnavailable)
+        self.cached()
+            .map(|cached| cached.keys)
+            .ok_or(KeysUnavailable)
     }
 
     /// Waits a short time for the running fetch, or starts one if it is due and waits for that.
     /// Returns false if there was no fetch to wait for.
-    async fn ask_again(&self) -> Result<bool, KeysUnavailable> {
-        let under_way = self.0.state().running_fetch();
-        let fetch = match under_way {
+    async fn refresh(&self) -> Result<bool, KeysUnavailable> {
+        let running = self.0.state().running_fetch();
+        let fetch = match running {
             Some(fetch) => Some(fetch),
             None => self.start_fetch()?,
         };
         let Some(fetch) = fetch else {
             return Ok(false);
         };
-        let _ = timeout(LONG_PATIENCE, ended(fetch)).await;
+        let _ = timeout(REQUIRED_WAIT, wait_for_end(fetch)).await;
         Ok(true)
     }
 
     /// The cached keys, unless they are too old to use.
-    fn held(&self) -> Option<Held> {
-        let held = self.0.state().held.clone();
-        held.filter(|held| self.age(held) < USED_FOR)
+    fn cached(&self) -> Option<CachedKeys> {
+        let cached = self.0.state().cached.clone();
+        cached.filter(|cached| self.age(cached) < USED_FOR)
     }
 
-    fn age(&self, held: &Held) -> Duration {
-        self.0.common.clock.running_for().saturating_sub(held.since)
+    fn age(&self, cached: &CachedKeys) -> Duration {
+        self.0
+            .shared
+            .clock
+            .running_for()
+            .saturating_sub(cached.since)
     }
 
     /// Starts a fetch, unless one is running or the last attempt is too recent. Fails if a fetch is
     /// due but too many others are running; this does not count as an attempt.
     fn start_fetch(&self) -> Result<Option<Fetch>, KeysUnavailable> {
         let mut state = self.0.state();
-        let now = self.0.common.clock.running_for();
+        let now = self.0.shared.clock.running_for();
         let is_due = state
             .last_attempt
-            .is_none_or(|last| now.saturating_sub(last) >= PAUSE_BETWEEN_FETCHES);
+            .is_none_or(|last| now.saturating_sub(last) >= MIN_FETCH_INTERVAL);
         if !is_due || state.running_fetch().is_some() {
             return Ok(None);
         }
         let slot = self.0.slot()?;
         state.last_attempt = Some(now);
-        let (under_way, fetch) = watch::channel(());
-        state.under_way = Some(fetch.clone());
+        let (ended, fetch) = watch::channel(());
+        state.running = Some(fetch.clone());
         let inner = Arc::clone(&self.0);
         let task = async move {
             inner.fetch(now).await;
-            drop((slot, under_way));
+            drop((slot, ended));
         };
-        let common = &self.0.common;
-        common.tasks.spawn_on(task, &common.runtime);
+        let shared = &self.0.shared;
+        shared.tasks.spawn_on(task, &shared.runtime);
         Ok(Some(fetch))
     }
 }
@@ -199,10 +205,10 @@ impl Inner {
 
     /// The permit for a fetch. Sets named by the operator need none.
     fn slot(&self) -> Result<Option<OwnedSemaphorePermit>, KeysUnavailable> {
-        match self.named_by {
+        match self.url_trust {
             UrlTrust::Operator => Ok(None),
             UrlTrust::Tenant => {
-                let slots = Arc::clone(&self.common.slots_of_tenants);
+                let slots = Arc::clone(&self.shared.tenant_slots);
                 let slot = slots.try_acquire_owned();
                 slot.map(Some).map_err(|_none_left| KeysUnavailable)
             }
@@ -210,15 +216,15 @@ impl Inner {
     }
 
     async fn fetch(&self, since: Duration) {
-        let documents = &*self.common.documents;
-        match self.location.fetch(documents, self.named_by).await {
+        let documents = &*self.shared.documents;
+        match self.location.fetch(documents, self.url_trust).await {
             Ok(keys) => {
                 let keys = Arc::new(keys);
-                self.state().held = Some(Held { keys, since });
+                self.state().cached = Some(CachedKeys { keys, since });
             }
             Err(error) => {
                 let error = ports::error::chain(&error);
-                tracing::warn!(error, "keys of tokens cannot be fetched");
+                tracing::warn!(error, "token signing keys cannot be fetched");
             }
         }
     }
@@ -226,13 +232,13 @@ impl Inner {
 
 impl State {
     fn running_fetch(&self) -> Option<Fetch> {
-        let fetch = self.under_way.clone()?;
+        let fetch = self.running.clone()?;
         fetch.has_changed().is_ok().then_some(fetch)
     }
 }
 
 /// Waits until a fetch has ended.
-async fn ended(mut fetch: Fetch) {
+async fn wait_for_end(mut fetch: Fetch) {
     // No value is ever sent; the loop ends when the sender is dropped.
     while fetch.changed().await.is_ok() {}
 }

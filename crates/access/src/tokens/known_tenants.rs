@@ -24,8 +24,12 @@ impl KnownTenants {
     }
 
     /// Creates a tenant, unless it exists.
-    pub(super) async fn make(&self, id: &TenantId, at: Timestamp) -> Result<(), RepositoryError> {
-        if self.contain(id).await? {
+    pub(super) async fn create_if_missing(
+        &self,
+        id: &TenantId,
+        at: Timestamp,
+    ) -> Result<(), RepositoryError> {
+        if self.contains(id).await? {
             return Ok(());
         }
         match self.tenants.insert(id, at).await {
@@ -36,7 +40,7 @@ impl KnownTenants {
     }
 
     /// Returns true if the tenant exists.
-    pub(super) async fn contain(&self, id: &TenantId) -> Result<bool, RepositoryError> {
+    pub(super) async fn contains(&self, id: &TenantId) -> Result<bool, RepositoryError> {
         let is_known = |known: &HashSet<TenantId>| known.contains(id);
         if is_known(&self.known.read().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(true);

@@ -1,19 +1,23 @@
-//! Access tokens: selection of the issuer, and verification of tokens of external issuers.
+//! Access tokens: those of this service, and those of external issuers.
 
 mod access_tokens;
 mod claim_path;
-mod discovery;
 mod external_issuer;
-mod issuer;
-mod issuers;
+mod external_issuers;
+mod issuer_config;
+mod key_location;
 mod key_set;
 mod known_tenants;
+mod own_token;
+mod own_tokens;
 mod permissions;
 mod token_kind;
 
 pub use access_tokens::AccessTokens;
 pub use claim_path::{ClaimPath, MalformedClaimPath};
-pub use discovery::KeyLocation;
-pub use issuer::{Issuer, IssuerId, MalformedIssuerId, TenantOfUsers, TokenType};
-pub use issuers::Issuers;
-pub use key_set::{KeySet, KeySets, KeysUnavailable, PAUSE_BETWEEN_FETCHES};
+pub use external_issuers::ExternalIssuers;
+pub use issuer_config::{IssuerConfig, IssuerId, MalformedIssuerId, TenantSource, TokenType};
+pub use key_location::KeyLocation;
+pub use key_set::{KeySet, KeySets, KeysUnavailable, MIN_FETCH_INTERVAL};
+pub use own_token::{IssuedToken, OwnToken, unix_seconds};
+pub use own_tokens::OwnTokens;

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use domain::{Scope, Scopes};
 use serde_json::Value;
 
-use super::Issuer;
+use super::IssuerConfig;
 use crate::jwt::Claims;
 
 /// The scopes of a token: the union over all scope claims of its issuer. Names that are neither a
 /// scope nor a mapped role grant nothing.
-pub(super) fn of(claims: &Claims, issuer: &Issuer) -> Scopes {
+pub(super) fn granted_scopes(claims: &Claims, issuer: &IssuerConfig) -> Scopes {
     let found = issuer
         .scope_claims
         .iter()

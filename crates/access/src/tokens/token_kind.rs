@@ -27,18 +27,19 @@ pub(super) fn is_access_token(
     claims: &Claims,
 ) -> bool {
     match expected {
-        TokenType::AccessToken => token.is_of_type(ACCESS_TOKEN),
+        TokenType::AccessToken => token.has_media_type(ACCESS_TOKEN),
         TokenType::Any => {
-            let says_nothing_else =
-                !token.has_type() || token.is_of_type(ANY_TOKEN) || token.is_of_type(ACCESS_TOKEN);
-            says_nothing_else && says_access_token(claims)
+            let is_access_token_or_unspecified = !token.has_any_media_type()
+                || token.has_media_type(ANY_TOKEN)
+                || token.has_media_type(ACCESS_TOKEN);
+            is_access_token_or_unspecified && has_access_token_claims(claims)
         }
     }
 }
 
 /// Returns true if the claims are those of an access token. Other tokens may lack every claim that
 /// identifies them, so a claim of access tokens is required too.
-fn says_access_token(claims: &Claims) -> bool {
+fn has_access_token_claims(claims: &Claims) -> bool {
     if CLAIMS_OF_OTHERS.iter().any(|name| claims.contains(name)) {
         return false;
     }
@@ -46,16 +47,16 @@ fn says_access_token(claims: &Claims) -> bool {
         return claims.text("typ") == Some(BEARER);
     }
     let audiences = claims.audiences();
-    let is_said = |name: &&str| match claims.members().get(*name) {
+    let is_present = |name: &&str| match claims.members().get(*name) {
         Some(Value::String(text)) => !text.is_empty(),
         Some(Value::Array(items)) => !items.is_empty(),
         _ => false,
     };
-    let is_other = |name: &&str| {
+    let names_other_application = |name: &&str| {
         let application = claims.text(name).filter(|text| !text.is_empty());
         application.is_some_and(|application| !audiences.contains(&application))
     };
     !claims.contains(NONCE)
-        && (CLAIMS_OF_ACCESS_TOKENS.iter().any(is_said)
-            || CLAIMS_OF_APPLICATIONS.iter().any(is_other))
+        && (CLAIMS_OF_ACCESS_TOKENS.iter().any(is_present)
+            || CLAIMS_OF_APPLICATIONS.iter().any(names_other_application))
 }

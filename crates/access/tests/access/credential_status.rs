@@ -8,8 +8,8 @@ use std::{
 };
 
 use access::{
-    AccessError, Authenticator, CredentialWatch, MintedCredential, Over, PresentedCredential,
-    operator,
+    AccessError, Authenticator, CredentialEnd, CredentialWatch, IssuedCredential,
+    PresentedCredential, operator,
 };
 use domain::{CredentialDraft, CredentialKind, CredentialSecret, Scope, Timestamp};
 use futures::poll;
@@ -17,94 +17,97 @@ use tokio::time::{advance, pause, timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    desk::{Desk, draft, tenant},
-    probed_credentials::ProbedCredentials,
-    world::{BEGINNING, World},
+    credential_fixture::{CredentialFixture, draft, tenant},
+    fixture::{Fixture, START},
+    instrumented_credentials::InstrumentedCredentials,
 };
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 const SECOND: Duration = Duration::from_secs(1);
 const MILLISECOND: Duration = Duration::from_millis(1);
 
 /// Authenticates a credential and returns a watch on it.
 pub(crate) async fn watched(authenticator: &Arc<Authenticator>, text: &str) -> CredentialWatch {
     let presented = PresentedCredential::new(text);
-    let entrant = authenticator.authenticate(&presented).await;
-    authenticator.watch_over(entrant.expect("a good credential"))
+    let auth_context = authenticator.authenticate(&presented).await;
+    authenticator.watch_credential(auth_context.expect("a good credential"))
 }
 
 /// Reads the status of a credential from the store. Returns the reason if it is not valid.
 pub(crate) async fn told(
     authenticator: &Authenticator,
     watch: &mut CredentialWatch,
-) -> Option<Over> {
+) -> Option<CredentialEnd> {
     // The result applies to every watch on the credential.
-    let entrant = Arc::clone(watch.entrant());
-    authenticator.look_again(&entrant).await.expect("a store");
-    match poll!(pin!(watch.over())) {
+    let auth_context = Arc::clone(watch.auth_context());
+    authenticator
+        .check_status(&auth_context)
+        .await
+        .expect("a store");
+    match poll!(pin!(watch.ended())) {
         Poll::Ready(over) => Some(over),
         Poll::Pending => None,
     }
 }
 
 /// Waits until a credential is no longer valid and returns the reason.
-pub(crate) async fn over(watch: &mut CredentialWatch) -> Over {
-    let over = timeout(PATIENCE, watch.over()).await;
+pub(crate) async fn over(watch: &mut CredentialWatch) -> CredentialEnd {
+    let over = timeout(TIMEOUT, watch.ended()).await;
     over.expect("it is over")
 }
 
-fn secret(key: &MintedCredential) -> &CredentialSecret {
+fn secret(key: &IssuedCredential) -> &CredentialSecret {
     key.secret.as_ref().expect("a secret")
 }
 
-async fn key(desk: &Desk) -> MintedCredential {
-    desk.key(&[Scope::EventsRead]).await
+async fn key(fixture: &CredentialFixture) -> IssuedCredential {
+    fixture.key(&[Scope::EventsRead]).await
 }
 
-async fn watched_here(desk: &Desk, key: &MintedCredential) -> CredentialWatch {
-    watched(&desk.here, secret(key).reveal()).await
+async fn watched_here(fixture: &CredentialFixture, key: &IssuedCredential) -> CredentialWatch {
+    watched(&fixture.local, secret(key).reveal()).await
 }
 
-async fn revoke(desk: &Desk, key: &MintedCredential) {
+async fn revoke(fixture: &CredentialFixture, key: &IssuedCredential) {
     let (operator, id) = (operator(tenant()), &key.credential.id);
-    let revoked = desk.service.revoke(&operator, CredentialKind::Key, id);
+    let revoked = fixture.service.revoke(&operator, CredentialKind::Key, id);
     revoked.await.expect("the operator may");
 }
 
 /// Advances all clocks.
-async fn pass(desk: &Desk, time: Duration) {
-    desk.world.clock.forward(time);
+async fn pass(fixture: &CredentialFixture, time: Duration) {
+    fixture.base.clock.forward(time);
     // The runtime rounds its timers up to the next millisecond.
     advance(time + MILLISECOND).await;
 }
 
 #[tokio::test]
 async fn a_key_revoked_in_this_process_ends_here_at_once() {
-    let desk = Desk::open().await;
-    let (key, other) = (key(&desk).await, key(&desk).await);
-    let mut watch = watched_here(&desk, &key).await;
-    let mut beside = watched_here(&desk, &other).await;
-    assert_eq!(told(&desk.here, &mut watch).await, None);
-    revoke(&desk, &key).await;
-    assert_eq!(over(&mut watch).await, Over::Revoked);
-    assert_eq!(told(&desk.here, &mut beside).await, None);
+    let fixture = CredentialFixture::new().await;
+    let (key, other) = (key(&fixture).await, key(&fixture).await);
+    let mut watch = watched_here(&fixture, &key).await;
+    let mut beside = watched_here(&fixture, &other).await;
+    assert_eq!(told(&fixture.local, &mut watch).await, None);
+    revoke(&fixture, &key).await;
+    assert_eq!(over(&mut watch).await, CredentialEnd::Revoked);
+    assert_eq!(told(&fixture.local, &mut beside).await, None);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_revoked_key_ends_in_other_processes_within_a_second() {
-    let desk = Desk::open().await;
+    let fixture = CredentialFixture::new().await;
     let stop = CancellationToken::new();
-    let running = Arc::clone(&desk.elsewhere).run(stop.clone());
+    let running = Arc::clone(&fixture.remote).run(stop.clone());
     let running = TaskTracker::new().spawn(running);
     let mut quickest = Duration::MAX;
     // A machine may stall for a second, but hardly in every round.
     for _ in 0..5 {
-        let key = key(&desk).await;
-        let mut watch = watched(&desk.elsewhere, secret(&key).reveal()).await;
-        assert_eq!(told(&desk.elsewhere, &mut watch).await, None);
-        revoke(&desk, &key).await;
+        let key = key(&fixture).await;
+        let mut watch = watched(&fixture.remote, secret(&key).reveal()).await;
+        assert_eq!(told(&fixture.remote, &mut watch).await, None);
+        revoke(&fixture, &key).await;
         let began = Instant::now();
-        assert_eq!(over(&mut watch).await, Over::Revoked);
+        assert_eq!(over(&mut watch).await, CredentialEnd::Revoked);
         quickest = quickest.min(began.elapsed());
         if quickest < SECOND {
             break;
@@ -117,223 +120,230 @@ async fn a_revoked_key_ends_in_other_processes_within_a_second() {
 
 #[tokio::test]
 async fn a_watch_on_a_credential_that_is_already_revoked_ends() {
-    let desk = Desk::open().await;
-    let key = key(&desk).await;
+    let fixture = CredentialFixture::new().await;
+    let key = key(&fixture).await;
     let presented = PresentedCredential::new(secret(&key).reveal());
-    let entrant = desk.here.authenticate(&presented).await.unwrap();
-    revoke(&desk, &key).await;
-    let mut watch = desk.here.watch_over(entrant);
-    assert_eq!(over(&mut watch).await, Over::Revoked);
+    let auth_context = fixture.local.authenticate(&presented).await.unwrap();
+    revoke(&fixture, &key).await;
+    let mut watch = fixture.local.watch_credential(auth_context);
+    assert_eq!(over(&mut watch).await, CredentialEnd::Revoked);
 }
 
 #[tokio::test]
 async fn a_replaced_secret_ends_at_once_or_with_the_overlap() {
-    let desk = Desk::open().await;
-    let key = key(&desk).await;
-    let mut first = watched_here(&desk, &key).await;
-    let second = desk.rotate(&key, Some(60)).await.unwrap();
-    let mut second = watched(&desk.here, second.reveal()).await;
-    assert_eq!(told(&desk.here, &mut first).await, None);
-    desk.rotate(&key, None).await.unwrap();
+    let fixture = CredentialFixture::new().await;
+    let key = key(&fixture).await;
+    let mut first = watched_here(&fixture, &key).await;
+    let second = fixture.rotate(&key, Some(60)).await.unwrap();
+    let mut second = watched(&fixture.local, second.reveal()).await;
+    assert_eq!(told(&fixture.local, &mut first).await, None);
+    fixture.rotate(&key, None).await.unwrap();
     // At most two secrets are valid, and only one after a rotation without an overlap.
-    assert_eq!(over(&mut first).await, Over::Ended);
-    assert_eq!(over(&mut second).await, Over::Ended);
+    assert_eq!(over(&mut first).await, CredentialEnd::Expired);
+    assert_eq!(over(&mut second).await, CredentialEnd::Expired);
 }
 
 #[tokio::test]
 async fn a_previous_secret_ends_when_the_overlap_ends() {
-    let desk = Desk::open().await;
-    let key = key(&desk).await;
-    let mut watch = watched_here(&desk, &key).await;
-    desk.rotate(&key, Some(60)).await.unwrap();
-    assert_eq!(told(&desk.here, &mut watch).await, None);
+    let fixture = CredentialFixture::new().await;
+    let key = key(&fixture).await;
+    let mut watch = watched_here(&fixture, &key).await;
+    fixture.rotate(&key, Some(60)).await.unwrap();
+    assert_eq!(told(&fixture.local, &mut watch).await, None);
     pause();
-    let mut over = pin!(watch.over());
+    let mut over = pin!(watch.ended());
     assert_eq!(poll!(&mut over), Poll::Pending);
-    pass(&desk, Duration::from_millis(59_999)).await;
+    pass(&fixture, Duration::from_millis(59_999)).await;
     assert_eq!(poll!(&mut over), Poll::Pending);
-    pass(&desk, MILLISECOND).await;
-    assert_eq!(poll!(&mut over), Poll::Ready(Over::Ended));
+    pass(&fixture, MILLISECOND).await;
+    assert_eq!(poll!(&mut over), Poll::Ready(CredentialEnd::Expired));
 }
 
 /// Creates a key that expires at this time and returns a watch on it.
-async fn ending(desk: &Desk, at: Timestamp) -> CredentialWatch {
+async fn ending(fixture: &CredentialFixture, at: Timestamp) -> CredentialWatch {
     let draft = CredentialDraft {
         expires_at: Some(at),
         ..draft(&[Scope::EventsRead])
     };
-    let key = desk.make(CredentialKind::Key, draft).await;
-    let mut watch = watched_here(desk, &key).await;
-    assert_eq!(told(&desk.here, &mut watch).await, None);
+    let key = fixture.create(CredentialKind::Key, draft).await;
+    let mut watch = watched_here(fixture, &key).await;
+    assert_eq!(told(&fixture.local, &mut watch).await, None);
     watch
 }
 
 #[tokio::test]
 async fn a_key_ends_when_it_expires_even_a_year_later() {
-    let desk = Desk::open().await;
+    let fixture = CredentialFixture::new().await;
     let year = Duration::from_hours(24 * 365);
-    let mut watch = ending(&desk, BEGINNING + year).await;
+    let mut watch = ending(&fixture, START + year).await;
     pause();
-    let mut over = pin!(watch.over());
+    let mut over = pin!(watch.ended());
     assert_eq!(poll!(&mut over), Poll::Pending);
-    pass(&desk, year.saturating_sub(MILLISECOND)).await;
+    pass(&fixture, year.saturating_sub(MILLISECOND)).await;
     assert_eq!(poll!(&mut over), Poll::Pending);
-    pass(&desk, MILLISECOND).await;
-    assert_eq!(poll!(&mut over), Poll::Ready(Over::Ended));
+    pass(&fixture, MILLISECOND).await;
+    assert_eq!(poll!(&mut over), Poll::Ready(CredentialEnd::Expired));
 }
 
 #[tokio::test]
 async fn a_changed_time_of_day_is_noticed_within_a_minute() {
-    let desk = Desk::open().await;
-    let mut watch = ending(&desk, BEGINNING + Duration::from_hours(1)).await;
+    let fixture = CredentialFixture::new().await;
+    let mut watch = ending(&fixture, START + Duration::from_hours(1)).await;
     pause();
-    let mut over = pin!(watch.over());
+    let mut over = pin!(watch.ended());
     assert_eq!(poll!(&mut over), Poll::Pending);
-    desk.world.clock.forward(Duration::from_hours(1));
+    fixture.base.clock.forward(Duration::from_hours(1));
     advance(60 * SECOND + MILLISECOND).await;
-    assert_eq!(poll!(&mut over), Poll::Ready(Over::Ended));
+    assert_eq!(poll!(&mut over), Poll::Ready(CredentialEnd::Expired));
 }
 
 #[tokio::test]
 async fn no_watch_ends_while_the_store_is_unavailable_and_the_next_read_decides() {
-    let mut world = World::new().await;
-    let credentials = ProbedCredentials::in_front_of(&mut world);
-    let desk = Desk::open_in(world).await;
-    let key = key(&desk).await;
-    let mut watch = watched_here(&desk, &key).await;
-    assert_eq!(told(&desk.here, &mut watch).await, None);
-    credentials.blind.store(true, Ordering::SeqCst);
-    revoke(&desk, &key).await;
-    desk.world.clock.forward(6 * SECOND);
-    desk.here.watch().await.unwrap_err();
-    assert_eq!(poll!(pin!(watch.over())), Poll::Pending);
+    let mut fixture = Fixture::new().await;
+    let credentials = InstrumentedCredentials::wrap(&mut fixture);
+    let fixture = CredentialFixture::over(fixture).await;
+    let key = key(&fixture).await;
+    let mut watch = watched_here(&fixture, &key).await;
+    assert_eq!(told(&fixture.local, &mut watch).await, None);
+    credentials
+        .fail_access_version
+        .store(true, Ordering::SeqCst);
+    revoke(&fixture, &key).await;
+    fixture.base.clock.forward(6 * SECOND);
+    fixture.local.refresh().await.unwrap_err();
+    assert_eq!(poll!(pin!(watch.ended())), Poll::Pending);
     // The access version can be read again, but the credentials cannot.
-    credentials.blind.store(false, Ordering::SeqCst);
-    credentials.lost.store(true, Ordering::SeqCst);
+    credentials
+        .fail_access_version
+        .store(false, Ordering::SeqCst);
+    credentials.fail_find.store(true, Ordering::SeqCst);
     credentials.finds();
-    desk.here.watch().await.unwrap();
+    fixture.local.refresh().await.unwrap();
     let failed = async {
         while credentials.finds.load(Ordering::SeqCst) < 2 {
             tokio::task::yield_now().await;
         }
     };
     tokio::select! {
-        over = watch.over() => panic!("{over:?}"),
-        outcome = timeout(PATIENCE, failed) => outcome.expect("it is looked again"),
+        over = watch.ended() => panic!("{over:?}"),
+        outcome = timeout(TIMEOUT, failed) => outcome.expect("it is looked again"),
     }
-    credentials.lost.store(false, Ordering::SeqCst);
-    assert_eq!(over(&mut watch).await, Over::Revoked);
+    credentials.fail_find.store(false, Ordering::SeqCst);
+    assert_eq!(over(&mut watch).await, CredentialEnd::Revoked);
 }
 
 #[tokio::test]
 async fn a_change_costs_one_lookup_for_all_watches_on_a_credential() {
-    let mut world = World::new().await;
-    let credentials = ProbedCredentials::in_front_of(&mut world);
-    let desk = Desk::open_in(world).await;
-    let (key, other) = (key(&desk).await, key(&desk).await);
+    let mut fixture = Fixture::new().await;
+    let credentials = InstrumentedCredentials::wrap(&mut fixture);
+    let fixture = CredentialFixture::over(fixture).await;
+    let (key, other) = (key(&fixture).await, key(&fixture).await);
     let mut watches = Vec::new();
     for _ in 0..100 {
-        watches.push(watched_here(&desk, &key).await);
+        watches.push(watched_here(&fixture, &key).await);
     }
     credentials.finds();
-    let all_stay = futures::future::join_all(watches.iter_mut().map(CredentialWatch::over));
+    let all_stay = futures::future::join_all(watches.iter_mut().map(CredentialWatch::ended));
     assert!(poll!(pin!(all_stay)).is_pending());
     assert_eq!(
         credentials.finds(),
         0,
         "what was let in need not be looked at"
     );
-    revoke(&desk, &other).await;
+    revoke(&fixture, &other).await;
     credentials.finds();
     for watch in &mut watches {
-        assert_eq!(told(&desk.here, watch).await, None);
+        assert_eq!(told(&fixture.local, watch).await, None);
     }
     assert_eq!(credentials.finds(), 1);
-    revoke(&desk, &key).await;
+    revoke(&fixture, &key).await;
     credentials.finds();
     let all_over = watches.iter_mut().map(over);
     let all_over = futures::future::join_all(all_over).await;
-    assert!(all_over.iter().all(|over| *over == Over::Revoked));
+    assert!(all_over.iter().all(|over| *over == CredentialEnd::Revoked));
     assert_eq!(credentials.finds(), 1);
 }
 
 #[tokio::test]
 async fn a_change_does_not_flood_the_store() {
-    let mut world = World::new().await;
-    let credentials = ProbedCredentials::in_front_of(&mut world);
-    let desk = Desk::open_in(world).await;
-    let revoked = key(&desk).await;
+    let mut fixture = Fixture::new().await;
+    let credentials = InstrumentedCredentials::wrap(&mut fixture);
+    let fixture = CredentialFixture::over(fixture).await;
+    let revoked = key(&fixture).await;
     let mut watches = Vec::new();
     for _ in 0..40 {
-        watches.push(watched_here(&desk, &key(&desk).await).await);
+        watches.push(watched_here(&fixture, &key(&fixture).await).await);
     }
-    revoke(&desk, &revoked).await;
+    revoke(&fixture, &revoked).await;
     credentials.finds();
     let shut = credentials.gate.write().await;
-    let mut overs: Vec<_> = watches.iter_mut().map(|it| Box::pin(it.over())).collect();
+    let mut overs: Vec<_> = watches.iter_mut().map(|it| Box::pin(it.ended())).collect();
     for over in &mut overs {
         assert!(poll!(over).is_pending());
     }
-    assert_eq!(credentials.under_way(), 8);
+    assert_eq!(credentials.in_progress(), 8);
     drop(shut);
     let all_looked = async {
-        while credentials.finds.load(Ordering::SeqCst) < 40 || credentials.under_way() > 0 {
+        while credentials.finds.load(Ordering::SeqCst) < 40 || credentials.in_progress() > 0 {
             for over in &mut overs {
                 assert!(poll!(over).is_pending());
             }
             tokio::task::yield_now().await;
         }
     };
-    timeout(PATIENCE, all_looked)
+    timeout(TIMEOUT, all_looked)
         .await
         .expect("all are looked at");
     assert_eq!(credentials.finds(), 40);
-    assert_eq!(credentials.most_at_once(), 8);
+    assert_eq!(credentials.max_concurrent(), 8);
 }
 
 #[tokio::test]
 async fn a_lookup_continues_when_its_waiters_are_dropped() {
-    let mut world = World::new().await;
-    let credentials = ProbedCredentials::in_front_of(&mut world);
-    let desk = Desk::open_in(world).await;
-    let key = key(&desk).await;
-    let mut watch = watched_here(&desk, &key).await;
-    assert_eq!(told(&desk.here, &mut watch).await, None);
-    revoke(&desk, &key).await;
+    let mut fixture = Fixture::new().await;
+    let credentials = InstrumentedCredentials::wrap(&mut fixture);
+    let fixture = CredentialFixture::over(fixture).await;
+    let key = key(&fixture).await;
+    let mut watch = watched_here(&fixture, &key).await;
+    assert_eq!(told(&fixture.local, &mut watch).await, None);
+    revoke(&fixture, &key).await;
     credentials.finds();
     let shut = credentials.gate.write().await;
     for _ in 0..10 {
-        assert_eq!(poll!(pin!(watch.over())), Poll::Pending);
+        assert_eq!(poll!(pin!(watch.ended())), Poll::Pending);
     }
     drop(shut);
-    assert_eq!(over(&mut watch).await, Over::Revoked);
+    assert_eq!(over(&mut watch).await, CredentialEnd::Revoked);
     assert_eq!(credentials.finds(), 1);
 }
 
 #[tokio::test]
 async fn a_watch_accepts_another_secret_of_its_key_but_no_other_key() {
-    let desk = Desk::open().await;
-    let (key, other) = (key(&desk).await, key(&desk).await);
-    let mut watch = watched_here(&desk, &key).await;
-    let second = desk.rotate(&key, Some(60)).await.unwrap();
-    let enter = async |secret: &CredentialSecret| {
+    let fixture = CredentialFixture::new().await;
+    let (key, other) = (key(&fixture).await, key(&fixture).await);
+    let mut watch = watched_here(&fixture, &key).await;
+    let second = fixture.rotate(&key, Some(60)).await.unwrap();
+    let authenticate = async |secret: &CredentialSecret| {
         let presented = PresentedCredential::new(secret.reveal());
-        desk.here.authenticate(&presented).await.unwrap()
+        fixture.local.authenticate(&presented).await.unwrap()
     };
-    let refused = watch.replace(enter(secret(&other)).await);
+    let refused = watch.replace(authenticate(secret(&other)).await);
     assert!(matches!(refused, Err(AccessError::Invalid)), "{refused:?}");
-    assert_eq!(watch.entrant().credential, Some(key.credential.id.clone()));
-    watch.replace(enter(&second).await).unwrap();
-    desk.world.clock.forward(60 * SECOND);
     assert_eq!(
-        told(&desk.here, &mut watch).await,
+        watch.auth_context().credential,
+        Some(key.credential.id.clone())
+    );
+    watch.replace(authenticate(&second).await).unwrap();
+    fixture.base.clock.forward(60 * SECOND);
+    assert_eq!(
+        told(&fixture.local, &mut watch).await,
         None,
         "the overlap is past"
     );
-    revoke(&desk, &other).await;
-    assert_eq!(told(&desk.here, &mut watch).await, None);
-    revoke(&desk, &key).await;
-    assert_eq!(over(&mut watch).await, Over::Revoked);
+    revoke(&fixture, &other).await;
+    assert_eq!(told(&fixture.local, &mut watch).await, None);
+    revoke(&fixture, &key).await;
+    assert_eq!(over(&mut watch).await, CredentialEnd::Revoked);
 }
 
 #[test]

@@ -3,20 +3,21 @@
 use std::{sync::Arc, time::Duration};
 
 use access::{
-    AccessError, AuthContext, Authenticator, LastUsed,
+    AccessError, AuthContext, Authenticator, LastUseRecorder,
     jwt::UnverifiedToken,
-    server::{
-        Assertions, AuthorizationServer, ClientAuthentication, ClientCredentials, EncryptionKey,
-        IssuedToken, OAuthError, OwnTokens, SigningKeyError, SigningKeys, TokenRequest,
+    oauth_server::{
+        AuthorizationServer, ClientAssertions, ClientAuthenticator, ClientCredentials, OAuthError,
+        TokenRequest,
     },
-    tokens::{AccessTokens, Issuers, KeySets},
+    signing_keys::{EncryptionKey, SigningKeyError, SigningKeys},
+    tokens::{AccessTokens, ExternalIssuers, IssuedToken, KeySets, OwnTokens},
 };
 use domain::{Credential, CredentialSecret};
 use ports::{Clock, SigningKeyRepository};
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
-use crate::{allowance::Allowance, world::World};
+use crate::{fixed_limiter::FixedLimiter, fixture::Fixture};
 
 /// The address of the service, which is also its name as an issuer.
 pub(crate) const ISSUER: &str = "https://agents.example";
@@ -29,48 +30,48 @@ pub(crate) struct Node {
     pub(crate) tokens: Arc<OwnTokens>,
     pub(crate) authenticator: Arc<Authenticator>,
     pub(crate) server: AuthorizationServer,
-    pub(crate) last_used: Arc<LastUsed>,
+    pub(crate) last_used: Arc<LastUseRecorder>,
     /// The rate limiter for clients of the authorization server.
-    pub(crate) allowance: Arc<Allowance>,
+    pub(crate) limiter: Arc<FixedLimiter>,
 }
 
 impl Node {
     /// Starts a process.
-    pub(crate) async fn start(world: &World) -> Self {
-        let node = Self::new(world, None);
+    pub(crate) async fn start(fixture: &Fixture) -> Self {
+        let node = Self::new(fixture, None);
         node.keys.prepare().await.expect("keys that can be read");
         node
     }
 
     /// Starts a process with this encryption key. Returns an error if the keys cannot be read.
     pub(crate) async fn start_with(
-        world: &World,
+        fixture: &Fixture,
         key: Option<u8>,
     ) -> Result<Self, SigningKeyError> {
-        let node = Self::new(world, key);
+        let node = Self::new(fixture, key);
         node.keys.prepare().await?;
         Ok(node)
     }
 
     /// A process that has not read any key yet.
-    pub(crate) fn new(world: &World, key: Option<u8>) -> Self {
-        let repository = Arc::clone(&world.storage.signing_keys);
-        Self::over(world, key, repository, world.clock.clone())
+    pub(crate) fn new(fixture: &Fixture, key: Option<u8>) -> Self {
+        let repository = Arc::clone(&fixture.storage.signing_keys);
+        Self::over(fixture, key, repository, fixture.clock.clone())
     }
 
     /// A process with another repository of signing keys, or another clock.
     pub(crate) fn over(
-        world: &World,
+        fixture: &Fixture,
         key: Option<u8>,
         repository: Arc<dyn SigningKeyRepository>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let storage = &world.storage;
+        let storage = &fixture.storage;
         let encryption = key.map(encryption_key);
         let keys = SigningKeys::new(
             repository,
             Arc::clone(&clock),
-            world.ids.clone(),
+            fixture.ids.clone(),
             encryption,
             MAXIMUM_AGE,
         );
@@ -81,18 +82,18 @@ impl Node {
             Arc::clone(&storage.credentials),
             Arc::clone(&storage.tokens),
             Arc::clone(&clock),
-            world.ids.clone(),
+            fixture.ids.clone(),
         ));
-        let last_used = Arc::new(LastUsed::new(Arc::clone(&storage.credentials)));
-        let key_sets = key_sets(world);
-        let clients = ClientAuthentication::new(
+        let last_used = Arc::new(LastUseRecorder::new(Arc::clone(&storage.credentials)));
+        let key_sets = key_sets(fixture);
+        let clients = ClientAuthenticator::new(
             Arc::clone(&storage.credentials),
-            Assertions::new(ISSUER.to_owned(), Arc::clone(&storage.tokens), key_sets),
+            ClientAssertions::new(ISSUER.to_owned(), Arc::clone(&storage.tokens), key_sets),
             Arc::clone(&clock),
             Arc::clone(&last_used),
         );
-        let authenticator = authenticator(world, &tokens, &last_used);
-        let (allowance, limits) = Allowance::limits(Arc::clone(&clock));
+        let authenticator = authenticator(fixture, &tokens, &last_used);
+        let (limiter, limits) = FixedLimiter::limits(Arc::clone(&clock));
         let server = AuthorizationServer::new(
             clients,
             Arc::clone(&tokens),
@@ -107,20 +108,20 @@ impl Node {
             authenticator,
             server,
             last_used,
-            allowance,
+            limiter,
         }
     }
 
     /// Requests a token with all scopes of the client.
     pub(crate) async fn token(&self, secret: &CredentialSecret) -> String {
-        let issued = self.ask(&basic(secret), |_| {}).await;
+        let issued = self.request_token(&basic(secret), |_| {}).await;
         issued.expect("a token").text
     }
 
     /// Sends a valid request, changed by `change`, to the token endpoint.
-    pub(crate) async fn ask(
+    pub(crate) async fn request_token(
         &self,
-        shown: &ClientCredentials,
+        credentials: &ClientCredentials,
         change: impl FnOnce(&mut TokenRequest),
     ) -> Result<IssuedToken, OAuthError> {
         let mut request = TokenRequest {
@@ -128,18 +129,18 @@ impl Node {
             ..TokenRequest::default()
         };
         change(&mut request);
-        self.server.token(shown, &request).await
+        self.server.token(credentials, &request).await
     }
 
     /// Verifies a token.
-    pub(crate) async fn enter(&self, token: &str) -> Result<AuthContext, AccessError> {
-        let token = UnverifiedToken::read(token).ok_or(AccessError::Invalid)?;
-        self.tokens.verify(&token).await
+    pub(crate) async fn authenticate(&self, token: &str) -> Result<AuthContext, AccessError> {
+        let token = UnverifiedToken::parse(token).ok_or(AccessError::Invalid)?;
+        self.tokens.authenticate(&token).await
     }
 
     /// Returns whether a token is accepted.
-    pub(crate) async fn lets_in(&self, token: &str) -> bool {
-        match self.enter(token).await {
+    pub(crate) async fn accepts(&self, token: &str) -> bool {
+        match self.authenticate(token).await {
             Ok(_) => true,
             Err(AccessError::Invalid) => false,
             Err(error) => panic!("{error:?}"),
@@ -157,25 +158,26 @@ impl Node {
 
 /// An authenticator for credentials and tokens of this service, without external issuers.
 fn authenticator(
-    world: &World,
+    fixture: &Fixture,
     own: &Arc<OwnTokens>,
-    last_used: &Arc<LastUsed>,
+    last_used: &Arc<LastUseRecorder>,
 ) -> Arc<Authenticator> {
-    let clock: Arc<dyn Clock> = world.clock.clone();
-    let tenants = Arc::clone(&world.storage.tenants);
-    let foreign = Issuers::new(Vec::new(), &key_sets(world), tenants, Arc::clone(&clock));
+    let clock: Arc<dyn Clock> = fixture.clock.clone();
+    let tenants = Arc::clone(&fixture.storage.tenants);
+    let external =
+        ExternalIssuers::new(Vec::new(), &key_sets(fixture), tenants, Arc::clone(&clock));
     Arc::new(Authenticator::new(
-        Arc::clone(&world.storage.credentials),
-        Arc::new(AccessTokens::new(Arc::clone(own), foreign)),
+        Arc::clone(&fixture.storage.credentials),
+        Arc::new(AccessTokens::new(Arc::clone(own), external)),
         clock,
         Arc::clone(last_used),
     ))
 }
 
-fn key_sets(world: &World) -> KeySets {
-    let clock = world.clock.clone();
+fn key_sets(fixture: &Fixture) -> KeySets {
+    let clock = fixture.clock.clone();
     KeySets::new(
-        world.web.clone(),
+        fixture.web.clone(),
         clock,
         TaskTracker::new(),
         Handle::current(),

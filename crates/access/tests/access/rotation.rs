@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use access::{CredentialError, MintedCredential, PresentedCredential, Rotation, operator};
+use access::{CredentialError, IssuedCredential, PresentedCredential, Rotation, operator};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use domain::{
     CredentialDraft, CredentialKind, CredentialSecret, FaultCode, Scope,
@@ -11,134 +11,143 @@ use domain::{
 use serde_json::{Value, json};
 
 use crate::{
-    desk::{Desk, draft, tenant},
-    world::BEGINNING,
+    credential_fixture::{CredentialFixture, draft, tenant},
+    fixture::START,
 };
 
-fn secret(minted: &MintedCredential) -> CredentialSecret {
+fn secret(minted: &IssuedCredential) -> CredentialSecret {
     minted.secret.clone().expect("a secret")
 }
 
 /// A key that both processes have cached.
-async fn known_key(desk: &Desk) -> MintedCredential {
-    let key = desk.key(&[Scope::AgentsRead]).await;
-    assert!(desk.lets_in(&secret(&key)).await);
-    assert!(desk.lets_in_elsewhere(&secret(&key)).await);
+async fn known_key(fixture: &CredentialFixture) -> IssuedCredential {
+    let key = fixture.key(&[Scope::AgentsRead]).await;
+    assert!(fixture.is_accepted_locally(&secret(&key)).await);
+    assert!(fixture.is_accepted_remotely(&secret(&key)).await);
     key
 }
 
 #[tokio::test]
 async fn the_previous_secret_is_valid_exactly_until_the_overlap_ends() {
-    let desk = Desk::open().await;
-    let key = known_key(&desk).await;
-    let new = desk.rotate(&key, Some(60)).await.unwrap();
+    let fixture = CredentialFixture::new().await;
+    let key = known_key(&fixture).await;
+    let new = fixture.rotate(&key, Some(60)).await.unwrap();
     for _ in 0..2 {
-        assert!(desk.lets_in(&secret(&key)).await);
-        assert!(desk.lets_in(&new).await);
+        assert!(fixture.is_accepted_locally(&secret(&key)).await);
+        assert!(fixture.is_accepted_locally(&new).await);
     }
-    desk.world.clock.forward(Duration::from_millis(59_999));
-    desk.here.watch().await.unwrap();
-    assert!(desk.lets_in(&secret(&key)).await, "and is remembered");
-    desk.world.clock.forward(Duration::from_millis(1));
-    assert!(!desk.lets_in(&secret(&key)).await);
-    assert!(desk.lets_in(&new).await);
+    fixture.base.clock.forward(Duration::from_millis(59_999));
+    fixture.local.refresh().await.unwrap();
+    assert!(
+        fixture.is_accepted_locally(&secret(&key)).await,
+        "and is remembered"
+    );
+    fixture.base.clock.forward(Duration::from_millis(1));
+    assert!(!fixture.is_accepted_locally(&secret(&key)).await);
+    assert!(fixture.is_accepted_locally(&new).await);
 }
 
 #[tokio::test]
 async fn a_rotation_without_an_overlap_ends_the_previous_secret_at_once() {
-    let desk = Desk::open().await;
+    let fixture = CredentialFixture::new().await;
     for overlap in [None, Some(0)] {
-        let key = known_key(&desk).await;
-        let new = desk.rotate(&key, overlap).await.unwrap();
-        assert!(!desk.lets_in(&secret(&key)).await, "in this process");
-        assert!(desk.lets_in(&new).await);
-        assert!(desk.lets_in_elsewhere(&new).await);
-        desk.elsewhere.watch().await.unwrap();
-        assert!(!desk.lets_in_elsewhere(&secret(&key)).await);
+        let key = known_key(&fixture).await;
+        let new = fixture.rotate(&key, overlap).await.unwrap();
+        assert!(
+            !fixture.is_accepted_locally(&secret(&key)).await,
+            "in this process"
+        );
+        assert!(fixture.is_accepted_locally(&new).await);
+        assert!(fixture.is_accepted_remotely(&new).await);
+        fixture.remote.refresh().await.unwrap();
+        assert!(!fixture.is_accepted_remotely(&secret(&key)).await);
     }
 }
 
 #[tokio::test]
 async fn a_key_has_at_most_two_valid_secrets() {
-    let desk = Desk::open().await;
-    let key = known_key(&desk).await;
-    let second = desk.rotate(&key, Some(604_800)).await.unwrap();
-    let third = desk.rotate(&key, Some(604_800)).await.unwrap();
-    assert!(!desk.lets_in(&secret(&key)).await);
-    assert!(desk.lets_in(&second).await);
-    assert!(desk.lets_in(&third).await);
+    let fixture = CredentialFixture::new().await;
+    let key = known_key(&fixture).await;
+    let second = fixture.rotate(&key, Some(604_800)).await.unwrap();
+    let third = fixture.rotate(&key, Some(604_800)).await.unwrap();
+    assert!(!fixture.is_accepted_locally(&secret(&key)).await);
+    assert!(fixture.is_accepted_locally(&second).await);
+    assert!(fixture.is_accepted_locally(&third).await);
 }
 
 #[tokio::test]
 async fn an_overlap_lasts_at_most_a_week() {
-    let desk = Desk::open().await;
-    let key = known_key(&desk).await;
-    let Err(CredentialError::Invalid(faults)) = desk.rotate(&key, Some(604_801)).await else {
+    let fixture = CredentialFixture::new().await;
+    let key = known_key(&fixture).await;
+    let Err(CredentialError::Invalid(faults)) = fixture.rotate(&key, Some(604_801)).await else {
         panic!("more than a week");
     };
     assert_eq!(faults[0].pointer, "/overlapSeconds");
     assert_eq!(faults[0].code, FaultCode::TooLarge);
-    assert!(desk.lets_in(&secret(&key)).await, "nothing has changed");
+    assert!(
+        fixture.is_accepted_locally(&secret(&key)).await,
+        "nothing has changed"
+    );
 }
 
 #[tokio::test]
 async fn a_revoked_key_is_rejected_here_at_once_and_elsewhere_after_the_next_poll() {
-    let desk = Desk::open().await;
-    let key = known_key(&desk).await;
-    let overlapping = desk.rotate(&key, Some(60)).await.unwrap();
+    let fixture = CredentialFixture::new().await;
+    let key = known_key(&fixture).await;
+    let overlapping = fixture.rotate(&key, Some(60)).await.unwrap();
     let (kind, id) = (CredentialKind::Key, key.credential.id.clone());
     let operator = operator(tenant());
-    desk.service.revoke(&operator, kind, &id).await.unwrap();
-    assert!(!desk.lets_in(&secret(&key)).await);
-    assert!(!desk.lets_in(&overlapping).await);
-    desk.elsewhere.watch().await.unwrap();
-    assert!(!desk.lets_in_elsewhere(&secret(&key)).await);
+    fixture.service.revoke(&operator, kind, &id).await.unwrap();
+    assert!(!fixture.is_accepted_locally(&secret(&key)).await);
+    assert!(!fixture.is_accepted_locally(&overlapping).await);
+    fixture.remote.refresh().await.unwrap();
+    assert!(!fixture.is_accepted_remotely(&secret(&key)).await);
 
-    desk.world.clock.forward(Duration::from_secs(1));
-    desk.service.revoke(&operator, kind, &id).await.unwrap();
-    let stored = desk.service.get(&operator, kind, &id).await.unwrap();
-    assert_eq!(stored.revoked_at, Some(BEGINNING), "as it was");
+    fixture.base.clock.forward(Duration::from_secs(1));
+    fixture.service.revoke(&operator, kind, &id).await.unwrap();
+    let stored = fixture.service.get(&operator, kind, &id).await.unwrap();
+    assert_eq!(stored.revoked_at, Some(START), "as it was");
 }
 
 #[tokio::test]
 async fn an_expired_credential_is_not_rotated() {
-    let desk = Desk::open().await;
-    let revoked = known_key(&desk).await;
+    let fixture = CredentialFixture::new().await;
+    let revoked = known_key(&fixture).await;
     let (kind, id) = (CredentialKind::Key, &revoked.credential.id);
-    let gone = desk.service.revoke(&operator(tenant()), kind, id).await;
+    let gone = fixture.service.revoke(&operator(tenant()), kind, id).await;
     gone.unwrap();
     let ending = CredentialDraft {
-        expires_at: Some(BEGINNING + Duration::from_mins(1)),
+        expires_at: Some(START + Duration::from_mins(1)),
         ..draft(&[Scope::AgentsRead])
     };
-    let expired = desk.make(kind, ending).await;
-    assert!(desk.rotate(&expired, None).await.is_ok());
-    desk.world.clock.forward(Duration::from_mins(1));
+    let expired = fixture.create(kind, ending).await;
+    assert!(fixture.rotate(&expired, None).await.is_ok());
+    fixture.base.clock.forward(Duration::from_mins(1));
     for ended in [revoked, expired] {
-        let refused = desk.rotate(&ended, None).await;
-        assert!(matches!(refused, Err(CredentialError::Ended(_))));
+        let refused = fixture.rotate(&ended, None).await;
+        assert!(matches!(refused, Err(CredentialError::RevokedOrExpired(_))));
     }
 }
 
 #[tokio::test]
 async fn a_key_is_last_used_when_it_was_last_let_in() {
-    let desk = Desk::open().await;
-    let key = known_key(&desk).await;
+    let fixture = CredentialFixture::new().await;
+    let key = known_key(&fixture).await;
     let operator = operator(tenant());
     let last_used = async || {
         let (kind, id) = (CredentialKind::Key, &key.credential.id);
-        let stored = desk.service.get(&operator, kind, id).await.unwrap();
+        let stored = fixture.service.get(&operator, kind, id).await.unwrap();
         stored.last_used_at
     };
     assert_eq!(last_used().await, None, "not on the way of a request");
-    desk.last_used.write().await.unwrap();
-    assert_eq!(last_used().await, Some(BEGINNING));
-    desk.world.clock.forward(Duration::from_secs(3));
+    fixture.last_used.flush().await.unwrap();
+    assert_eq!(last_used().await, Some(START));
+    fixture.base.clock.forward(Duration::from_secs(3));
     let secret = secret(&key);
     let credential = PresentedCredential::new(secret.reveal());
-    assert!(desk.here.recognise(&credential).is_some());
-    desk.last_used.write().await.unwrap();
-    let later = BEGINNING + Duration::from_secs(3);
+    assert!(fixture.local.authenticate_cached(&credential).is_some());
+    fixture.last_used.flush().await.unwrap();
+    let later = START + Duration::from_secs(3);
     assert_eq!(last_used().await, Some(later), "from memory too");
 }
 
@@ -153,11 +162,11 @@ async fn rotated(
     draft: CredentialDraft,
     rotation: Rotation,
 ) -> Result<Proof, Vec<(String, FaultCode)>> {
-    let desk = Desk::open().await;
-    let client = desk.make(CredentialKind::Client, draft).await;
+    let fixture = CredentialFixture::new().await;
+    let client = fixture.create(CredentialKind::Client, draft).await;
     let (kind, id) = (CredentialKind::Client, &client.credential.id);
     let operator = operator(tenant());
-    match desk
+    match fixture
         .service
         .rotate(&operator, kind, id, rotation, None)
         .await

@@ -8,35 +8,35 @@ use std::{
     time::Duration,
 };
 
-use access::{AccessError, server::PreviousKeys};
+use access::{AccessError, signing_keys::PreviousKeys};
 use async_trait::async_trait;
 use domain::{SigningKey, Timestamp};
 use futures::future::join_all;
 use ports::{RepositoryError, SigningKeyRepository};
 
 use crate::{
+    fixture::{Fixture, ManualClock},
     node::{MAXIMUM_AGE, Node},
-    world::{StandingClock, World},
 };
 
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_hours(1);
 
-async fn stored(world: &World) -> Vec<SigningKey> {
-    let keys = world.storage.signing_keys.list().await;
+async fn stored(fixture: &Fixture) -> Vec<SigningKey> {
+    let keys = fixture.storage.signing_keys.list().await;
     keys.expect("a store")
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_eight_processes_that_start_at_once_creates_the_first_key() {
-    let world = World::new().await;
-    let nodes: Vec<Node> = (0..8).map(|_| Node::new(&world, None)).collect();
+    let fixture = Fixture::new().await;
+    let nodes: Vec<Node> = (0..8).map(|_| Node::new(&fixture, None)).collect();
     let started = join_all(nodes.iter().map(|node| node.keys.prepare())).await;
     started
         .into_iter()
         .collect::<Result<Vec<()>, _>>()
         .expect("all start");
-    let stored = stored(&world).await;
+    let stored = stored(&fixture).await;
     let [only] = &stored[..] else {
         panic!("{stored:?}");
     };
@@ -44,7 +44,7 @@ async fn one_of_eight_processes_that_start_at_once_creates_the_first_key() {
         assert_eq!(node.published(), [&*only.kid]);
     }
     assert_eq!(
-        Node::start(&world).await.published(),
+        Node::start(&fixture).await.published(),
         [&*only.kid],
         "a later start keeps it"
     );
@@ -52,13 +52,13 @@ async fn one_of_eight_processes_that_start_at_once_creates_the_first_key() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_is_replaced_exactly_at_its_maximum_age() {
-    let world = World::new().await;
-    let node = Node::start(&world).await;
+    let fixture = Fixture::new().await;
+    let node = Node::start(&fixture).await;
     let first = node.published();
-    world.clock.forward(MAXIMUM_AGE.saturating_sub(SECOND));
+    fixture.clock.forward(MAXIMUM_AGE.saturating_sub(SECOND));
     node.keys.rotate_if_due().await.unwrap();
     assert_eq!(node.published(), first);
-    world.clock.forward(SECOND);
+    fixture.clock.forward(SECOND);
     node.keys.rotate_if_due().await.unwrap();
     let both = node.published();
     assert_eq!((both.len(), &both[1]), (2, &first[0]));
@@ -68,15 +68,15 @@ async fn a_key_is_replaced_exactly_at_its_maximum_age() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_eight_processes_that_find_a_key_too_old_replaces_it() {
-    let world = World::new().await;
-    let nodes = join_all((0..8).map(|_| Node::start(&world))).await;
-    world.clock.forward(MAXIMUM_AGE);
+    let fixture = Fixture::new().await;
+    let nodes = join_all((0..8).map(|_| Node::start(&fixture))).await;
+    fixture.clock.forward(MAXIMUM_AGE);
     let rotated = join_all(nodes.iter().map(|node| node.keys.rotate_if_due())).await;
     rotated
         .into_iter()
         .collect::<Result<Vec<()>, _>>()
         .expect("nobody fails");
-    assert_eq!(stored(&world).await.len(), 2);
+    assert_eq!(stored(&fixture).await.len(), 2);
     // The other processes replaced nothing. They read the new key as they read any other change.
     for node in &nodes {
         node.keys.reload().await.expect("the store is there");
@@ -87,30 +87,30 @@ async fn one_of_eight_processes_that_find_a_key_too_old_replaces_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_of_a_replaced_key_is_valid_for_an_hour() {
-    let world = World::new().await;
-    let node = Node::start(&world).await;
-    let (_, secret) = world.client(|_| {}).await;
+    let fixture = Fixture::new().await;
+    let node = Node::start(&fixture).await;
+    let (_, secret) = fixture.client(|_| {}).await;
     let old = node.published();
     let token = node.token(&secret).await;
     let new = node.keys.rotate(PreviousKeys::Overlap).await.unwrap();
     assert_eq!(node.published(), [new.clone(), old[0].clone()]);
-    assert!(node.lets_in(&token).await);
-    world.clock.forward(HOUR.saturating_sub(SECOND));
+    assert!(node.accepts(&token).await);
+    fixture.clock.forward(HOUR.saturating_sub(SECOND));
     assert_eq!(node.published().len(), 2);
-    world.clock.forward(SECOND);
+    fixture.clock.forward(SECOND);
     assert_eq!(node.published(), [new]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_rotation_does_not_extend_the_life_of_the_first_key() {
-    let world = World::new().await;
-    let node = Node::start(&world).await;
+    let fixture = Fixture::new().await;
+    let node = Node::start(&fixture).await;
     let first = node.published().remove(0);
     node.keys.rotate(PreviousKeys::Overlap).await.unwrap();
-    world.clock.forward(HOUR / 2);
+    fixture.clock.forward(HOUR / 2);
     node.keys.rotate(PreviousKeys::Overlap).await.unwrap();
     assert_eq!(node.published().len(), 3);
-    world.clock.forward(HOUR / 2);
+    fixture.clock.forward(HOUR / 2);
     let published = node.published();
     assert_eq!(published.len(), 2);
     assert!(!published.contains(&first));
@@ -118,30 +118,30 @@ async fn a_second_rotation_does_not_extend_the_life_of_the_first_key() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_of_a_dropped_key_is_rejected() {
-    let world = World::new().await;
-    let (here, there) = (Node::start(&world).await, Node::start(&world).await);
-    let (_, secret) = world.client(|_| {}).await;
+    let fixture = Fixture::new().await;
+    let (here, there) = (Node::start(&fixture).await, Node::start(&fixture).await);
+    let (_, secret) = fixture.client(|_| {}).await;
     let token = here.token(&secret).await;
-    assert!(there.lets_in(&token).await);
-    let before = world.storage.credentials.access_version().await.unwrap();
+    assert!(there.accepts(&token).await);
+    let before = fixture.storage.credentials.access_version().await.unwrap();
     let new = here.keys.rotate(PreviousKeys::Drop).await.unwrap();
-    assert!(!here.lets_in(&token).await);
+    assert!(!here.accepts(&token).await);
     // The new access version makes the other process reload.
-    assert!(world.storage.credentials.access_version().await.unwrap() > before);
+    assert!(fixture.storage.credentials.access_version().await.unwrap() > before);
     there.tokens.reload().await.unwrap();
-    assert!(!there.lets_in(&token).await);
+    assert!(!there.accepts(&token).await);
     assert_eq!(there.published(), [new]);
-    assert!(there.lets_in(&here.token(&secret).await).await);
+    assert!(there.accepts(&here.token(&secret).await).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_newest_key_signs_also_when_the_clock_that_made_it_was_behind() {
-    let world = World::new().await;
-    let late = StandingClock::new();
-    world.clock.forward(HOUR);
-    let first = Node::start(&world).await.published();
-    let repository = Arc::clone(&world.storage.signing_keys);
-    let node = Node::over(&world, None, repository, late);
+    let fixture = Fixture::new().await;
+    let late = ManualClock::new();
+    fixture.clock.forward(HOUR);
+    let first = Node::start(&fixture).await.published();
+    let repository = Arc::clone(&fixture.storage.signing_keys);
+    let node = Node::over(&fixture, None, repository, late);
     node.keys.prepare().await.unwrap();
     let new = node.keys.rotate(PreviousKeys::Overlap).await.unwrap();
     assert_eq!(node.published(), [new, first[0].clone()]);
@@ -155,9 +155,9 @@ struct Counted {
 }
 
 impl Counted {
-    fn over(world: &World) -> Arc<Self> {
+    fn over(fixture: &Fixture) -> Arc<Self> {
         Arc::new(Self {
-            inner: Arc::clone(&world.storage.signing_keys),
+            inner: Arc::clone(&fixture.storage.signing_keys),
             reads: AtomicUsize::new(0),
             is_away: AtomicBool::new(false),
         })
@@ -186,33 +186,33 @@ impl SigningKeyRepository for Counted {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_of_another_process_is_found_by_its_id() {
-    let world = World::new().await;
-    let (here, there) = (Node::start(&world).await, Node::start(&world).await);
-    let (_, secret) = world.client(|_| {}).await;
+    let fixture = Fixture::new().await;
+    let (here, there) = (Node::start(&fixture).await, Node::start(&fixture).await);
+    let (_, secret) = fixture.client(|_| {}).await;
     here.keys.rotate(PreviousKeys::Overlap).await.unwrap();
-    assert!(there.lets_in(&here.token(&secret).await).await);
+    assert!(there.accepts(&here.token(&secret).await).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_store_is_read_once_a_second_for_unknown_keys() {
-    let world = World::new().await;
-    let counted = Counted::over(&world);
-    let node = Node::over(&world, None, counted.clone(), world.clock.clone());
+    let fixture = Fixture::new().await;
+    let counted = Counted::over(&fixture);
+    let node = Node::over(&fixture, None, counted.clone(), fixture.clock.clone());
     node.keys.prepare().await.unwrap();
-    let (_, secret) = world.client(|_| {}).await;
+    let (_, secret) = fixture.client(|_| {}).await;
     let stranger = {
-        let elsewhere = World::new().await;
+        let elsewhere = Fixture::new().await;
         let (_, secret) = elsewhere.client(|_| {}).await;
         Node::start(&elsewhere).await.token(&secret).await
     };
     counted.reads.store(0, Ordering::SeqCst);
-    let asked = join_all((0..16).map(|_| node.lets_in(&stranger))).await;
-    assert!(asked.iter().all(|is_in| !is_in));
+    let requests = join_all((0..16).map(|_| node.accepts(&stranger))).await;
+    assert!(requests.iter().all(|is_in| !is_in));
     assert_eq!(counted.reads.load(Ordering::SeqCst), 1);
-    world.clock.forward(SECOND);
-    assert!(!node.lets_in(&stranger).await);
+    fixture.clock.forward(SECOND);
+    assert!(!node.accepts(&stranger).await);
     assert_eq!(counted.reads.load(Ordering::SeqCst), 2);
-    assert!(node.lets_in(&node.token(&secret).await).await);
+    assert!(node.accepts(&node.token(&secret).await).await);
     assert_eq!(
         counted.reads.load(Ordering::SeqCst),
         2,
@@ -222,18 +222,18 @@ async fn the_store_is_read_once_a_second_for_unknown_keys() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_read_of_the_keys_does_not_reject_a_token() {
-    let world = World::new().await;
-    let counted = Counted::over(&world);
-    let node = Node::over(&world, None, counted.clone(), world.clock.clone());
+    let fixture = Fixture::new().await;
+    let counted = Counted::over(&fixture);
+    let node = Node::over(&fixture, None, counted.clone(), fixture.clock.clone());
     node.keys.prepare().await.unwrap();
-    let elsewhere = Node::start(&world).await;
+    let elsewhere = Node::start(&fixture).await;
     elsewhere.keys.rotate(PreviousKeys::Overlap).await.unwrap();
-    let (_, secret) = world.client(|_| {}).await;
+    let (_, secret) = fixture.client(|_| {}).await;
     let token = elsewhere.token(&secret).await;
     counted.reads.store(0, Ordering::SeqCst);
     counted.is_away.store(true, Ordering::SeqCst);
     for _ in 0..3 {
-        let outcome = node.enter(&token).await;
+        let outcome = node.authenticate(&token).await;
         let is_unavailable = matches!(
             outcome,
             Err(AccessError::Store(RepositoryError::Unavailable(_)))
@@ -242,29 +242,29 @@ async fn a_failed_read_of_the_keys_does_not_reject_a_token() {
     }
     assert_eq!(counted.reads.load(Ordering::SeqCst), 1);
     counted.is_away.store(false, Ordering::SeqCst);
-    world.clock.forward(SECOND);
-    assert!(node.lets_in(&token).await);
+    fixture.clock.forward(SECOND);
+    assert!(node.accepts(&token).await);
     assert_eq!(counted.reads.load(Ordering::SeqCst), 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_successful_read_of_the_keys_clears_an_earlier_failure() {
-    let world = World::new().await;
-    let counted = Counted::over(&world);
-    let node = Node::over(&world, None, counted.clone(), world.clock.clone());
+    let fixture = Fixture::new().await;
+    let counted = Counted::over(&fixture);
+    let node = Node::over(&fixture, None, counted.clone(), fixture.clock.clone());
     node.keys.prepare().await.unwrap();
-    let elsewhere = Node::start(&world).await;
+    let elsewhere = Node::start(&fixture).await;
     elsewhere.keys.rotate(PreviousKeys::Overlap).await.unwrap();
-    let (_, secret) = world.client(|_| {}).await;
+    let (_, secret) = fixture.client(|_| {}).await;
     let stranger = {
-        let elsewhere = World::new().await;
+        let elsewhere = Fixture::new().await;
         let (_, secret) = elsewhere.client(|_| {}).await;
         Node::start(&elsewhere).await.token(&secret).await
     };
     counted.is_away.store(true, Ordering::SeqCst);
-    assert!(node.enter(&stranger).await.is_err());
+    assert!(node.authenticate(&stranger).await.is_err());
     counted.is_away.store(false, Ordering::SeqCst);
     node.keys.reload().await.unwrap();
-    assert!(node.lets_in(&elsewhere.token(&secret).await).await);
-    assert!(!node.lets_in(&stranger).await, "which is no failure");
+    assert!(node.accepts(&elsewhere.token(&secret).await).await);
+    assert!(!node.accepts(&stranger).await, "which is no failure");
 }

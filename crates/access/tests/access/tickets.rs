@@ -6,7 +6,7 @@ use std::{
 };
 
 use access::{
-    AccessError, AuthContext, Authenticator, IssuedTicket, MintedCredential, Over,
+    AccessError, AuthContext, Authenticator, CredentialEnd, IssuedCredential, IssuedTicket,
     PresentedCredential, TicketError, Tickets, operator,
 };
 use async_trait::async_trait;
@@ -17,10 +17,10 @@ use domain::{
 use ports::{Clock as _, RepositoryError, TicketRepository};
 
 use crate::{
+    credential_fixture::{CredentialFixture, set, tenant, user},
     credential_status::over,
-    desk::{Desk, set, tenant, user},
+    fixture::{Fixture, START},
     node::Node,
-    world::{BEGINNING, World},
 };
 use Scope::{AgentsRead, AgentsWrite, ChatWrite, ConversationsAll, EventsRead};
 
@@ -28,21 +28,24 @@ const SECOND: Duration = Duration::from_secs(1);
 const SHOP: Option<&str> = Some("https://shop.example");
 
 /// The ticket service of one process.
-fn tickets(world: &World, authenticator: &Arc<Authenticator>) -> Tickets {
+fn tickets(fixture: &Fixture, authenticator: &Arc<Authenticator>) -> Tickets {
     Tickets::new(
-        Arc::clone(&world.storage.tickets),
+        Arc::clone(&fixture.storage.tickets),
         Arc::clone(authenticator),
-        world.ids.clone(),
+        fixture.ids.clone(),
     )
 }
 
 /// A key, and the context that it authenticates.
-async fn caller(desk: &Desk, scopes: &[Scope]) -> (MintedCredential, Arc<AuthContext>) {
-    let key = desk.key(scopes).await;
+async fn caller(
+    fixture: &CredentialFixture,
+    scopes: &[Scope],
+) -> (IssuedCredential, Arc<AuthContext>) {
+    let key = fixture.key(scopes).await;
     let secret = key.secret.as_ref().expect("a secret");
     let presented = PresentedCredential::new(secret.reveal());
-    let entrant = desk.here.authenticate(&presented).await;
-    (key, entrant.expect("a good key"))
+    let auth_context = fixture.local.authenticate(&presented).await;
+    (key, auth_context.expect("a good key"))
 }
 
 /// Issues a ticket with all scopes of the caller that is not bound to a page.
@@ -61,15 +64,15 @@ async fn is_good(tickets: &Tickets, text: &str, page: Option<&str>) -> bool {
 
 #[tokio::test]
 async fn a_ticket_can_be_redeemed_once_on_any_node() {
-    let desk = Desk::open().await;
-    let (_, caller) = caller(&desk, &[AgentsRead, EventsRead]).await;
-    let here = tickets(&desk.world, &desk.here);
-    let elsewhere = tickets(&desk.world, &desk.elsewhere);
+    let fixture = CredentialFixture::new().await;
+    let (_, caller) = caller(&fixture, &[AgentsRead, EventsRead]).await;
+    let here = tickets(&fixture.base, &fixture.local);
+    let elsewhere = tickets(&fixture.base, &fixture.remote);
     for _ in 0..2 {
         let issued = ticket(&here, &caller).await;
         assert_eq!(issued.expires_in, 30);
-        let entrant = elsewhere.redeem(issued.text.reveal(), None).await;
-        assert_eq!(entrant.unwrap(), caller);
+        let auth_context = elsewhere.redeem(issued.text.reveal(), None).await;
+        assert_eq!(auth_context.unwrap(), caller);
         for tickets in [&here, &elsewhere] {
             assert!(!is_good(tickets, issued.text.reveal(), None).await);
         }
@@ -78,28 +81,28 @@ async fn a_ticket_can_be_redeemed_once_on_any_node() {
 
 #[tokio::test]
 async fn a_ticket_grants_the_requested_scopes() {
-    let desk = Desk::open().await;
-    let tickets = tickets(&desk.world, &desk.here);
-    let (_, caller) = caller(&desk, &[AgentsRead, ChatWrite, EventsRead]).await;
+    let fixture = CredentialFixture::new().await;
+    let tickets = tickets(&fixture.base, &fixture.local);
+    let (_, caller) = caller(&fixture, &[AgentsRead, ChatWrite, EventsRead]).await;
     for scopes in [&[EventsRead][..], &[ChatWrite, EventsRead]] {
         let issued = tickets.issue(&caller, Some(set(scopes)), None).await;
-        let entrant = tickets.redeem(issued.unwrap().text.reveal(), None).await;
+        let auth_context = tickets.redeem(issued.unwrap().text.reveal(), None).await;
         let expected = Principal {
             scopes: set(scopes),
             ..caller.principal.clone()
         };
-        assert_eq!(entrant.unwrap().principal, expected);
+        assert_eq!(auth_context.unwrap().principal, expected);
     }
 }
 
 #[tokio::test]
 async fn a_ticket_cannot_exceed_the_scopes_of_its_caller() {
-    let desk = Desk::open().await;
-    let tickets = tickets(&desk.world, &desk.here);
-    let (_, caller) = caller(&desk, &[AgentsRead, EventsRead]).await;
+    let fixture = CredentialFixture::new().await;
+    let tickets = tickets(&fixture.base, &fixture.local);
+    let (_, caller) = caller(&fixture, &[AgentsRead, EventsRead]).await;
     let scopes = Some(set(&[AgentsWrite, ConversationsAll, EventsRead]));
     let refused = tickets.issue(&caller, scopes, None).await;
-    let Err(TicketError::Exceeds(missing)) = refused else {
+    let Err(TicketError::MissingScopes(missing)) = refused else {
         panic!("{refused:?}");
     };
     assert_eq!(missing, set(&[AgentsWrite, ConversationsAll]));
@@ -107,9 +110,9 @@ async fn a_ticket_cannot_exceed_the_scopes_of_its_caller() {
 
 #[tokio::test]
 async fn a_ticket_needs_a_usable_scope() {
-    let desk = Desk::open().await;
-    let tickets = tickets(&desk.world, &desk.here);
-    let (_, caller) = caller(&desk, &[AgentsRead, EventsRead]).await;
+    let fixture = CredentialFixture::new().await;
+    let tickets = tickets(&fixture.base, &fixture.local);
+    let (_, caller) = caller(&fixture, &[AgentsRead, EventsRead]).await;
     for scopes in [&[AgentsRead][..], &[], &[AgentsWrite]] {
         let refused = tickets.issue(&caller, Some(set(scopes)), None).await;
         let Err(TicketError::Invalid(faults)) = refused else {
@@ -148,13 +151,13 @@ impl TicketRepository for Lives {
 
 #[tokio::test]
 async fn a_ticket_is_valid_for_thirty_seconds() {
-    let desk = Desk::open().await;
-    let (_, caller) = caller(&desk, &[EventsRead]).await;
+    let fixture = CredentialFixture::new().await;
+    let (_, caller) = caller(&fixture, &[EventsRead]).await;
     let lives = Arc::new(Lives::default());
     let tickets = Tickets::new(
         lives.clone(),
-        Arc::clone(&desk.here),
-        desk.world.ids.clone(),
+        Arc::clone(&fixture.local),
+        fixture.base.ids.clone(),
     );
     assert_eq!(ticket(&tickets, &caller).await.expires_in, 30);
     assert_eq!(*lives.0.lock().unwrap(), [30 * SECOND]);
@@ -162,19 +165,19 @@ async fn a_ticket_is_valid_for_thirty_seconds() {
 
 #[tokio::test]
 async fn a_wrong_clock_of_this_process_ends_no_ticket() {
-    let desk = Desk::open().await;
-    let tickets = tickets(&desk.world, &desk.here);
-    let (_, caller) = caller(&desk, &[EventsRead]).await;
+    let fixture = CredentialFixture::new().await;
+    let tickets = tickets(&fixture.base, &fixture.local);
+    let (_, caller) = caller(&fixture, &[EventsRead]).await;
     let issued = ticket(&tickets, &caller).await;
-    desk.world.clock.forward(Duration::from_hours(1));
+    fixture.base.clock.forward(Duration::from_hours(1));
     assert!(is_good(&tickets, issued.text.reveal(), None).await);
 }
 
 #[tokio::test]
 async fn an_invalid_ticket_is_rejected() {
-    let desk = Desk::open().await;
-    let tickets = tickets(&desk.world, &desk.here);
-    let (key, caller) = caller(&desk, &[EventsRead]).await;
+    let fixture = CredentialFixture::new().await;
+    let tickets = tickets(&fixture.base, &fixture.local);
+    let (key, caller) = caller(&fixture, &[EventsRead]).await;
     let issued = ticket(&tickets, &caller).await;
     let text = issued.text.reveal();
     for nothing in [
@@ -193,9 +196,9 @@ async fn an_invalid_ticket_is_rejected() {
 
 #[tokio::test]
 async fn a_ticket_is_bound_to_the_page_that_requested_it() {
-    let desk = Desk::open().await;
-    let tickets = tickets(&desk.world, &desk.here);
-    let (_, caller) = caller(&desk, &[EventsRead]).await;
+    let fixture = CredentialFixture::new().await;
+    let tickets = tickets(&fixture.base, &fixture.local);
+    let (_, caller) = caller(&fixture, &[EventsRead]).await;
     for page in [
         None,
         Some("https://evil.example"),
@@ -212,9 +215,9 @@ async fn a_ticket_is_bound_to_the_page_that_requested_it() {
 
 #[tokio::test]
 async fn a_ticket_that_is_bound_to_no_page_is_valid_on_any() {
-    let desk = Desk::open().await;
-    let tickets = tickets(&desk.world, &desk.here);
-    let (_, caller) = caller(&desk, &[EventsRead]).await;
+    let fixture = CredentialFixture::new().await;
+    let tickets = tickets(&fixture.base, &fixture.local);
+    let (_, caller) = caller(&fixture, &[EventsRead]).await;
     for page in [None, SHOP] {
         let issued = ticket(&tickets, &caller).await;
         assert!(is_good(&tickets, issued.text.reveal(), page).await);
@@ -223,32 +226,32 @@ async fn a_ticket_that_is_bound_to_no_page_is_valid_on_any() {
 
 #[tokio::test]
 async fn a_ticket_is_valid_only_while_its_credential_is_valid() {
-    let desk = Desk::open().await;
-    let tickets = tickets(&desk.world, &desk.here);
-    let (key, caller) = caller(&desk, &[EventsRead]).await;
+    let fixture = CredentialFixture::new().await;
+    let tickets = tickets(&fixture.base, &fixture.local);
+    let (key, caller) = caller(&fixture, &[EventsRead]).await;
     let [first, second, third] = [
         ticket(&tickets, &caller).await,
         ticket(&tickets, &caller).await,
         ticket(&tickets, &caller).await,
     ];
-    let new = desk.rotate(&key, Some(5)).await.unwrap();
-    let entrant = tickets.redeem(first.text.reveal(), None).await.unwrap();
-    assert_eq!(entrant.ends_at, Some(BEGINNING + 5 * SECOND));
-    let mut watch = desk.here.watch_over(entrant);
-    desk.world.clock.forward(5 * SECOND);
-    assert_eq!(over(&mut watch).await, Over::Ended);
+    let new = fixture.rotate(&key, Some(5)).await.unwrap();
+    let auth_context = tickets.redeem(first.text.reveal(), None).await.unwrap();
+    assert_eq!(auth_context.ends_at, Some(START + 5 * SECOND));
+    let mut watch = fixture.local.watch_credential(auth_context);
+    fixture.base.clock.forward(5 * SECOND);
+    assert_eq!(over(&mut watch).await, CredentialEnd::Expired);
     assert!(!is_good(&tickets, second.text.reveal(), None).await);
 
     let presented = PresentedCredential::new(new.reveal());
-    let caller = desk.here.authenticate(&presented).await.unwrap();
+    let caller = fixture.local.authenticate(&presented).await.unwrap();
     let fourth = ticket(&tickets, &caller).await;
     let fifth = ticket(&tickets, &caller).await;
-    let entrant = tickets.redeem(fourth.text.reveal(), None).await.unwrap();
-    let mut watch = desk.here.watch_over(entrant);
+    let auth_context = tickets.redeem(fourth.text.reveal(), None).await.unwrap();
+    let mut watch = fixture.local.watch_credential(auth_context);
     let (operator, id) = (operator(tenant()), &key.credential.id);
-    let revoked = desk.service.revoke(&operator, CredentialKind::Key, id);
+    let revoked = fixture.service.revoke(&operator, CredentialKind::Key, id);
     revoked.await.unwrap();
-    assert_eq!(over(&mut watch).await, Over::Revoked);
+    assert_eq!(over(&mut watch).await, CredentialEnd::Revoked);
     for late in [third, fifth] {
         assert!(!is_good(&tickets, late.text.reveal(), None).await);
     }
@@ -256,21 +259,21 @@ async fn a_ticket_is_valid_only_while_its_credential_is_valid() {
 
 #[tokio::test]
 async fn the_ticket_of_a_token_is_good_until_clocks_agree_that_the_token_has_ended() {
-    let world = World::new().await;
-    let node = Node::start(&world).await;
-    node.authenticator.watch().await.unwrap();
-    let tickets = tickets(&world, &node.authenticator);
+    let fixture = Fixture::new().await;
+    let node = Node::start(&fixture).await;
+    node.authenticator.refresh().await.unwrap();
+    let tickets = tickets(&fixture, &node.authenticator);
     let scopes = set(&[EventsRead]);
-    let (_, secret) = world.client(|client| client.scopes = scopes).await;
+    let (_, secret) = fixture.client(|client| client.scopes = scopes).await;
     let token = node.token(&secret).await;
     let presented = PresentedCredential::new(&token);
     let caller = node.authenticator.authenticate(&presented).await.unwrap();
     for (at, expected) in [(600_000, true), (629_999, true), (630_000, false)] {
-        let now = world.clock.now();
-        let at = BEGINNING + Duration::from_millis(at);
-        world.clock.forward(at.since(now).saturating_sub(SECOND));
+        let now = fixture.clock.now();
+        let at = START + Duration::from_millis(at);
+        fixture.clock.forward(at.since(now).saturating_sub(SECOND));
         let issued = ticket(&tickets, &caller).await;
-        world.clock.forward(at.since(world.clock.now()));
+        fixture.clock.forward(at.since(fixture.clock.now()));
         let is_good = is_good(&tickets, issued.text.reveal(), None).await;
         assert_eq!(is_good, expected, "at {at}");
     }
@@ -278,22 +281,22 @@ async fn the_ticket_of_a_token_is_good_until_clocks_agree_that_the_token_has_end
 
 #[tokio::test]
 async fn the_ticket_of_a_user_is_the_users() {
-    let desk = Desk::open().await;
-    let tickets = tickets(&desk.world, &desk.here);
-    let ends_at: Timestamp = BEGINNING + 600 * SECOND;
+    let fixture = CredentialFixture::new().await;
+    let tickets = tickets(&fixture.base, &fixture.local);
+    let ends_at: Timestamp = START + 600 * SECOND;
     let ada = AuthContext {
         principal: user(&[ConversationsAll, EventsRead]),
         credential: None,
-        standing: CredentialSource::ForeignToken,
+        source: CredentialSource::ExternalToken,
         allowed_origins: Vec::new(),
         limits: LimitOverrides::default(),
         ends_at: Some(ends_at),
     };
     let issued = ticket(&tickets, &ada).await;
-    let entrant = tickets.redeem(issued.text.reveal(), None).await.unwrap();
-    assert_eq!(*entrant, ada);
+    let auth_context = tickets.redeem(issued.text.reveal(), None).await.unwrap();
+    assert_eq!(*auth_context, ada);
     let scopes = Some(set(&[EventsRead]));
     let issued = tickets.issue(&ada, scopes, None).await.unwrap();
-    let entrant = tickets.redeem(issued.text.reveal(), None).await.unwrap();
-    assert_eq!(entrant.principal.confined_to(), Some("main~ada"));
+    let auth_context = tickets.redeem(issued.text.reveal(), None).await.unwrap();
+    assert_eq!(auth_context.principal.confined_to(), Some("main~ada"));
 }

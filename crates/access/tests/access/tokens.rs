@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use access::{
     AccessError, AuthContext,
-    server::{ClientCredentials, OAuthError},
+    oauth_server::{ClientCredentials, OAuthError},
 };
 use domain::{
     CredentialKind, CredentialSource, LimitOverrides, Principal, PrincipalId, Scope, Scopes,
@@ -15,11 +15,11 @@ use ports::Clock as _;
 use serde_json::{Value, json};
 
 use crate::{
+    fixture::{Fixture, START},
     node::{ISSUER, Node, basic},
-    world::{BEGINNING, World},
 };
 
-const NOW: i64 = BEGINNING.milliseconds() / 1_000;
+const NOW: i64 = START.milliseconds() / 1_000;
 
 fn scopes(scopes: &[Scope]) -> Scopes {
     scopes.iter().copied().collect()
@@ -39,10 +39,10 @@ fn read_elsewhere(token: &str, published: &Value) -> (Value, Value) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_contains_only_the_claims_of_rfc_9068() {
-    let world = World::new().await;
-    let node = Node::start(&world).await;
-    let (client, secret) = world.client(|_| {}).await;
-    let issued = node.ask(&basic(&secret), |_| {}).await.unwrap();
+    let fixture = Fixture::new().await;
+    let node = Node::start(&fixture).await;
+    let (client, secret) = fixture.client(|_| {}).await;
+    let issued = node.request_token(&basic(&secret), |_| {}).await.unwrap();
     assert_eq!(issued.expires_in, 600);
     assert_eq!(issued.scopes, client.scopes);
     let published = &node.server.published_keys()[0];
@@ -73,13 +73,13 @@ async fn a_token_contains_only_the_claims_of_rfc_9068() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_lets_its_client_in_until_it_ends() {
-    let world = World::new().await;
-    let node = Node::start(&world).await;
+    let fixture = Fixture::new().await;
+    let node = Node::start(&fixture).await;
     let limits = LimitOverrides {
         chat_burst: Some(3),
         ..LimitOverrides::default()
     };
-    let (client, secret) = world.client(|client| client.limits = limits).await;
+    let (client, secret) = fixture.client(|client| client.limits = limits).await;
     let token = node.token(&secret).await;
     let (header, claims) = read_elsewhere(&token, &node.server.published_keys()[0]);
     let text = |value: &Value| value.as_str().expect("text").to_owned();
@@ -91,55 +91,55 @@ async fn a_token_lets_its_client_in_until_it_ends() {
             user_id: None,
         },
         credential: Some(client.id.clone()),
-        standing: CredentialSource::OwnToken {
+        source: CredentialSource::OwnToken {
             id: text(&claims["jti"]).parse().expect("a UUID"),
             client: client.id.clone(),
             signing_key: text(&header["kid"]),
         },
         allowed_origins: Vec::new(),
         limits,
-        ends_at: Some(BEGINNING + Duration::from_mins(10)),
+        ends_at: Some(START + Duration::from_mins(10)),
     };
-    assert_eq!(node.enter(&token).await.unwrap(), expected);
+    assert_eq!(node.authenticate(&token).await.unwrap(), expected);
     // The clocks of other nodes may be thirty seconds behind.
-    world.clock.forward(Duration::from_millis(629_999));
-    assert_eq!(node.enter(&token).await.unwrap(), expected);
-    world.clock.forward(Duration::from_millis(1));
-    let outcome = node.enter(&token).await;
+    fixture.clock.forward(Duration::from_millis(629_999));
+    assert_eq!(node.authenticate(&token).await.unwrap(), expected);
+    fixture.clock.forward(Duration::from_millis(1));
+    let outcome = node.authenticate(&token).await;
     assert!(matches!(outcome, Err(AccessError::Expired)), "{outcome:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_token_outlives_its_client() {
-    let world = World::new().await;
-    let node = Node::start(&world).await;
-    let end = BEGINNING + Duration::from_millis(90_500);
-    let (_, secret) = world.client(|client| client.expires_at = Some(end)).await;
-    let issued = node.ask(&basic(&secret), |_| {}).await.unwrap();
+    let fixture = Fixture::new().await;
+    let node = Node::start(&fixture).await;
+    let end = START + Duration::from_millis(90_500);
+    let (_, secret) = fixture.client(|client| client.expires_at = Some(end)).await;
+    let issued = node.request_token(&basic(&secret), |_| {}).await.unwrap();
     assert_eq!(issued.expires_in, 90);
-    world.clock.forward(Duration::from_millis(90_499));
-    assert!(node.lets_in(&issued.text).await);
+    fixture.clock.forward(Duration::from_millis(90_499));
+    assert!(node.accepts(&issued.text).await);
     // In the second in which the client expires, no lifetime is left for a token.
-    let outcome = node.ask(&basic(&secret), |_| {}).await;
+    let outcome = node.request_token(&basic(&secret), |_| {}).await;
     assert!(
         matches!(outcome, Err(OAuthError::InvalidClient)),
         "{outcome:?}"
     );
-    world.clock.forward(Duration::from_millis(1));
-    assert!(!node.lets_in(&issued.text).await);
+    fixture.clock.forward(Duration::from_millis(1));
+    assert!(!node.accepts(&issued.text).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_allows_what_was_asked_for_of_what_the_client_holds() {
-    let world = World::new().await;
-    let node = Node::start(&world).await;
-    let (_, secret) = world.client(|_| {}).await;
-    let ask = async |scope: &str| {
+    let fixture = Fixture::new().await;
+    let node = Node::start(&fixture).await;
+    let (_, secret) = fixture.client(|_| {}).await;
+    let request_token = async |scope: &str| {
         let scope = Some(scope.to_owned());
-        node.ask(&basic(&secret), |request| request.scope = scope)
+        node.request_token(&basic(&secret), |request| request.scope = scope)
             .await
     };
-    for (asked, expected) in [
+    for (requests, expected) in [
         ("agents:read", scopes(&[Scope::AgentsRead])),
         (
             "chat:write agents:read",
@@ -147,12 +147,12 @@ async fn a_token_allows_what_was_asked_for_of_what_the_client_holds() {
         ),
         ("chat:write chat:write", scopes(&[Scope::ChatWrite])),
     ] {
-        let issued = ask(asked).await.unwrap();
+        let issued = request_token(requests).await.unwrap();
         assert_eq!(issued.scopes, expected);
-        let entrant = node.enter(&issued.text).await.unwrap();
-        assert_eq!(entrant.principal.scopes, expected);
+        let auth_context = node.authenticate(&issued.text).await.unwrap();
+        assert_eq!(auth_context.principal.scopes, expected);
     }
-    for asked in [
+    for requests in [
         "agents:write",
         "agents:read agents:write",
         "agents:own",
@@ -161,36 +161,44 @@ async fn a_token_allows_what_was_asked_for_of_what_the_client_holds() {
         "agents:read,chat:write",
         "AGENTS:READ",
     ] {
-        let outcome = ask(asked).await;
+        let outcome = request_token(requests).await;
         assert!(
             matches!(outcome, Err(OAuthError::InvalidScope)),
-            "{asked}: {outcome:?}"
+            "{requests}: {outcome:?}"
         );
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_request_must_have_a_supported_target_and_grant() {
-    let world = World::new().await;
-    let node = Node::start(&world).await;
-    let (_, secret) = world.client(|_| {}).await;
-    let shown = basic(&secret);
+    let fixture = Fixture::new().await;
+    let node = Node::start(&fixture).await;
+    let (_, secret) = fixture.client(|_| {}).await;
+    let credentials = basic(&secret);
     let good = Some(ISSUER.to_owned());
-    let issued = node.ask(&shown, |request| request.resource = good).await;
+    let issued = node
+        .request_token(&credentials, |request| request.resource = good)
+        .await;
     issued.unwrap();
     let other = Some("https://other.example".to_owned());
-    let outcome = node.ask(&shown, |request| request.resource = other).await;
+    let outcome = node
+        .request_token(&credentials, |request| request.resource = other)
+        .await;
     assert!(
         matches!(outcome, Err(OAuthError::InvalidTarget)),
         "{outcome:?}"
     );
     let other = Some("authorization_code".to_owned());
-    let outcome = node.ask(&shown, |request| request.grant_type = other).await;
+    let outcome = node
+        .request_token(&credentials, |request| request.grant_type = other)
+        .await;
     assert!(
         matches!(outcome, Err(OAuthError::UnsupportedGrantType)),
         "{outcome:?}"
     );
-    let outcome = node.ask(&shown, |request| request.grant_type = None).await;
+    let outcome = node
+        .request_token(&credentials, |request| request.grant_type = None)
+        .await;
     assert!(
         matches!(outcome, Err(OAuthError::InvalidRequest(_))),
         "{outcome:?}"
@@ -199,25 +207,31 @@ async fn a_token_request_must_have_a_supported_target_and_grant() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_revoked_token_is_rejected_by_every_process() {
-    let world = World::new().await;
-    let (here, there) = (Node::start(&world).await, Node::start(&world).await);
-    let (_, secret) = world.client(|_| {}).await;
-    let shown = basic(&secret);
+    let fixture = Fixture::new().await;
+    let (here, there) = (Node::start(&fixture).await, Node::start(&fixture).await);
+    let (_, secret) = fixture.client(|_| {}).await;
+    let credentials = basic(&secret);
     let (token, kept) = (here.token(&secret).await, here.token(&secret).await);
-    let before = world.storage.credentials.access_version().await.unwrap();
+    let before = fixture.storage.credentials.access_version().await.unwrap();
     for _ in 0..2 {
-        here.server.revoke(&shown, Some(&token)).await.unwrap();
-        let after = world.storage.credentials.access_version().await.unwrap();
+        here.server
+            .revoke(&credentials, Some(&token))
+            .await
+            .unwrap();
+        let after = fixture.storage.credentials.access_version().await.unwrap();
         assert_eq!(after, before + 1, "what was remembered is to be dropped");
     }
     for node in [&here, &there] {
-        assert!(!node.lets_in(&token).await);
-        assert!(node.lets_in(&kept).await);
+        assert!(!node.accepts(&token).await);
+        assert!(node.accepts(&kept).await);
     }
     for nothing in ["", "nonsense", "a.b.c", secret.reveal()] {
-        here.server.revoke(&shown, Some(nothing)).await.unwrap();
+        here.server
+            .revoke(&credentials, Some(nothing))
+            .await
+            .unwrap();
     }
-    let outcome = here.server.revoke(&shown, None).await;
+    let outcome = here.server.revoke(&credentials, None).await;
     assert!(
         matches!(outcome, Err(OAuthError::InvalidRequest(_))),
         "{outcome:?}"
@@ -226,15 +240,15 @@ async fn a_revoked_token_is_rejected_by_every_process() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_cannot_revoke_the_token_of_another_client() {
-    let world = World::new().await;
-    let node = Node::start(&world).await;
-    let ((_, owner), (_, other)) = (world.client(|_| {}).await, world.client(|_| {}).await);
+    let fixture = Fixture::new().await;
+    let node = Node::start(&fixture).await;
+    let ((_, owner), (_, other)) = (fixture.client(|_| {}).await, fixture.client(|_| {}).await);
     let token = node.token(&owner).await;
     // A client of another tenant does not even learn that the token exists.
     let tenant: TenantId = "other".parse().unwrap();
-    let tenants = &world.storage.tenants;
-    tenants.insert(&tenant, world.clock.now()).await.unwrap();
-    let (_, stranger) = world.client(|client| client.tenant = tenant).await;
+    let tenants = &fixture.storage.tenants;
+    tenants.insert(&tenant, fixture.clock.now()).await.unwrap();
+    let (_, stranger) = fixture.client(|client| client.tenant = tenant).await;
     let outcome = node.server.revoke(&basic(&stranger), Some(&token)).await;
     outcome.expect("what is no token of its tenant is none");
     let outcome = node.server.revoke(&basic(&other), Some(&token)).await;
@@ -250,75 +264,83 @@ async fn a_client_cannot_revoke_the_token_of_another_client() {
         matches!(outcome, Err(OAuthError::InvalidClient)),
         "{outcome:?}"
     );
-    assert!(node.lets_in(&token).await);
+    assert!(node.accepts(&token).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_clients_of_its_tenant_can_introspect_a_token() {
-    let world = World::new().await;
-    let node = Node::start(&world).await;
+    let fixture = Fixture::new().await;
+    let node = Node::start(&fixture).await;
     let other: TenantId = "other".parse().unwrap();
-    let tenants = &world.storage.tenants;
-    tenants.insert(&other, world.clock.now()).await.unwrap();
-    let (client, secret) = world.client(|_| {}).await;
-    let (_, colleague) = world.client(|_| {}).await;
-    let (_, stranger) = world.client(|client| client.tenant = other).await;
+    let tenants = &fixture.storage.tenants;
+    tenants.insert(&other, fixture.clock.now()).await.unwrap();
+    let (client, secret) = fixture.client(|_| {}).await;
+    let (_, colleague) = fixture.client(|_| {}).await;
+    let (_, stranger) = fixture.client(|client| client.tenant = other).await;
     let token = node.token(&secret).await;
-    let ask = async |by, token: &str| node.server.introspect(&basic(by), Some(token)).await;
+    let request_token =
+        async |by, token: &str| node.server.introspect(&basic(by), Some(token)).await;
     for by in [&secret, &colleague] {
-        let found = ask(by, &token).await.unwrap().expect("a good token");
+        let found = request_token(by, &token)
+            .await
+            .unwrap()
+            .expect("a good token");
         assert_eq!(found.client.id, client.id);
         assert_eq!(found.scopes, client.scopes);
         assert_eq!(found.issued_at, NOW);
-        assert_eq!(found.ends_at, BEGINNING + Duration::from_mins(10));
+        assert_eq!(found.ends_at, START + Duration::from_mins(10));
     }
-    assert_eq!(ask(&stranger, &token).await.unwrap(), None);
-    assert_eq!(ask(&secret, "nonsense").await.unwrap(), None);
-    world.clock.forward(Duration::from_mins(10));
-    assert_eq!(ask(&secret, &token).await.unwrap(), None, "no leeway here");
+    assert_eq!(request_token(&stranger, &token).await.unwrap(), None);
+    assert_eq!(request_token(&secret, "nonsense").await.unwrap(), None);
+    fixture.clock.forward(Duration::from_mins(10));
+    assert_eq!(
+        request_token(&secret, &token).await.unwrap(),
+        None,
+        "no leeway here"
+    );
     let token = node.token(&secret).await;
     node.server
         .revoke(&basic(&secret), Some(&token))
         .await
         .unwrap();
-    assert_eq!(ask(&colleague, &token).await.unwrap(), None);
+    assert_eq!(request_token(&colleague, &token).await.unwrap(), None);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_revoked_client_takes_its_tokens_with_it() {
-    let world = World::new().await;
-    let node = Node::start(&world).await;
-    let (client, secret) = world.client(|_| {}).await;
-    let (_, colleague) = world.client(|_| {}).await;
+    let fixture = Fixture::new().await;
+    let node = Node::start(&fixture).await;
+    let (client, secret) = fixture.client(|_| {}).await;
+    let (_, colleague) = fixture.client(|_| {}).await;
     let token = node.token(&secret).await;
-    world.revoke(&client).await;
-    assert!(!node.lets_in(&token).await);
-    let asked = node
+    fixture.revoke(&client).await;
+    assert!(!node.accepts(&token).await);
+    let requests = node
         .server
         .introspect(&basic(&colleague), Some(&token))
         .await;
-    assert_eq!(asked.unwrap(), None);
+    assert_eq!(requests.unwrap(), None);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_was_last_used_when_it_asked() {
-    let world = World::new().await;
-    let node = Node::start(&world).await;
-    let (client, secret) = world.client(|_| {}).await;
+    let fixture = Fixture::new().await;
+    let node = Node::start(&fixture).await;
+    let (client, secret) = fixture.client(|_| {}).await;
     let find = async || {
-        let credentials = &world.storage.credentials;
+        let credentials = &fixture.storage.credentials;
         let found = credentials.find(CredentialKind::Client, &client.id).await;
         found.unwrap().expect("the client").last_used_at
     };
-    let (_, unused) = world.client(|_| {}).await;
+    let (_, unused) = fixture.client(|_| {}).await;
     let guessed = ClientCredentials {
         basic: Some((client.id.to_string(), unused.reveal().to_owned())),
         ..ClientCredentials::default()
     };
-    node.ask(&guessed, |_| {}).await.unwrap_err();
-    node.last_used.write().await.unwrap();
+    node.request_token(&guessed, |_| {}).await.unwrap_err();
+    node.last_used.flush().await.unwrap();
     assert_eq!(find().await, None);
     node.token(&secret).await;
-    node.last_used.write().await.unwrap();
-    assert_eq!(find().await, Some(BEGINNING));
+    node.last_used.flush().await.unwrap();
+    assert_eq!(find().await, Some(START));
 }

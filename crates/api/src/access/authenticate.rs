@@ -45,14 +45,14 @@ async fn authenticate_request(request: &ServiceRequest) -> Result<(), ApiError> 
         .ok_or(ApiError::new(ProblemCode::Internal))?;
     let credential = read_credential(request);
     if let Ok(RequestCredential::Header(known)) = &credential
-        && let Some(auth_context) = state.authenticator.recognise(known)
+        && let Some(auth_context) = state.authenticator.authenticate_cached(known)
     {
         request.extensions_mut().insert(auth_context);
         return Ok(());
     }
     // Requests with a known credential are not affected by a flood from the same address.
     #[cfg(feature = "address-guard")]
-    if !matches!(&credential, Ok(RequestCredential::Header(known)) if state.authenticator.knows(known))
+    if !matches!(&credential, Ok(RequestCredential::Header(known)) if state.authenticator.was_recently_valid(known))
     {
         state.address_guard.admit(request)?;
     }

@@ -129,7 +129,7 @@ mod tests {
                 user_id: None,
             },
             credential: None,
-            standing: CredentialSource::ForeignToken,
+            source: CredentialSource::ExternalToken,
             allowed_origins: origins.iter().map(ToString::to_string).collect(),
             limits: LimitOverrides::default(),
             ends_at: None,

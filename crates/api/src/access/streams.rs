@@ -94,7 +94,7 @@ mod tests {
                 user_id: None,
             },
             credential: None,
-            standing: CredentialSource::ForeignToken,
+            source: CredentialSource::ExternalToken,
             allowed_origins: Vec::new(),
             limits: own,
             ends_at: None,

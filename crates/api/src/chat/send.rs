@@ -89,8 +89,8 @@ pub async fn chat(
     let is_replayed = accepted.is_replayed;
     let response = match mode {
         ResponseMode::Stream => {
-            let watch =
-                Arc::clone(&state.authenticator).watch_over(Arc::clone(authorized.auth_context()));
+            let watch = Arc::clone(&state.authenticator)
+                .watch_credential(Arc::clone(authorized.auth_context()));
             let end = wait_for_end(watch, ConnectionState::of(&request).client_closed());
             let events = events(accepted).map(move |event| {
                 let _held_until_the_end = &slot;
@@ -113,7 +113,7 @@ pub async fn chat(
 /// or the client disconnects. The turn continues.
 async fn wait_for_end(mut watch: CredentialWatch, client_closed: impl Future<Output = ()>) {
     tokio::select! {
-        _ = watch.over() => {}
+        _ = watch.ended() => {}
         () = client_closed => {}
     }
 }

@@ -1,6 +1,6 @@
 //! The commands on keys and clients, which work directly on the store.
 
-use access::{CredentialError, CredentialService, MintedCredential, Rotation, operator};
+use access::{CredentialError, CredentialService, IssuedCredential, Rotation, operator};
 use anyhow::{Error, Result, anyhow, bail};
 use application::PAGE_LIMIT;
 use domain::{
@@ -164,7 +164,7 @@ impl CredentialCommands {
 
     /// Prints a new secret. A key contains its id; for a client, prints its id and, if it has one,
     /// its secret.
-    fn show(&self, minted: &MintedCredential) -> Result<()> {
+    fn show(&self, minted: &IssuedCredential) -> Result<()> {
         let id = &minted.credential.id;
         match (self.kind, &minted.secret) {
             (CredentialKind::Key, Some(secret)) => print_line(secret.reveal()),

@@ -1,6 +1,6 @@
 //! The commands on signing keys, which work directly on the store.
 
-use access::server::{PreviousKeys, SigningKeys, dropped_at};
+use access::signing_keys::{PreviousKeys, SigningKeys, dropped_at};
 use anyhow::Result;
 use domain::{SigningKey, Timestamp};
 use tokio_util::task::TaskTracker;

@@ -1,6 +1,6 @@
 //! The JSON of OAuth clients.
 
-use access::{MintedCredential, Rotation};
+use access::{IssuedCredential, Rotation};
 use domain::{
     Credential, CredentialDraft, CredentialId, CredentialKind, LimitOverrides, Scope, Scopes,
     Timestamp,
@@ -148,7 +148,7 @@ impl View for Client {
         })
     }
 
-    fn minted(minted: MintedCredential) -> Result<ClientWithSecret, ApiError> {
+    fn minted(minted: IssuedCredential) -> Result<ClientWithSecret, ApiError> {
         Ok(ClientWithSecret {
             secret: minted.secret.map(|it| it.reveal().to_owned()),
             client: Self::stored(minted.credential)?,

@@ -1,6 +1,6 @@
 //! Keys as clients send and read them.
 
-use access::{MintedCredential, Rotation};
+use access::{IssuedCredential, Rotation};
 use domain::{
     Credential, CredentialDraft, CredentialId, CredentialKind, LimitOverrides, ProblemCode, Scope,
     Scopes, Timestamp, credential::Proof,
@@ -133,7 +133,7 @@ impl View for Key {
         })
     }
 
-    fn minted(minted: MintedCredential) -> Result<KeyWithSecret, ApiError> {
+    fn minted(minted: IssuedCredential) -> Result<KeyWithSecret, ApiError> {
         let secret = minted.secret.ok_or_else(missing_secret)?;
         Ok(KeyWithSecret {
             key: Self::stored(minted.credential)?,

@@ -1,6 +1,6 @@
 //! The differences between keys and OAuth clients.
 
-use access::MintedCredential;
+use access::IssuedCredential;
 use domain::{Credential, CredentialKind};
 use serde::Serialize;
 
@@ -20,5 +20,5 @@ pub trait View: Serialize + Sized + 'static {
 
     /// Converts a credential that was just created or rotated into its representation with the
     /// secret.
-    fn minted(minted: MintedCredential) -> Result<Self::WithSecret, ApiError>;
+    fn minted(minted: IssuedCredential) -> Result<Self::WithSecret, ApiError>;
 }

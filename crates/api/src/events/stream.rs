@@ -72,7 +72,7 @@ pub(super) async fn respond(
         .await?;
     let position = follower.position_in_log();
     let auth_context = Arc::clone(authorized.auth_context());
-    let watch = Arc::clone(&state.authenticator).watch_over(auth_context);
+    let watch = Arc::clone(&state.authenticator).watch_credential(auth_context);
     let end = wait_for_end(
         watch,
         state.closing.clone(),
@@ -113,7 +113,7 @@ async fn wait_for_end(
     client_closed: impl Future<Output = ()>,
 ) {
     tokio::select! {
-        _ = watch.over() => {}
+        _ = watch.ended() => {}
         () = closing.cancelled() => {}
         () = client_closed => {}
     }

@@ -2,10 +2,7 @@
 
 use std::{borrow::Cow, fmt, time::Duration};
 
-use access::{
-    server::{OAuthError, SigningKeyError},
-    tokens::PAUSE_BETWEEN_FETCHES,
-};
+use access::{oauth_server::OAuthError, signing_keys::SigningKeyError, tokens::MIN_FETCH_INTERVAL};
 use actix_web::{
     HttpResponse, ResponseError,
     http::{
@@ -136,7 +133,7 @@ impl From<OAuthError> for OAuthErrorResponse {
             // The keys are not fetched more often.
             OAuthError::KeysUnavailable(_) => {
                 let status = StatusCode::SERVICE_UNAVAILABLE;
-                return Self::temporary(status, PAUSE_BETWEEN_FETCHES, &error);
+                return Self::temporary(status, MIN_FETCH_INTERVAL, &error);
             }
             OAuthError::RateLimited { wait } => {
                 return Self::temporary(StatusCode::TOO_MANY_REQUESTS, wait, &error);

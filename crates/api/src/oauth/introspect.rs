@@ -1,6 +1,6 @@
 //! `POST /oauth2/introspect`.
 
-use access::server::{OwnToken, seconds};
+use access::tokens::{OwnToken, unix_seconds};
 use actix_web::{HttpResponse, web::Data};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -63,7 +63,7 @@ impl GoodToken {
             client_id: client.clone(),
             sub: client,
             token_type: "Bearer",
-            exp: seconds(token.ends_at),
+            exp: unix_seconds(token.ends_at),
             iat: token.issued_at,
             iss: issuer.to_owned(),
             aud: issuer.to_owned(),

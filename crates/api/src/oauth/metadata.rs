@@ -1,7 +1,7 @@
 //! Metadata for clients: where tokens are issued (RFC 8414), and which tokens are accepted (RFC
 //! 9728). All URLs are based on the configured public URL, never on `Host`.
 
-use access::{jwt::SignatureAlgorithm, server::CLIENT_CREDENTIALS};
+use access::{jwt::SignatureAlgorithm, oauth_server::CLIENT_CREDENTIALS};
 use actix_web::{
     HttpRequest, HttpResponse,
     http::{Uri, header},

@@ -1,6 +1,6 @@
 //! A request to an OAuth endpoint: a form, and the credentials of the client.
 
-use access::server::{ClientCredentials, OAuthError};
+use access::oauth_server::{ClientCredentials, OAuthError};
 use actix_web::{
     FromRequest, HttpRequest,
     dev::Payload,

@@ -1,6 +1,6 @@
 //! `POST /oauth2/token`.
 
-use access::server::TokenRequest;
+use access::oauth_server::TokenRequest;
 use actix_web::{HttpResponse, web::Data};
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -1,7 +1,7 @@
 //! Maps the errors of services to problems. Each match is exhaustive, so a new error does not
 //! compile without a code.
 
-use ::access::{AccessError, CredentialError, TicketError, tokens::PAUSE_BETWEEN_FETCHES};
+use ::access::{AccessError, CredentialError, TicketError, tokens::MIN_FETCH_INTERVAL};
 use application::{
     AgentError, ChatError, ConversationError, EventError, IdempotencyRefused, TurnError,
     limits::TooManyLogBytes,
@@ -46,7 +46,7 @@ impl From<AccessError> for ApiError {
             AccessError::InvalidTicket => Self::new(ProblemCode::InvalidTicket),
             AccessError::IssuerUnavailable(_) => Self {
                 // The issuer is not contacted more often.
-                retry_after: Some(seconds_to_wait(PAUSE_BETWEEN_FETCHES)),
+                retry_after: Some(seconds_to_wait(MIN_FETCH_INTERVAL)),
                 ..Self::new(ProblemCode::IssuerUnavailable).because(error)
             },
             AccessError::Store(error) => error.into(),
@@ -57,7 +57,7 @@ impl From<AccessError> for ApiError {
 impl From<TicketError> for ApiError {
     fn from(error: TicketError) -> Self {
         match error {
-            TicketError::Exceeds(missing) => access::missing_scopes(missing),
+            TicketError::MissingScopes(missing) => access::missing_scopes(missing),
             TicketError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
             TicketError::Store(error) => error.into(),
         }
@@ -95,19 +95,24 @@ impl From<CredentialError> for ApiError {
     fn from(error: CredentialError) -> Self {
         match error {
             CredentialError::NotFound(kind) => Self::new(not_found(kind)),
-            CredentialError::Ended(kind) => Self::new(not_found(kind)).with_detail(match kind {
-                CredentialKind::Key => "the key has been revoked or has expired; create a new one",
-                CredentialKind::Client => {
-                    "the client has been revoked or has expired; create a new one"
-                }
-            }),
-            CredentialError::Exceeds(missing) => access::missing_scopes(missing),
+            CredentialError::RevokedOrExpired(kind) => {
+                Self::new(not_found(kind)).with_detail(match kind {
+                    CredentialKind::Key => {
+                        "the key has been revoked or has expired; create a new one"
+                    }
+                    CredentialKind::Client => {
+                        "the client has been revoked or has expired; create a new one"
+                    }
+                })
+            }
+            CredentialError::MissingScopes(missing) => access::missing_scopes(missing),
             CredentialError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
             CredentialError::InvalidCursor => Self::new(ProblemCode::InvalidCursor),
-            CredentialError::UsedFor { id } => Self::new(ProblemCode::IdempotencyKeyUsed)
-                .with_detail(format!(
+            CredentialError::SecretNotReplayable { id } => {
+                Self::new(ProblemCode::IdempotencyKeyUsed).with_detail(format!(
                     "the key was used to create or rotate {id}, whose secret is shown only once"
-                )),
+                ))
+            }
             CredentialError::Idempotency(refused) => refused.into(),
             CredentialError::Store(error) => error.into(),
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use access::{Bootstrap, server::EncryptionKey, tokens::Issuer};
+use access::{Bootstrap, signing_keys::EncryptionKey, tokens::IssuerConfig};
 use domain::{CredentialKind, CredentialSecret, web_address::is_origin};
 
 use super::{ServerSettings, issuers, values::Values};
@@ -19,7 +19,7 @@ pub struct AuthSettings {
     /// `AUTH__CLIENT_KEY_HOSTS`: hosts that are not public, where clients may publish their keys.
     pub client_key_hosts: Vec<String>,
     /// `AUTH__ISSUERS__…`: identity providers whose users have access.
-    pub issuers: Vec<Issuer>,
+    pub issuers: Vec<IssuerConfig>,
 }
 
 impl AuthSettings {
@@ -47,11 +47,11 @@ impl AuthSettings {
 
 fn bootstrap(text: &str) -> Option<Bootstrap> {
     if text == "mint" {
-        return Some(Bootstrap::Mint);
+        return Some(Bootstrap::Generated);
     }
     CredentialSecret::parse(CredentialKind::Key, text)
         .ok()
-        .map(Bootstrap::Given)
+        .map(Bootstrap::Configured)
 }
 
 fn client_key_hosts(text: &str) -> Option<Vec<String>> {

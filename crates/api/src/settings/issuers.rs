@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use access::{
     jwt::{ACCESS_TOKEN, SignatureAlgorithm},
-    tokens::{ClaimPath, Issuer, KeyLocation, TenantOfUsers, TokenType},
+    tokens::{ClaimPath, IssuerConfig, KeyLocation, TenantSource, TokenType},
 };
 use domain::{Scope, Scopes, TenantId, web_address::is_https_or_loopback_address};
 
@@ -37,14 +37,17 @@ const KEYS: &[&str] = &[
 const DEFAULT_SCOPE_CLAIMS: &str = "scope,scp";
 
 /// Reads `AUTH__ISSUERS__…`. `own_url` is the issuer name of this service.
-pub(super) fn read(values: &mut Values, own_url: &str) -> Vec<Issuer> {
+pub(super) fn read(values: &mut Values, own_url: &str) -> Vec<IssuerConfig> {
     let mut used_names = BTreeSet::from([own_url.to_owned()]);
     let issuers = values.read_named(KEYS, |named| issuer(named, &mut used_names));
     issuers.into_iter().flatten().collect()
 }
 
 /// Reads one issuer; `None` if one of its settings is invalid.
-fn issuer(named: &mut NamedSettings<'_>, used_names: &mut BTreeSet<String>) -> Option<Issuer> {
+fn issuer(
+    named: &mut NamedSettings<'_>,
+    used_names: &mut BTreeSet<String>,
+) -> Option<IssuerConfig> {
     let name = issuer_name(named, used_names);
     let audiences = "comma-separated names of this service in the tokens (aud), so that tokens for \
                      other services are rejected";
@@ -61,7 +64,7 @@ fn issuer(named: &mut NamedSettings<'_>, used_names: &mut BTreeSet<String>) -> O
     let scope_claims = named.read_optional(SCOPE_CLAIMS, paths, claim_paths);
     let role_scopes = named.read_optional(ROLE_SCOPES, &role_scopes_form(), role_scopes);
     let name = name?;
-    Some(Issuer {
+    Some(IssuerConfig {
         id: named.name().parse().ok()?,
         audiences: audiences?,
         keys: keys.map_or_else(|| KeyLocation::MetadataOf(name.clone()), KeyLocation::Url),
@@ -88,7 +91,7 @@ fn issuer_name(named: &mut NamedSettings<'_>, used_names: &mut BTreeSet<String>)
     Some(name)
 }
 
-fn tenant(named: &mut NamedSettings<'_>) -> Option<TenantOfUsers> {
+fn tenant(named: &mut NamedSettings<'_>) -> Option<TenantSource> {
     let expected = "a tenant's id: 1 to 64 of a-z, 0-9 and -";
     let fixed = named.read_optional(TENANT, expected, |text| text.parse::<TenantId>().ok());
     let expected = "a path to a claim, such as tenant or org.id";
@@ -98,9 +101,9 @@ fn tenant(named: &mut NamedSettings<'_>) -> Option<TenantOfUsers> {
             named.refuse(TENANT_CLAIM, "unset if TENANT is set");
             None
         }
-        (_, true) => claim.map(TenantOfUsers::Claim),
-        (true, _) => fixed.map(TenantOfUsers::Fixed),
-        (false, false) => TenantId::DEFAULT.parse().ok().map(TenantOfUsers::Fixed),
+        (_, true) => claim.map(TenantSource::Claim),
+        (true, _) => fixed.map(TenantSource::Fixed),
+        (false, false) => TenantId::DEFAULT.parse().ok().map(TenantSource::Fixed),
     }
 }
 

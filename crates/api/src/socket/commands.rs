@@ -171,7 +171,7 @@ async fn refresh(
     frame: RefreshFrame,
 ) -> Result<CommandOutcome, ApiError> {
     let auth = authenticate(context, &frame.token).await?;
-    if !caller.auth.may_go_on_as(&auth) {
+    if !caller.auth.is_same_principal(&auth) {
         let detail = "the socket belongs to another principal";
         return Err(ApiError::new(ProblemCode::InvalidCredentials).with_detail(detail));
     }

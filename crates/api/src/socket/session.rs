@@ -2,7 +2,7 @@
 
 use std::{future::pending, rc::Rc};
 
-use access::Over;
+use access::CredentialEnd;
 use actix_ws::{AggregatedMessage, AggregatedMessageStream, CloseReason, ProtocolError};
 use futures::{StreamExt as _, future::LocalBoxFuture, stream::FuturesUnordered};
 use tokio::time::Instant;
@@ -218,8 +218,12 @@ impl Session {
             // A channel must not have a gap; the log may be readable again when the client
             // reconnects.
             SubscriberEvent::Unreadable => Err(End::Close(CloseCode::Overloaded)),
-            SubscriberEvent::Over(Over::Revoked) => Err(End::Close(CloseCode::Revoked)),
-            SubscriberEvent::Over(Over::Ended) => Err(End::Close(CloseCode::RefreshToken)),
+            SubscriberEvent::CredentialEnded(CredentialEnd::Revoked) => {
+                Err(End::Close(CloseCode::Revoked))
+            }
+            SubscriberEvent::CredentialEnded(CredentialEnd::Expired) => {
+                Err(End::Close(CloseCode::RefreshToken))
+            }
         }
     }
 }

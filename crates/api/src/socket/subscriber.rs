@@ -2,7 +2,7 @@
 
 use std::{future::pending, sync::Arc};
 
-use access::{AccessError, AuthContext, CredentialWatch, Over};
+use access::{AccessError, AuthContext, CredentialEnd, CredentialWatch};
 use application::{
     chat::TurnSubject,
     realtime::{Tail, TypingUpdate, visibility},
@@ -55,7 +55,7 @@ pub(super) enum SubscriberEvent {
     /// Past events cannot be read, permanently.
     Unreadable,
     /// The credential is no longer valid.
-    Over(Over),
+    CredentialEnded(CredentialEnd),
 }
 
 impl Subscriber {
@@ -93,14 +93,14 @@ impl Subscriber {
                 self.page_read = None;
                 page.map_or(SubscriberEvent::Unreadable, |page| SubscriberEvent::PageRead(request, page))
             }
-            over = self.watch.over() => SubscriberEvent::Over(over),
+            end = self.watch.ended() => SubscriberEvent::CredentialEnded(end),
         }
     }
 
     /// Replaces the credential by another one of the same principal.
     pub(super) fn refresh(&mut self, auth: Arc<AuthContext>) -> Result<(), AccessError> {
         self.watch.replace(auth)?;
-        self.visibility = visibility(&self.watch.entrant().principal);
+        self.visibility = visibility(&self.watch.auth_context().principal);
         // Data that was read for the old credential may not be visible to the new one.
         self.page_read = None;
         self.subscriptions.drop_pages();

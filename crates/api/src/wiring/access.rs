@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use ::access::{
-    Authenticator, LastUsed, Tickets,
-    server::{Assertions, AuthorizationServer, ClientAuthentication, OwnTokens, SigningKeys},
-    tokens::{AccessTokens, Issuers, KeySets},
+    Authenticator, LastUseRecorder, Tickets,
+    oauth_server::{AuthorizationServer, ClientAssertions, ClientAuthenticator},
+    signing_keys::SigningKeys,
+    tokens::{AccessTokens, ExternalIssuers, KeySets, OwnTokens},
 };
 use anyhow::{Context, Result};
 use application::limits::PrincipalLimits;
@@ -50,22 +51,22 @@ pub(super) async fn wire(
         parts.tasks.clone(),
         Handle::current(),
     );
-    let external = Issuers::new(
+    let external = ExternalIssuers::new(
         parts.settings.auth.issuers.clone(),
         &key_sets,
         Arc::clone(&storage.tenants),
         Arc::clone(clock),
     );
-    let created = external.make_tenants().await;
+    let created = external.create_missing_tenants().await;
     created.context("the tenants of AUTH__ISSUERS__… cannot be created")?;
-    let last_used = Arc::new(LastUsed::new(Arc::clone(&storage.credentials)));
+    let last_used = Arc::new(LastUseRecorder::new(Arc::clone(&storage.credentials)));
     let authenticator = Arc::new(Authenticator::new(
         Arc::clone(&storage.credentials),
         Arc::new(AccessTokens::new(Arc::clone(&own), external)),
         Arc::clone(clock),
         Arc::clone(&last_used),
     ));
-    authenticator.watch().await?;
+    authenticator.refresh().await?;
     let clients = client_authentication(parts, key_sets, clock, &last_used);
     let limits = Arc::new(limits(parts, Arc::clone(clock)));
     let server = AuthorizationServer::new(
@@ -114,12 +115,12 @@ fn client_authentication(
     parts: &Parts<'_>,
     key_sets: KeySets,
     clock: &Arc<dyn Clock>,
-    last_used: &Arc<LastUsed>,
-) -> ClientAuthentication {
+    last_used: &Arc<LastUseRecorder>,
+) -> ClientAuthenticator {
     let tokens = Arc::clone(&parts.storage.tokens);
-    ClientAuthentication::new(
+    ClientAuthenticator::new(
         Arc::clone(&parts.storage.credentials),
-        Assertions::new(parts.public_url.clone(), tokens, key_sets),
+        ClientAssertions::new(parts.public_url.clone(), tokens, key_sets),
         Arc::clone(clock),
         Arc::clone(last_used),
     )

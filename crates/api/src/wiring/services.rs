@@ -61,7 +61,7 @@ pub(super) fn build(
         log: realtime.log,
         live: realtime.caches.live,
         typing: realtime.typing,
-        credentials: credentials.beside(Arc::clone(&state.authenticator)),
+        credentials: credentials.with_authenticator(Arc::clone(&state.authenticator)),
         chat: ChatService::new(context(), runner()),
         engines,
         toolbox,

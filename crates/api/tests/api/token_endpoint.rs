@@ -210,6 +210,6 @@ async fn rotate_in_other_process(api: &ApiServer) -> String {
     let (clock, ids) = api::wiring::system();
     let settings = api::settings::Settings::load(None, []).expect("no settings");
     let keys = api::wiring::signing_keys(&settings, &api.storage, &clock, &ids);
-    let rotated = keys.rotate(access::server::PreviousKeys::Drop);
+    let rotated = keys.rotate(access::signing_keys::PreviousKeys::Drop);
     rotated.await.expect("a new key")
 }

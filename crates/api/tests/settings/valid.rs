@@ -84,7 +84,10 @@ fn every_section_reads_its_variables() {
         let delay = settings.server.drain_delay(is_on_terminal);
         assert_eq!(delay, Duration::from_secs(7));
     }
-    assert!(matches!(settings.auth.bootstrap, Some(Bootstrap::Mint)));
+    assert!(matches!(
+        settings.auth.bootstrap,
+        Some(Bootstrap::Generated)
+    ));
     assert!(settings.auth.encryption_key.is_some());
     assert_eq!(settings.auth.signing_key_age, Duration::from_hours(7 * 24));
     assert_eq!(settings.auth.client_key_hosts, ["keys.internal"]);
@@ -227,7 +230,7 @@ fn secrets_are_unchanged_and_not_printed() {
         ("DATABASE_URL", "postgres://ada:00123@db/agents"),
     ])
     .unwrap();
-    let Some(Bootstrap::Given(read)) = &settings.auth.bootstrap else {
+    let Some(Bootstrap::Configured(read)) = &settings.auth.bootstrap else {
         panic!("the key was not taken");
     };
     assert_eq!(read.reveal(), key.reveal());

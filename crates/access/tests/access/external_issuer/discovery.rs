@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
-use crate::{named_key::NamedKey, web::Web, world::StandingClock};
+use crate::{fake_web::FakeWeb, fixture::ManualClock, key_with_id::KeyWithId};
 
 const ISSUER: &str = "https://id.example/realms/a";
 const OPENID: &str = "https://id.example/realms/a/.well-known/openid-configuration";
@@ -21,8 +21,8 @@ const KEYS: &str = "https://keys.example/a";
 /// Returns whether a token of the issuer is verified when these metadata are published (`null` for
 /// none), and the URLs that were requested.
 async fn found(openid: Value, oauth: Value) -> (Result<bool, KeysUnavailable>, Vec<String>) {
-    let documents = Arc::<Web>::default();
-    let key = NamedKey::new(SignatureAlgorithm::Es256, "a");
+    let documents = Arc::<FakeWeb>::default();
+    let key = KeyWithId::new(SignatureAlgorithm::Es256, "a");
     documents.publish(KEYS, json!({"keys": [key.public()]}));
     for (url, metadata) in [(OPENID, openid), (OAUTH, oauth)] {
         if !metadata.is_null() {
@@ -31,7 +31,7 @@ async fn found(openid: Value, oauth: Value) -> (Result<bool, KeysUnavailable>, V
     }
     let key_sets = KeySets::new(
         Arc::clone(&documents) as _,
-        StandingClock::new(),
+        ManualClock::new(),
         TaskTracker::new(),
         Handle::current(),
     );
@@ -40,13 +40,13 @@ async fn found(openid: Value, oauth: Value) -> (Result<bool, KeysUnavailable>, V
         UrlTrust::Operator,
     );
     let text = key.sign(&json!({}));
-    let token = UnverifiedToken::read(&text).expect("a token");
+    let token = UnverifiedToken::parse(&text).expect("a token");
     let proven = keys.verify(&token, SignatureAlgorithm::ALL).await;
-    let asked = documents.asked().into_iter().map(|(url, named_by)| {
+    let requests = documents.requests().into_iter().map(|(url, named_by)| {
         assert_eq!(named_by, UrlTrust::Operator);
         url
     });
-    (proven.map(|claims| claims.is_some()), asked.collect())
+    (proven.map(|claims| claims.is_some()), requests.collect())
 }
 
 fn metadata(issuer: &str) -> Value {
@@ -55,9 +55,9 @@ fn metadata(issuer: &str) -> Value {
 
 #[tokio::test]
 async fn keys_are_found_through_openid_connect_metadata() {
-    let (proven, asked) = found(metadata(ISSUER), Value::Null).await;
+    let (proven, requests) = found(metadata(ISSUER), Value::Null).await;
     assert_eq!(proven, Ok(true));
-    assert_eq!(asked, [OPENID, KEYS]);
+    assert_eq!(requests, [OPENID, KEYS]);
 }
 
 #[tokio::test]
@@ -67,9 +67,9 @@ async fn keys_are_found_through_oauth_metadata_without_openid_connect_metadata()
         metadata("https://id.example"),
         json!({"issuer": ISSUER}),
     ] {
-        let (proven, asked) = found(openid, metadata(ISSUER)).await;
+        let (proven, requests) = found(openid, metadata(ISSUER)).await;
         assert_eq!(proven, Ok(true));
-        assert_eq!(asked, [OPENID, OAUTH, KEYS]);
+        assert_eq!(requests, [OPENID, OAUTH, KEYS]);
     }
 }
 
@@ -84,24 +84,24 @@ async fn metadata_of_another_issuer_are_rejected() {
         json!([]),
         Value::Null,
     ] {
-        let (proven, asked) = found(metadata.clone(), metadata).await;
+        let (proven, requests) = found(metadata.clone(), metadata).await;
         assert_eq!(proven, Err(KeysUnavailable));
-        assert_eq!(asked, [OPENID, OAUTH]);
+        assert_eq!(requests, [OPENID, OAUTH]);
     }
 }
 
 #[tokio::test]
 async fn keys_must_be_where_the_metadata_say() {
     let moved = json!({"issuer": ISSUER, "jwks_uri": "https://keys.example/b"});
-    let (proven, asked) = found(moved, Value::Null).await;
+    let (proven, requests) = found(moved, Value::Null).await;
     assert_eq!(proven, Err(KeysUnavailable));
-    assert_eq!(asked, [OPENID, "https://keys.example/b"]);
+    assert_eq!(requests, [OPENID, "https://keys.example/b"]);
 }
 
 #[tokio::test]
 async fn a_remote_issuer_cannot_refer_to_keys_on_this_machine() {
     let inward = json!({"issuer": ISSUER, "jwks_uri": "http://127.0.0.1:8080/keys"});
-    let (proven, asked) = found(inward.clone(), inward).await;
+    let (proven, requests) = found(inward.clone(), inward).await;
     assert_eq!(proven, Err(KeysUnavailable));
-    assert_eq!(asked, [OPENID, OAUTH]);
+    assert_eq!(requests, [OPENID, OAUTH]);
 }

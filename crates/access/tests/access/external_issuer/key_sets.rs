@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 use tokio::{runtime::Handle, time::Instant};
 use tokio_util::task::TaskTracker;
 
-use crate::{named_key::NamedKey, web::Web, world::StandingClock};
+use crate::{fake_web::FakeWeb, fixture::ManualClock, key_with_id::KeyWithId};
 
 const URL: &str = "https://id.example/keys";
 
 /// A key set, and the web that it is fetched from.
 struct Given {
-    documents: Arc<Web>,
-    clock: Arc<StandingClock>,
+    documents: Arc<FakeWeb>,
+    clock: Arc<ManualClock>,
     keys: KeySet,
 }
 
@@ -32,7 +32,7 @@ impl Given {
 
     /// Key sets of one process in one web, none of them fetched yet.
     fn several<const COUNT: usize>(named_by: UrlTrust) -> [Self; COUNT] {
-        let (documents, clock) = (Arc::<Web>::default(), StandingClock::new());
+        let (documents, clock) = (Arc::<FakeWeb>::default(), ManualClock::new());
         let key_sets = KeySets::new(
             Arc::clone(&documents) as _,
             Arc::clone(&clock) as _,
@@ -47,7 +47,7 @@ impl Given {
     }
 
     /// A key set with these keys that has just been fetched.
-    async fn fetched(keys: &[&NamedKey]) -> Self {
+    async fn fetched(keys: &[&KeyWithId]) -> Self {
         let given = Self::new(UrlTrust::Operator);
         given.publish(keys);
         assert_eq!(given.verify(&token(keys[0])).await, Ok(true));
@@ -55,14 +55,14 @@ impl Given {
         given
     }
 
-    fn publish(&self, keys: &[&NamedKey]) {
+    fn publish(&self, keys: &[&KeyWithId]) {
         let keys: Vec<Value> = keys.iter().map(|key| key.public()).collect();
         self.documents.publish(URL, json!({"keys": keys}));
     }
 
     /// Returns whether the key set verifies a token.
     async fn verify(&self, text: &str) -> Result<bool, KeysUnavailable> {
-        let token = UnverifiedToken::read(text).expect("a token");
+        let token = UnverifiedToken::parse(text).expect("a token");
         let claims = self.keys.verify(&token, SignatureAlgorithm::ALL).await?;
         Ok(claims.is_some())
     }
@@ -72,15 +72,15 @@ impl Given {
     }
 
     fn fetches(&self) -> usize {
-        self.documents.asked().len()
+        self.documents.requests().len()
     }
 }
 
-fn key(id: &str) -> NamedKey {
-    NamedKey::new(SignatureAlgorithm::Es256, id)
+fn key(id: &str) -> KeyWithId {
+    KeyWithId::new(SignatureAlgorithm::Es256, id)
 }
 
-fn token(key: &NamedKey) -> String {
+fn token(key: &KeyWithId) -> String {
     key.sign(&json!({}))
 }
 
@@ -92,7 +92,7 @@ async fn nothing_is_fetched_before_a_token_comes() {
     given.publish(&[&key]);
     assert_eq!(given.verify(&token(&key)).await, Ok(true));
     assert_eq!(
-        given.documents.asked(),
+        given.documents.requests(),
         [(URL.to_owned(), UrlTrust::Tenant)]
     );
 }
@@ -126,11 +126,11 @@ async fn one_fetch_serves_all_waiters() {
     let given = Given::new(UrlTrust::Operator);
     let key = key("a");
     given.publish(&[&key]);
-    given.documents.hold_up(true);
+    given.documents.set_paused(true);
     let text = token(&key);
     let mut all = pin!(join_all((0..64).map(|_| given.verify(&text))));
     assert!(poll!(all.as_mut()).is_pending());
-    given.documents.hold_up(false);
+    given.documents.set_paused(false);
     assert_eq!(all.await, vec![Ok(true); 64]);
     assert_eq!(given.fetches(), 1);
 }
@@ -140,14 +140,14 @@ async fn a_slow_fetch_remains_the_only_one() {
     let given = Given::new(UrlTrust::Operator);
     let key = key("a");
     given.publish(&[&key]);
-    given.documents.hold_up(true);
+    given.documents.set_paused(true);
     let text = token(&key);
     let mut first = pin!(given.verify(&text));
     assert!(poll!(first.as_mut()).is_pending());
     given.advance(30);
     let mut second = pin!(given.verify(&text));
     assert!(poll!(second.as_mut()).is_pending());
-    given.documents.hold_up(false);
+    given.documents.set_paused(false);
     assert_eq!((first.await, second.await), (Ok(true), Ok(true)));
     assert_eq!(given.fetches(), 1);
 }
@@ -157,13 +157,13 @@ async fn a_fetch_continues_when_its_caller_is_dropped() {
     let given = Given::new(UrlTrust::Operator);
     let key = key("a");
     given.publish(&[&key]);
-    given.documents.hold_up(true);
+    given.documents.set_paused(true);
     let text = token(&key);
     {
         let mut abandoned = pin!(given.verify(&text));
         assert!(poll!(abandoned.as_mut()).is_pending());
     }
-    given.documents.hold_up(false);
+    given.documents.set_paused(false);
     assert_eq!(given.verify(&text).await, Ok(true));
     assert_eq!(given.fetches(), 1);
 }
@@ -193,7 +193,7 @@ async fn an_unknown_key_is_fetched_thirty_seconds_after_the_last_attempt() {
 async fn a_failed_fetch_counts_as_an_attempt() {
     let (known, unknown) = (key("a"), key("b"));
     let given = Given::fetched(&[&known]).await;
-    given.documents.take_down();
+    given.documents.unpublish_all();
     given.advance(30);
     assert_eq!(given.verify(&token(&unknown)).await, Ok(false));
     given.publish(&[&known, &unknown]);
@@ -217,7 +217,7 @@ async fn an_algorithm_that_is_not_allowed_triggers_no_fetch() {
     let given = Given::fetched(&[&key("a")]).await;
     given.advance(60);
     let text = token(&key("b"));
-    let token = UnverifiedToken::read(&text).unwrap();
+    let token = UnverifiedToken::parse(&text).unwrap();
     let claims = given.keys.verify(&token, &[SignatureAlgorithm::EdDsa]);
     assert_eq!(claims.await, Ok(None));
     assert_eq!(given.fetches(), 1);
@@ -225,7 +225,7 @@ async fn an_algorithm_that_is_not_allowed_triggers_no_fetch() {
 
 #[tokio::test]
 async fn a_token_that_names_no_key_may_be_signed_by_a_new_one() {
-    let (old, new) = (key("a").nameless(), key("b").nameless());
+    let (old, new) = (key("a").without_id(), key("b").without_id());
     let given = Given::fetched(&[&old]).await;
     given.publish(&[&new]);
     given.advance(30);
@@ -238,7 +238,7 @@ async fn a_token_that_names_no_key_may_be_signed_by_a_new_one() {
 async fn old_keys_remain_valid_for_a_day_while_their_owner_is_unavailable() {
     let key = key("a");
     let given = Given::fetched(&[&key]).await;
-    given.documents.take_down();
+    given.documents.unpublish_all();
     given.advance(600);
     assert_eq!(given.verify(&token(&key)).await, Ok(true));
     assert_eq!(given.fetches(), 2);
@@ -306,7 +306,7 @@ async fn a_refresh_without_a_response_delays_one_caller_by_a_second() {
     let (old, new) = (key("a"), key("b"));
     let given = Given::fetched(&[&old]).await;
     given.publish(&[&new]);
-    given.documents.hold_up(true);
+    given.documents.set_paused(true);
     given.advance(600);
     let begun = Instant::now();
     assert_eq!(given.verify(&token(&old)).await, Ok(true));
@@ -321,7 +321,7 @@ async fn a_refresh_without_a_response_delays_one_caller_by_a_second() {
     let text = token(&new);
     let mut waiting = pin!(given.verify(&text));
     assert!(poll!(waiting.as_mut()).is_pending());
-    given.documents.hold_up(false);
+    given.documents.set_paused(false);
     assert_eq!(waiting.await, Ok(true));
     assert_eq!(given.fetches(), 2);
     assert_eq!(given.verify(&token(&old)).await, Ok(false));
@@ -331,7 +331,7 @@ async fn a_refresh_without_a_response_delays_one_caller_by_a_second() {
 async fn a_fetch_without_a_response_delays_no_caller_beyond_two_seconds() {
     let (known, unknown) = (key("a"), key("b"));
     let given = Given::new(UrlTrust::Operator);
-    given.documents.hold_up(true);
+    given.documents.set_paused(true);
     let two_seconds = Duration::from_secs(2);
     let begun = Instant::now();
     assert_eq!(given.verify(&token(&known)).await, Err(KeysUnavailable));
@@ -340,10 +340,10 @@ async fn a_fetch_without_a_response_delays_no_caller_beyond_two_seconds() {
     assert_eq!(begun.elapsed(), two_seconds * 2);
     // The fetch has continued all the time.
     given.publish(&[&known]);
-    given.documents.hold_up(false);
+    given.documents.set_paused(false);
     assert_eq!(given.verify(&token(&known)).await, Ok(true));
     assert_eq!(given.fetches(), 1);
-    given.documents.hold_up(true);
+    given.documents.set_paused(true);
     given.advance(30);
     let begun = Instant::now();
     assert_eq!(given.verify(&token(&unknown)).await, Ok(false));
@@ -361,18 +361,18 @@ async fn sixteen_key_sets_of_tenants_and_any_number_of_operators_are_fetched_at_
         let given = Given::several::<17>(named_by);
         let documents = &given[0].documents;
         given[0].publish(&[&key]);
-        documents.hold_up(true);
+        documents.set_paused(true);
         let mut first = pin!(join_all(given[..16].iter().map(|one| one.verify(&text))));
         assert!(poll!(first.as_mut()).is_pending());
         let mut last = pin!(given[16].verify(&text));
         let refused = poll!(last.as_mut());
         let is_refused = matches!(refused, Poll::Ready(Err(KeysUnavailable)));
         assert_eq!((is_refused, refused.is_pending()), (most == 16, most == 17));
-        documents.hold_up(false);
+        documents.set_paused(false);
         assert_eq!(first.await, vec![Ok(true); 16]);
         // The refusal did not count as an attempt, so the next fetch starts at once.
         assert_eq!(given[16].verify(&text).await, Ok(true));
-        assert_eq!(documents.asked().len(), 17);
+        assert_eq!(documents.requests().len(), 17);
     }
 }
 
@@ -384,12 +384,12 @@ async fn keys_in_memory_remain_valid_while_no_key_set_of_a_tenant_can_be_fetched
     let text = token(&known);
     assert_eq!(given[16].verify(&text).await, Ok(true));
     given[0].advance(600);
-    given[0].documents.hold_up(true);
+    given[0].documents.set_paused(true);
     let mut others = pin!(join_all(given[..16].iter().map(|one| one.verify(&text))));
     assert!(poll!(others.as_mut()).is_pending());
     assert_eq!(given[16].verify(&text).await, Ok(true));
     let stranger = token(&key("c"));
     assert_eq!(given[16].verify(&stranger).await, Err(KeysUnavailable));
-    given[0].documents.hold_up(false);
+    given[0].documents.set_paused(false);
     others.await;
 }

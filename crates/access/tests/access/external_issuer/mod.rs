@@ -1,9 +1,9 @@
+mod acceptance;
+mod authenticator;
 mod discovery;
-mod issuers;
+mod fixture;
 mod key_sets;
 mod permissions;
-mod remembered;
 mod tenants;
 mod tenants_in_memory;
 mod token_kinds;
-mod trust;

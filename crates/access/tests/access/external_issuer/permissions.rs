@@ -3,12 +3,12 @@
 use domain::{Scope, Scopes};
 use serde_json::{Value, json};
 
-use super::trust::{Trust, path};
+use super::fixture::{IssuerFixture, path};
 use Scope::{AgentsRead, AgentsWrite, ChatWrite, ConversationsAll, KeysAdmin, MetricsRead};
 
 /// Returns the scopes that these claims grant when scopes are in the claims with these paths.
 async fn allowed(paths: &[&str], changes: Value) -> Vec<Scope> {
-    let trust = Trust::in_main(|issuer| {
+    let fixture = IssuerFixture::main(|issuer| {
         issuer.scope_claims = paths.iter().map(|text| path(text)).collect();
         issuer.role_scopes = [
             ("admin", Scopes::all()),
@@ -22,8 +22,11 @@ async fn allowed(paths: &[&str], changes: Value) -> Vec<Scope> {
         .map(|(role, scopes)| (role.to_owned(), scopes))
         .into();
     });
-    let entrant = trust.enter_with(&changes).await.expect("to be let in");
-    entrant.principal.scopes.iter().collect()
+    let auth_context = fixture
+        .authenticate_claims(&changes)
+        .await
+        .expect("to be let in");
+    auth_context.principal.scopes.iter().collect()
 }
 
 #[tokio::test]

@@ -1,33 +1,33 @@
 //! The tenant of a user of an external issuer.
 
-use access::tokens::TenantOfUsers;
+use access::tokens::TenantSource;
 use serde_json::{Value, json};
 
-use super::trust::{Trust, is_invalid, path, tenant};
+use super::fixture::{IssuerFixture, is_invalid, path, tenant};
 
-fn named_by(claim: &str) -> Trust {
-    Trust::in_main(|issuer| issuer.tenant = TenantOfUsers::Claim(path(claim)))
+fn named_by(claim: &str) -> IssuerFixture {
+    IssuerFixture::main(|issuer| issuer.tenant = TenantSource::Claim(path(claim)))
 }
 
 #[tokio::test]
 async fn users_are_in_the_tenant_of_their_issuer() {
-    let trust = Trust::in_main(|issuer| issuer.tenant = TenantOfUsers::Fixed(tenant("acme")));
+    let fixture = IssuerFixture::main(|issuer| issuer.tenant = TenantSource::Fixed(tenant("acme")));
     let claims = json!({"tenant": "default"});
-    let entrant = trust.enter_with(&claims).await.unwrap();
-    assert_eq!(entrant.principal.tenant, tenant("acme"));
+    let auth_context = fixture.authenticate_claims(&claims).await.unwrap();
+    assert_eq!(auth_context.principal.tenant, tenant("acme"));
 }
 
 #[tokio::test]
 async fn users_are_in_the_tenant_that_a_claim_names() {
-    let trust = named_by("organisation.id");
+    let fixture = named_by("organisation.id");
     let claims = json!({"organisation": {"id": "acme"}});
-    let entrant = trust.enter_with(&claims).await.unwrap();
-    assert_eq!(entrant.principal.tenant, tenant("acme"));
+    let auth_context = fixture.authenticate_claims(&claims).await.unwrap();
+    assert_eq!(auth_context.principal.tenant, tenant("acme"));
 }
 
 #[tokio::test]
 async fn a_token_whose_claim_names_no_tenant_is_rejected() {
-    let trust = named_by("tenant");
+    let fixture = named_by("tenant");
     for claim in [
         json!("nobody"),
         json!("ACME"),
@@ -39,34 +39,38 @@ async fn a_token_whose_claim_names_no_tenant_is_rejected() {
         json!(7),
         Value::Null,
     ] {
-        let outcome = trust.enter_with(&json!({"tenant": claim})).await;
+        let outcome = fixture.authenticate_claims(&json!({"tenant": claim})).await;
         assert!(is_invalid(&outcome), "{claim}: {outcome:?}");
     }
 }
 
 #[tokio::test]
 async fn an_existing_tenant_is_cached_and_a_missing_one_is_not() {
-    let trust = named_by("tenant");
+    let fixture = named_by("tenant");
     for name in ["acme", "nobody", "acme", "nobody", "acme"] {
-        let _ = trust.enter_with(&json!({"tenant": name})).await;
+        let _ = fixture.authenticate_claims(&json!({"tenant": name})).await;
     }
-    assert_eq!(trust.tenants.asked(), ["acme", "nobody", "nobody"]);
+    assert_eq!(fixture.tenants.requests(), ["acme", "nobody", "nobody"]);
 }
 
 #[tokio::test]
 async fn a_missing_tenant_of_an_issuer_is_created() {
-    let trust = Trust::in_main(|issuer| issuer.tenant = TenantOfUsers::Fixed(tenant("new")));
-    trust.issuers.make_tenants().await.unwrap();
-    assert_eq!(trust.tenants.names(), ["acme", "default", "new"]);
-    trust.issuers.make_tenants().await.unwrap();
-    assert_eq!(trust.tenants.names(), ["acme", "default", "new"]);
-    named_by("tenant").issuers.make_tenants().await.unwrap();
+    let fixture = IssuerFixture::main(|issuer| issuer.tenant = TenantSource::Fixed(tenant("new")));
+    fixture.issuers.create_missing_tenants().await.unwrap();
+    assert_eq!(fixture.tenants.names(), ["acme", "default", "new"]);
+    fixture.issuers.create_missing_tenants().await.unwrap();
+    assert_eq!(fixture.tenants.names(), ["acme", "default", "new"]);
+    named_by("tenant")
+        .issuers
+        .create_missing_tenants()
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
 async fn two_processes_may_create_a_tenant_at_the_same_time() {
-    let trust = Trust::in_main(|issuer| issuer.tenant = TenantOfUsers::Fixed(tenant("new")));
-    trust.tenants.make_elsewhere("new");
-    trust.issuers.make_tenants().await.unwrap();
-    assert_eq!(trust.tenants.names(), ["acme", "default", "new"]);
+    let fixture = IssuerFixture::main(|issuer| issuer.tenant = TenantSource::Fixed(tenant("new")));
+    fixture.tenants.make_elsewhere("new");
+    fixture.issuers.create_missing_tenants().await.unwrap();
+    assert_eq!(fixture.tenants.names(), ["acme", "default", "new"]);
 }

@@ -12,7 +12,7 @@ use ports::{RepositoryError, TenantRepository};
 /// Tenants in memory, and a record of their lookups.
 pub(crate) struct TenantsInMemory {
     names: Mutex<BTreeSet<String>>,
-    asked: Mutex<Vec<String>>,
+    requests: Mutex<Vec<String>>,
     made_elsewhere: Mutex<Option<String>>,
 }
 
@@ -20,7 +20,7 @@ impl TenantsInMemory {
     pub(crate) fn new(names: &[&str]) -> Self {
         Self {
             names: Mutex::new(names.iter().map(|name| (*name).to_owned()).collect()),
-            asked: Mutex::default(),
+            requests: Mutex::default(),
             made_elsewhere: Mutex::default(),
         }
     }
@@ -35,8 +35,8 @@ impl TenantsInMemory {
     }
 
     /// The tenants that have been looked up so far.
-    pub(crate) fn asked(&self) -> Vec<String> {
-        lock(&self.asked).clone()
+    pub(crate) fn requests(&self) -> Vec<String> {
+        lock(&self.requests).clone()
     }
 }
 
@@ -54,7 +54,7 @@ impl TenantRepository for TenantsInMemory {
     }
 
     async fn exists(&self, id: &TenantId) -> Result<bool, RepositoryError> {
-        lock(&self.asked).push(id.to_string());
+        lock(&self.requests).push(id.to_string());
         let exists = lock(&self.names).contains(id.as_str());
         lock(&self.names).extend(lock(&self.made_elsewhere).take());
         Ok(exists)

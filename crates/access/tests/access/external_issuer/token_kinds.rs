@@ -3,21 +3,21 @@
 use access::tokens::TokenType;
 use serde_json::{Value, json};
 
-use super::trust::{AUDIENCE, MAIN, Trust, claims, is_invalid};
+use super::fixture::{AUDIENCE, IssuerFixture, MAIN, claims, is_invalid};
 
 /// The client id of the application that a user works with.
 const FRONTEND: &str = "frontend";
 
 /// Trust in an issuer whose tokens may have the unspecific type `JWT`.
-fn trust_in_any() -> Trust {
-    Trust::in_main(|issuer| issuer.token_type = TokenType::Any)
+fn trust_in_any() -> IssuerFixture {
+    IssuerFixture::main(|issuer| issuer.token_type = TokenType::Any)
 }
 
 /// Returns whether a token with these header members and claims is accepted. Asserts that the token
 /// is refused for no other reason than as invalid.
-async fn is_let_in(trust: &Trust, header: &Value, changes: &Value) -> bool {
-    let text = trust.key(MAIN).sign_with_header(header, &claims(changes));
-    let outcome = trust.enter(&text).await;
+async fn is_accepted(fixture: &IssuerFixture, header: &Value, changes: &Value) -> bool {
+    let text = fixture.key(MAIN).sign_with_header(header, &claims(changes));
+    let outcome = fixture.authenticate(&text).await;
     assert_eq!(
         is_invalid(&outcome),
         outcome.is_err(),
@@ -46,8 +46,8 @@ async fn a_token_is_an_access_token_by_its_header_unless_any_will_do() {
             (TokenType::AccessToken, as_access_token),
             (TokenType::Any, as_any),
         ] {
-            let trust = Trust::in_main(|issuer| issuer.token_type = token_type);
-            let is_in = is_let_in(&trust, &json!({"typ": typ}), &json!({})).await;
+            let fixture = IssuerFixture::main(|issuer| issuer.token_type = token_type);
+            let is_in = is_accepted(&fixture, &json!({"typ": typ}), &json!({})).await;
             assert_eq!(is_in, expected, "{typ} {token_type:?}");
         }
     }
@@ -55,7 +55,7 @@ async fn a_token_is_an_access_token_by_its_header_unless_any_will_do() {
 
 #[tokio::test]
 async fn a_token_of_any_type_needs_a_claim_that_marks_an_access_token() {
-    let trust = trust_in_any();
+    let fixture = trust_in_any();
     for (sign, expected) in [
         (json!({}), false),
         (json!({"roles": ["agents:read"], "sid": "1"}), false),
@@ -79,14 +79,14 @@ async fn a_token_of_any_type_needs_a_claim_that_marks_an_access_token() {
         for (name, value) in sign.as_object().expect("an object") {
             changes[name] = value.clone();
         }
-        let is_in = is_let_in(&trust, &json!({"typ": "JWT"}), &changes).await;
+        let is_in = is_accepted(&fixture, &json!({"typ": "JWT"}), &changes).await;
         assert_eq!(is_in, expected, "{sign}");
     }
 }
 
 #[tokio::test]
 async fn a_token_of_any_type_with_claims_of_another_kind_is_rejected() {
-    let trust = trust_in_any();
+    let fixture = trust_in_any();
     for (changes, expected) in [
         (json!({"acr": "1", "auth_time": 1, "sid": "1"}), true),
         (json!({"typ": "Bearer", "nonce": "n"}), true),
@@ -101,7 +101,7 @@ async fn a_token_of_any_type_with_claims_of_another_kind_is_rejected() {
         (json!({"typ": "Bearer", "at_hash": "h"}), false),
         (json!({"typ": "Bearer", "events": {}}), false),
     ] {
-        let is_in = is_let_in(&trust, &json!({"typ": "JWT"}), &changes).await;
+        let is_in = is_accepted(&fixture, &json!({"typ": "JWT"}), &changes).await;
         assert_eq!(is_in, expected, "{changes}");
     }
 }
@@ -129,16 +129,16 @@ fn of_entra(changes: &Value) -> Value {
 
 #[tokio::test]
 async fn the_access_token_of_entra_is_accepted_and_its_id_token_is_not() {
-    let trust = trust_in_any();
+    let fixture = trust_in_any();
     let header = json!({"typ": "JWT"});
-    assert!(!is_let_in(&trust, &header, &of_entra(&json!({}))).await);
+    assert!(!is_accepted(&fixture, &header, &of_entra(&json!({}))).await);
     for access in [
         json!({"azp": FRONTEND, "azpacr": "0", "scp": "access"}),
         json!({"azp": FRONTEND, "azpacr": "1", "idtyp": "app"}),
         json!({"azp": AUDIENCE, "azpacr": "0", "scp": "access"}),
     ] {
         assert!(
-            is_let_in(&trust, &header, &of_entra(&access)).await,
+            is_accepted(&fixture, &header, &of_entra(&access)).await,
             "{access}"
         );
     }

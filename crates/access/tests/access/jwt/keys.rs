@@ -8,7 +8,7 @@ use access::jwt::{
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 
-use crate::named_key::{self, NamedKey};
+use crate::key_with_id::{self, KeyWithId};
 
 fn is_taken(jwk: &Value) -> bool {
     VerifyingKey::from_jwk(jwk).is_some()
@@ -16,7 +16,7 @@ fn is_taken(jwk: &Value) -> bool {
 
 /// The public half of a new key with these members changed. `null` removes a member.
 fn changed(algorithm: SignatureAlgorithm, members: &Value) -> Value {
-    named_key::changed(NamedKey::new(algorithm, "a").public(), members)
+    key_with_id::changed(KeyWithId::new(algorithm, "a").public(), members)
 }
 
 /// A modulus of this many bytes without leading zero bits.
@@ -53,7 +53,7 @@ fn a_key_fits_the_algorithms_of_its_type_and_curve() {
         let fits: Vec<_> = SignatureAlgorithm::ALL
             .iter()
             .copied()
-            .filter(|algorithm| key.fits(*algorithm))
+            .filter(|algorithm| key.allows(*algorithm))
             .collect();
         assert_eq!(fits, fitting, "{algorithm}");
     }
@@ -62,7 +62,7 @@ fn a_key_fits_the_algorithms_of_its_type_and_curve() {
 #[test]
 fn a_key_may_be_for_ed25519_by_its_newer_name() {
     let key = VerifyingKey::from_jwk(&changed(EdDsa, &json!({"alg": "Ed25519"}))).unwrap();
-    assert!(key.fits(EdDsa));
+    assert!(key.allows(EdDsa));
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_key_set_is_an_object_with_a_list_of_keys() {
         (json!("keys"), false),
     ] {
         assert_eq!(
-            VerifyingKeys::read(&set, KeyBounds::TENANT).is_some(),
+            VerifyingKeys::from_jwk_set(&set, KeyBounds::TENANT).is_some(),
             expected,
             "{set}"
         );

@@ -1,3 +1,3 @@
-mod forms;
 mod keys;
+mod parsing;
 mod signatures;

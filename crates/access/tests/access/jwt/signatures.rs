@@ -9,22 +9,22 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use jsonwebtoken::{Algorithm, EncodingKey, crypto};
 use serde_json::{Value, json};
 
-use crate::named_key::NamedKey;
+use crate::key_with_id::KeyWithId;
 
 const ALL: &[SignatureAlgorithm] = SignatureAlgorithm::ALL;
 
-fn verifying(key: &NamedKey) -> VerifyingKey {
+fn verifying(key: &KeyWithId) -> VerifyingKey {
     VerifyingKey::from_jwk(&key.public()).expect("a key that verifies")
 }
 
 fn is_proven(text: &str, key: &VerifyingKey, allowed: &[SignatureAlgorithm]) -> bool {
-    let token = UnverifiedToken::read(text).expect("a token of the right form");
+    let token = UnverifiedToken::parse(text).expect("a token of the right form");
     token.verify(key, allowed).is_some()
 }
 
 #[test]
 fn a_token_is_proven_by_the_key_that_signed_it_and_no_other() {
-    let keys: Vec<NamedKey> = ALL.iter().map(|it| NamedKey::new(*it, "a")).collect();
+    let keys: Vec<KeyWithId> = ALL.iter().map(|it| KeyWithId::new(*it, "a")).collect();
     for (signer, algorithm) in keys.iter().zip(ALL) {
         let text = signer.sign(&json!({"sub": "ada"}));
         for (other, key) in keys.iter().enumerate() {
@@ -35,16 +35,16 @@ fn a_token_is_proven_by_the_key_that_signed_it_and_no_other() {
                 "{algorithm} by key {other}"
             );
         }
-        let same_type = verifying(&NamedKey::new(*algorithm, "a"));
+        let same_type = verifying(&KeyWithId::new(*algorithm, "a"));
         assert!(!is_proven(&text, &same_type, ALL), "{algorithm}");
     }
 }
 
 #[test]
 fn hands_out_the_claims_that_were_signed() {
-    let key = NamedKey::new(Es256, "a");
+    let key = KeyWithId::new(Es256, "a");
     let text = key.sign(&json!({"sub": "ada", "aud": ["b"]}));
-    let token = UnverifiedToken::read(&text).unwrap();
+    let token = UnverifiedToken::parse(&text).unwrap();
     let claims = token.verify(&verifying(&key), ALL).unwrap();
     assert_eq!(claims.text("sub"), Some("ada"));
     assert_eq!(claims.audiences(), ["b"]);
@@ -52,7 +52,7 @@ fn hands_out_the_claims_that_were_signed() {
 
 #[test]
 fn refuses_an_algorithm_that_is_not_allowed() {
-    let key = NamedKey::new(Es256, "a");
+    let key = KeyWithId::new(Es256, "a");
     let text = key.sign(&json!({}));
     assert!(is_proven(&text, &verifying(&key), &[Rs256, Es256]));
     assert!(!is_proven(&text, &verifying(&key), &[Rs256, EdDsa]));
@@ -61,7 +61,7 @@ fn refuses_an_algorithm_that_is_not_allowed() {
 
 #[test]
 fn a_key_signs_by_the_algorithm_that_its_owner_names_alone() {
-    let key = NamedKey::new(Rs256, "a");
+    let key = KeyWithId::new(Rs256, "a");
     let mut public = key.public();
     public["alg"] = json!("PS256");
     let for_pss = VerifyingKey::from_jwk(&public).unwrap();
@@ -78,7 +78,7 @@ fn a_key_signs_by_the_algorithm_that_its_owner_names_alone() {
 
 #[test]
 fn a_public_key_is_not_accepted_as_a_shared_secret() {
-    let key = NamedKey::new(Rs256, "a");
+    let key = KeyWithId::new(Rs256, "a");
     let public = key.public();
     let modulus = public["n"].as_str().unwrap();
     let secrets = [
@@ -91,7 +91,7 @@ fn a_public_key_is_not_accepted_as_a_shared_secret() {
         let signed = format!("{header}.{}", URL_SAFE_NO_PAD.encode("{}"));
         let secret = EncodingKey::from_secret(&secret);
         let signature = crypto::sign(signed.as_bytes(), &secret, Algorithm::HS256).unwrap();
-        assert!(UnverifiedToken::read(&format!("{signed}.{signature}")).is_none());
+        assert!(UnverifiedToken::parse(&format!("{signed}.{signature}")).is_none());
         // The same signature is refused under an accepted algorithm name as well.
         let signed = key.sign(&json!({}));
         let (signed, _) = signed.rsplit_once('.').unwrap();
@@ -105,7 +105,7 @@ fn a_public_key_is_not_accepted_as_a_shared_secret() {
 
 #[test]
 fn a_token_without_a_signature_is_not_proven() {
-    let key = NamedKey::new(Es256, "a");
+    let key = KeyWithId::new(Es256, "a");
     let text = key.sign(&json!({}));
     let (signed, _) = text.rsplit_once('.').unwrap();
     for signature in ["", "AA", "===", &"A".repeat(86)] {
@@ -119,7 +119,7 @@ fn a_token_without_a_signature_is_not_proven() {
 
 #[test]
 fn a_token_changed_after_signing_is_rejected() {
-    let key = NamedKey::new(EdDsa, "a");
+    let key = KeyWithId::new(EdDsa, "a");
     let text = key.sign(&json!({"sub": "ada"}));
     let verifying = verifying(&key);
     let mut read = 0;
@@ -131,7 +131,7 @@ fn a_token_changed_after_signing_is_rejected() {
         };
         let mut changed = text.clone();
         changed.replace_range(at..=at, other);
-        if let Some(token) = UnverifiedToken::read(&changed) {
+        if let Some(token) = UnverifiedToken::parse(&changed) {
             read += 1;
             assert!(token.verify(&verifying, ALL).is_none(), "character {at}");
         }
@@ -144,14 +144,14 @@ fn a_token_changed_after_signing_is_rejected() {
 
 #[test]
 fn keys_and_addresses_in_the_header_are_ignored() {
-    let (own, foreign) = (NamedKey::new(Es256, "a"), NamedKey::new(Es256, "a"));
+    let (own, external) = (KeyWithId::new(Es256, "a"), KeyWithId::new(Es256, "a"));
     let header = json!({
-        "jwk": foreign.public(),
+        "jwk": external.public(),
         "jku": "https://attacker.example/keys",
         "x5u": "https://attacker.example/certificate",
         "x5c": ["MIIB"],
     });
-    let forged = foreign.sign_with_header(&header, &json!({}));
+    let forged = external.sign_with_header(&header, &json!({}));
     assert!(!is_proven(&forged, &verifying(&own), ALL));
     let honest = own.sign_with_header(&header, &json!({}));
     assert!(is_proven(&honest, &verifying(&own), ALL));
@@ -163,58 +163,58 @@ fn proof(keys: &[Value], text: &str) -> SignatureCheck {
 }
 
 fn proof_within(bounds: KeyBounds, keys: &[Value], text: &str) -> SignatureCheck {
-    let keys = VerifyingKeys::read(&json!({"keys": keys}), bounds).expect("a key set");
-    keys.prove(&UnverifiedToken::read(text).expect("a token"), ALL)
+    let keys = VerifyingKeys::from_jwk_set(&json!({"keys": keys}), bounds).expect("a key set");
+    keys.check_signature(&UnverifiedToken::parse(text).expect("a token"), ALL)
 }
 
 #[test]
 fn a_set_knows_the_key_that_a_token_names() {
-    let (first, second) = (NamedKey::new(Es256, "a"), NamedKey::new(Es256, "b"));
+    let (first, second) = (KeyWithId::new(Es256, "a"), KeyWithId::new(Es256, "b"));
     let keys = [first.public(), second.public()];
     let text = second.sign(&json!({}));
-    assert!(matches!(proof(&keys, &text), SignatureCheck::Proven(_)));
+    assert!(matches!(proof(&keys, &text), SignatureCheck::Valid(_)));
     assert_eq!(proof(&keys[..1], &text), SignatureCheck::UnknownKey);
     let under_a_wrong_name = second.sign_with_header(&json!({"kid": "a"}), &json!({}));
-    assert_eq!(proof(&keys, &under_a_wrong_name), SignatureCheck::Refused);
+    assert_eq!(proof(&keys, &under_a_wrong_name), SignatureCheck::Invalid);
 }
 
 #[test]
 fn a_set_may_have_keys_of_several_types_under_one_name() {
-    let (first, second) = (NamedKey::new(Es384, "a"), NamedKey::new(Es256, "a"));
+    let (first, second) = (KeyWithId::new(Es384, "a"), KeyWithId::new(Es256, "a"));
     let keys = [first.public(), second.public()];
     for key in [first, second] {
         assert!(matches!(
             proof(&keys, &key.sign(&json!({}))),
-            SignatureCheck::Proven(_)
+            SignatureCheck::Valid(_)
         ));
     }
 }
 
 #[test]
 fn for_a_token_that_names_no_key_eight_that_fit_are_tried() {
-    let signer = NamedKey::new(Es256, "signer").nameless();
+    let signer = KeyWithId::new(Es256, "signer").without_id();
     let text = signer.sign(&json!({}));
     let others = |algorithm, count: usize| -> Vec<Value> {
         let names = (0..count).map(|number| number.to_string());
         names
-            .map(|name| NamedKey::new(algorithm, &name).public())
+            .map(|name| KeyWithId::new(algorithm, &name).public())
             .collect()
     };
     let mut keys = [others(EdDsa, 20), others(Es256, 7), vec![signer.public()]].concat();
-    assert!(matches!(proof(&keys, &text), SignatureCheck::Proven(_)));
+    assert!(matches!(proof(&keys, &text), SignatureCheck::Valid(_)));
     keys.splice(0..0, others(Es256, 1));
     assert_eq!(proof(&keys, &text), SignatureCheck::UnknownKey);
 }
 
 #[test]
 fn of_a_tenants_keys_two_that_fit_are_tried() {
-    let key = || NamedKey::new(Es256, "same");
-    for (signer, others) in [(key().nameless(), key().nameless()), (key(), key())] {
+    let key = || KeyWithId::new(Es256, "same");
+    for (signer, others) in [(key().without_id(), key().without_id()), (key(), key())] {
         let text = signer.sign(&json!({}));
-        let proven = |keys: &[&NamedKey]| {
+        let proven = |keys: &[&KeyWithId]| {
             let keys: Vec<_> = keys.iter().map(|key| key.public()).collect();
             let check = proof_within(KeyBounds::TENANT, &keys, &text);
-            matches!(check, SignatureCheck::Proven(_))
+            matches!(check, SignatureCheck::Valid(_))
         };
         assert!(proven(&[&others, &signer]));
         assert!(!proven(&[&others, &others, &signer]));
@@ -223,26 +223,26 @@ fn of_a_tenants_keys_two_that_fit_are_tried() {
 
 #[test]
 fn of_a_set_so_many_keys_are_read_as_may_be() {
-    let signer = NamedKey::new(Es256, "signer");
+    let signer = KeyWithId::new(Es256, "signer");
     let text = signer.sign(&json!({}));
-    let token = UnverifiedToken::read(&text).unwrap();
+    let token = UnverifiedToken::parse(&text).unwrap();
     let unread = json!({"kty": "oct", "k": "c2VjcmV0", "kid": "signer"});
     for (others, is_read) in [(9, true), (10, false)] {
         let keys = [vec![unread.clone(); others], vec![signer.public()]].concat();
-        let keys = VerifyingKeys::read(&json!({"keys": keys}), KeyBounds::TENANT).unwrap();
-        let check = keys.prove(&token, SignatureAlgorithm::ALL);
-        assert_eq!(matches!(check, SignatureCheck::Proven(_)), is_read);
+        let keys = VerifyingKeys::from_jwk_set(&json!({"keys": keys}), KeyBounds::TENANT).unwrap();
+        let check = keys.check_signature(&token, SignatureAlgorithm::ALL);
+        assert_eq!(matches!(check, SignatureCheck::Valid(_)), is_read);
         assert_eq!(check == SignatureCheck::UnknownKey, !is_read);
     }
 }
 
 #[test]
 fn a_token_may_name_ed25519_by_either_of_its_names() {
-    let signer = NamedKey::new(EdDsa, "signer");
+    let signer = KeyWithId::new(EdDsa, "signer");
     for (alg, is_proven) in [("EdDSA", true), ("Ed25519", true), ("Ed448", false)] {
         let text = signer.sign_with_header(&json!({"alg": alg}), &json!({}));
-        let check = UnverifiedToken::read(&text).map(|_| proof(&[signer.public()], &text));
-        let proven = matches!(check, Some(SignatureCheck::Proven(_)));
+        let check = UnverifiedToken::parse(&text).map(|_| proof(&[signer.public()], &text));
+        let proven = matches!(check, Some(SignatureCheck::Valid(_)));
         assert_eq!((proven, check.is_some()), (is_proven, is_proven), "{alg}");
     }
 }

@@ -24,7 +24,7 @@ fn load(changes: &[(&str, &str)]) -> Result<Settings, SettingsError> {
 }
 
 #[track_caller]
-fn main_issuer(changes: &[(&str, &str)]) -> Issuer {
+fn main_issuer(changes: &[(&str, &str)]) -> IssuerConfig {
     let mut issuers = load(changes).expect("good settings").auth.issuers;
     assert_eq!(issuers.len(), 1);
     issuers.remove(0)
@@ -51,14 +51,14 @@ fn paths(texts: &[&str]) -> Vec<ClaimPath> {
 
 #[test]
 fn an_issuer_needs_only_a_name_and_an_audience() {
-    let expected = Issuer {
+    let expected = IssuerConfig {
         id: "main".parse().unwrap(),
         name: NAME.to_owned(),
         audiences: vec!["agents".to_owned()],
         keys: KeyLocation::MetadataOf(NAME.to_owned()),
         algorithms: SignatureAlgorithm::ALL.to_vec(),
         token_type: TokenType::AccessToken,
-        tenant: TenantOfUsers::Fixed("default".parse().unwrap()),
+        tenant: TenantSource::Fixed("default".parse().unwrap()),
         scope_claims: paths(&["scope", "scp"]),
         role_scopes: BTreeMap::new(),
     };
@@ -83,7 +83,7 @@ fn everything_about_an_issuer_can_be_configured() {
         ),
     ]);
     let scopes = |scopes: &[Scope]| scopes.iter().copied().collect::<Scopes>();
-    let expected = Issuer {
+    let expected = IssuerConfig {
         id: "main".parse().unwrap(),
         name: NAME.to_owned(),
         audiences: vec![
@@ -93,7 +93,7 @@ fn everything_about_an_issuer_can_be_configured() {
         keys: KeyLocation::Url("https://id.example.org/keys?v=1".to_owned()),
         algorithms: vec![SignatureAlgorithm::Rs256, SignatureAlgorithm::EdDsa],
         token_type: TokenType::Any,
-        tenant: TenantOfUsers::Fixed("acme".parse().unwrap()),
+        tenant: TenantSource::Fixed("acme".parse().unwrap()),
         scope_claims: paths(&["scp", "realm_access.roles", "https://example.org/roles"]),
         role_scopes: BTreeMap::from([
             (
@@ -111,7 +111,7 @@ fn users_may_be_in_the_tenant_that_a_claim_names() {
     let found = main_issuer(&[("TENANT_CLAIM", "organisation.id")]).tenant;
     assert_eq!(
         found,
-        TenantOfUsers::Claim("organisation.id".parse().unwrap())
+        TenantSource::Claim("organisation.id".parse().unwrap())
     );
 }
 

@@ -91,7 +91,7 @@ impl Session {
     /// Starts the subscriber of an admitted caller.
     pub(super) fn admit(&mut self, admission: Admission) {
         let auth = Arc::clone(&admission.caller.auth);
-        let watch = self.context.state.authenticator.watch_over(auth);
+        let watch = self.context.state.authenticator.watch_credential(auth);
         self.context.set_caller(admission.caller.clone());
         let connection_id = self.context.connection_id.clone();
         self.subscriber = Some(Box::new(Subscriber::new(admission, watch, connection_id)));

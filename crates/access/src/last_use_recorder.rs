@@ -1,0 +1,73 @@
+//! Recording of the last use of each credential.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use domain::{CredentialId, Timestamp};
+use ports::{CredentialRepository, RepositoryError};
+use tokio_util::sync::CancellationToken;
+
+use application::background::every;
+
+/// The interval between two writes, and the precision of `lastUsedAt`.
+const FLUSH_INTERVAL: Duration = Duration::from_mins(1);
+
+/// Collects the last use of each credential in memory and stores it once a minute, so that requests
+/// cause no writes.
+pub struct LastUseRecorder {
+    credentials: Arc<dyn CredentialRepository>,
+    pending: Mutex<HashMap<CredentialId, Timestamp>>,
+}
+
+impl LastUseRecorder {
+    /// Creates a recorder that stores into this repository.
+    pub fn new(credentials: Arc<dyn CredentialRepository>) -> Self {
+        Self {
+            credentials,
+            pending: Mutex::default(),
+        }
+    }
+
+    /// Records the use of a credential.
+    pub fn record(&self, key: &CredentialId, at: Timestamp) {
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        match pending.get_mut(key) {
+            Some(last) => *last = at.max(*last),
+            None => {
+                pending.insert(key.clone(), at);
+            }
+        }
+    }
+
+    /// Flushes once a minute until `stop`, and then once more.
+    pub async fn run(self: Arc<Self>, stop: CancellationToken) {
+        let failure = "last use of credentials cannot be stored";
+        every(FLUSH_INTERVAL, &stop, failure, || self.flush()).await;
+        if let Err(error) = self.flush().await {
+            tracing::warn!(error = ports::error::chain(&error), "{failure}");
+        }
+    }
+
+    /// Stores all uses since the last successful write.
+    pub async fn flush(&self) -> Result<(), RepositoryError> {
+        let uses: Vec<(CredentialId, Timestamp)> = self
+            .pending
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .drain()
+            .collect();
+        if uses.is_empty() {
+            return Ok(());
+        }
+        let written = self.credentials.touch(&uses).await;
+        if written.is_err() {
+            for (key, at) in &uses {
+                self.record(key, *at);
+            }
+        }
+        written
+    }
+}

@@ -1,0 +1,68 @@
+//! The cache of credential statuses, shared by all connections with the same credential.
+
+use domain::CredentialSource;
+use quick_cache::sync::Cache;
+use tokio::sync::Semaphore;
+
+use super::{AccessError, CredentialStatus, auth_cache::Generation};
+use application::cache::weight;
+
+/// The maximum number of cached statuses.
+const MAX_ENTRIES: usize = 10_000;
+/// The maximum size of an entry in memory, in bytes: ids and digests of fixed lengths.
+const ENTRY_BYTES: usize = 256;
+/// The maximum number of concurrent checks in the store. A revocation causes a new check for every
+/// open socket, and requests need the store as well.
+const MAX_CONCURRENT_CHECKS: usize = 8;
+
+/// A cache of credential statuses. A status is valid for all connections with the same
+/// credential, within the generation in which its check began.
+pub(super) struct StatusCache {
+    statuses: Cache<(CredentialSource, Generation), CredentialStatus>,
+    permits: Semaphore,
+}
+
+impl StatusCache {
+    /// Creates an empty cache.
+    pub(super) fn new() -> Self {
+        Self {
+            statuses: Cache::new(MAX_ENTRIES),
+            permits: Semaphore::new(MAX_CONCURRENT_CHECKS),
+        }
+    }
+
+    /// Stores the result of a check that began in `generation`.
+    pub(super) fn insert(
+        &self,
+        source: &CredentialSource,
+        generation: Generation,
+        status: CredentialStatus,
+    ) {
+        self.statuses.insert((source.clone(), generation), status);
+        self.report_weight();
+    }
+
+    /// Returns the cached status for `generation`. If it is missing, runs `check`; concurrent callers for
+    /// the same credential wait for its result.
+    pub(super) async fn get_or_check(
+        &self,
+        source: &CredentialSource,
+        generation: Generation,
+        check: impl Future<Output = Result<CredentialStatus, AccessError>>,
+    ) -> Result<CredentialStatus, AccessError> {
+        let permitted = async {
+            // The semaphore is never closed, so `acquire` cannot fail.
+            let _permit = self.permits.acquire().await;
+            check.await
+        };
+        let key = (source.clone(), generation);
+        let status = self.statuses.get_or_insert_async(&key, permitted).await;
+        self.report_weight();
+        status
+    }
+
+    fn report_weight(&self) {
+        let bytes = self.statuses.len() * ENTRY_BYTES;
+        weight::report("credential_standings", bytes as u64);
+    }
+}

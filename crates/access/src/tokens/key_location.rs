@@ -1,0 +1,219 @@
+//! Discovery of the keys that a party publishes.
+
+use domain::web_address::{
+    host, is_https_address, is_https_or_loopback_address, is_loopback_address,
+};
+use ports::{DocumentError, DocumentSource, UrlTrust};
+use serde_json::Value;
+
+use crate::jwt::VerifyingKeys;
+
+/// The location of the keys that a party publishes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyLocation {
+    /// A key set at this URL.
+    Url(String),
+    /// The key set that the metadata of this issuer point to.
+    MetadataOf(String),
+}
+
+/// The reason why no keys were read. The texts contain only the host of a URL, because the rest may
+/// hold secrets.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum KeyFetchError {
+    #[error("a document at '{host}' cannot be read")]
+    Document {
+        host: String,
+        #[source]
+        source: DocumentError,
+    },
+    #[error("what '{0}' has is no key set")]
+    NoKeySet(String),
+    #[error("what '{0}' has is no metadata of this issuer")]
+    NoMetadata(String),
+    #[error("the metadata of '{0}' name an address for its keys that is not https")]
+    NotSecure(String),
+}
+
+impl KeyLocation {
+    /// Fetches the keys.
+    pub(super) async fn fetch(
+        &self,
+        documents: &dyn DocumentSource,
+        url_trust: UrlTrust,
+    ) -> Result<VerifyingKeys, KeyFetchError> {
+        let url = match self {
+            Self::Url(url) => url.clone(),
+            Self::MetadataOf(issuer) => key_address(issuer, documents, url_trust).await?,
+        };
+        let set = read(documents, &url, url_trust).await?;
+        VerifyingKeys::from_jwk_set(&set, url_trust.into())
+            .ok_or_else(|| KeyFetchError::NoKeySet(host(&url).to_owned()))
+    }
+}
+
+/// Reads the address of the keys from the issuer's metadata: `OpenID` Connect Discovery first, then
+/// RFC 8414.
+async fn key_address(
+    issuer: &str,
+    documents: &dyn DocumentSource,
+    url_trust: UrlTrust,
+) -> Result<String, KeyFetchError> {
+    let url = openid_metadata(issuer);
+    let refused = match key_address_in(&url, issuer, documents, url_trust).await {
+        Ok(address) => return Ok(address),
+        Err(refused) => refused,
+    };
+    let url = oauth_metadata(issuer);
+    let second = key_address_in(&url, issuer, documents, url_trust).await;
+    // Few issuers publish only the RFC 8414 metadata, so the first error is more useful.
+    second.map_err(|_beside_the_point| refused)
+}
+
+async fn key_address_in(
+    url: &str,
+    issuer: &str,
+    documents: &dyn DocumentSource,
+    url_trust: UrlTrust,
+) -> Result<String, KeyFetchError> {
+    let metadata = read(documents, url, url_trust).await?;
+    let is_of_issuer = metadata.get("issuer").and_then(Value::as_str) == Some(issuer);
+    match metadata.get("jwks_uri").and_then(Value::as_str) {
+        Some(address) if is_of_issuer => {
+            let allowed = is_allowed_key_address(issuer, address).then(|| address.to_owned());
+            allowed.ok_or_else(|| KeyFetchError::NotSecure(host(issuer).to_owned()))
+        }
+        _ => Err(KeyFetchError::NoMetadata(host(url).to_owned())),
+    }
+}
+
+/// Returns true if an issuer may publish its keys at this address. Plain HTTP is allowed only on
+/// this machine, and only for an issuer on this machine. Any other issuer could make the service
+/// read local addresses.
+fn is_allowed_key_address(issuer: &str, address: &str) -> bool {
+    if is_loopback_address(issuer) {
+        is_https_or_loopback_address(address)
+    } else {
+        is_https_address(address)
+    }
+}
+
+async fn read(
+    documents: &dyn DocumentSource,
+    url: &str,
+    url_trust: UrlTrust,
+) -> Result<Value, KeyFetchError> {
+    let document = documents.fetch(url, url_trust).await;
+    document.map_err(|source| KeyFetchError::Document {
+        host: host(url).to_owned(),
+        source,
+    })
+}
+
+/// The address of the `OpenID` Connect metadata: the well-known path follows the issuer's path.
+fn openid_metadata(issuer: &str) -> String {
+    let issuer = issuer.trim_end_matches('/');
+    format!("{issuer}/.well-known/openid-configuration")
+}
+
+/// The address of the RFC 8414 metadata: the well-known path stands between the issuer's host and
+/// its path.
+fn oauth_metadata(issuer: &str) -> String {
+    let authority = issuer.find("://").map_or(0, |at| at + "://".len());
+    let path = issuer[authority..]
+        .find('/')
+        .map_or(issuer.len(), |at| authority + at);
+    let (origin, path) = issuer.split_at(path);
+    let path = path.trim_end_matches('/');
+    format!("{origin}/.well-known/oauth-authorization-server{path}")
+}
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn keys_are_at_https_addresses_unless_the_issuer_is_on_this_machine() {
+        let remote = "https://id.example";
+        for (issuer, address, expected) in [
+            (remote, "https://keys.example/a?b=c", true),
+            (remote, "http://keys.example/a", false),
+            (remote, "http://127.0.0.1:8080/keys", false),
+            (remote, "http://localhost/keys", false),
+            (remote, "http://[::1]/keys", false),
+            (remote, "file:///etc/passwd", false),
+            ("http://127.0.0.1:8080", "http://localhost:9/keys", true),
+            ("https://localhost:8080", "http://127.0.0.1:9/keys", true),
+            ("http://127.0.0.1:8080", "https://keys.example/a", true),
+            ("http://127.0.0.1:8080", "http://keys.example/a", false),
+        ] {
+            assert_eq!(
+                is_allowed_key_address(issuer, address),
+                expected,
+                "{issuer} {address}"
+            );
+        }
+    }
+
+    /// A source that returns the same document for every URL.
+    struct Everywhere(Value);
+
+    #[async_trait]
+    impl DocumentSource for Everywhere {
+        async fn fetch(&self, _: &str, _: UrlTrust) -> Result<Value, DocumentError> {
+            match &self.0 {
+                Value::Null => Err(DocumentError::Forbidden),
+                document => Ok(document.clone()),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn of_an_address_that_fails_its_host_is_told() {
+        let secret = "https://ada:secret@id.example/secret?key=secret";
+        let url = KeyLocation::Url(secret.to_owned());
+        let metadata = KeyLocation::MetadataOf(secret.to_owned());
+        let insecure = json!({"issuer": secret, "jwks_uri": "http://id.example/secret"});
+        for (location, answer) in [
+            (&url, Value::Null),
+            (&url, json!({})),
+            (&metadata, Value::Null),
+            (&metadata, json!({})),
+            (&metadata, insecure),
+        ] {
+            let documents = Everywhere(answer);
+            let fetched = location.fetch(&documents, UrlTrust::Operator).await;
+            let error = fetched.err().expect("no keys");
+            let told = ports::error::chain(&error);
+            assert!(told.contains("'id.example'"), "{told}");
+            assert!(!told.contains("secret"), "{told}");
+        }
+    }
+
+    #[test]
+    fn metadata_stand_behind_the_path_or_before_it() {
+        for (issuer, openid, oauth) in [
+            (
+                "https://id.example",
+                "https://id.example/.well-known/openid-configuration",
+                "https://id.example/.well-known/oauth-authorization-server",
+            ),
+            (
+                "https://id.example/",
+                "https://id.example/.well-known/openid-configuration",
+                "https://id.example/.well-known/oauth-authorization-server",
+            ),
+            (
+                "https://id.example:8443/realms/a",
+                "https://id.example:8443/realms/a/.well-known/openid-configuration",
+                "https://id.example:8443/.well-known/oauth-authorization-server/realms/a",
+            ),
+        ] {
+            assert_eq!(openid_metadata(issuer), openid);
+            assert_eq!(oauth_metadata(issuer), oauth);
+        }
+    }
+}

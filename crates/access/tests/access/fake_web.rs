@@ -1,0 +1,57 @@
+//! A web of a few documents in memory.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use async_trait::async_trait;
+use ports::{DocumentError, DocumentSource, UrlTrust};
+use serde_json::Value;
+use tokio::sync::watch;
+
+/// A web of documents that a test publishes, removes or holds back.
+#[derive(Default)]
+pub(crate) struct FakeWeb {
+    documents: Mutex<HashMap<String, Value>>,
+    requests: Mutex<Vec<(String, UrlTrust)>>,
+    is_paused: watch::Sender<bool>,
+}
+
+impl FakeWeb {
+    /// Publishes a document, in place of a previous one at the same URL.
+    pub(crate) fn publish(&self, url: &str, document: Value) {
+        lock(&self.documents).insert(url.to_owned(), document);
+    }
+
+    /// Removes all documents.
+    pub(crate) fn unpublish_all(&self) {
+        lock(&self.documents).clear();
+    }
+
+    /// Holds back all responses, or releases them.
+    pub(crate) fn set_paused(&self, is_paused: bool) {
+        self.is_paused.send_replace(is_paused);
+    }
+
+    /// The URLs requested so far, each with the party that configured it.
+    pub(crate) fn requests(&self) -> Vec<(String, UrlTrust)> {
+        lock(&self.requests).clone()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[async_trait]
+impl DocumentSource for FakeWeb {
+    async fn fetch(&self, url: &str, named_by: UrlTrust) -> Result<Value, DocumentError> {
+        lock(&self.requests).push((url.to_owned(), named_by));
+        let mut paused = self.is_paused.subscribe();
+        let let_go = paused.wait_for(|is_paused| !is_paused).await;
+        let_go.expect("the web is there");
+        let document = lock(&self.documents).get(url).cloned();
+        document.ok_or_else(|| DocumentError::BadAnswer("404".to_owned()))
+    }
+}
