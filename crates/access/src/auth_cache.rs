@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use application::cache::weight;
 use ports::Clock;
 use quick_cache::{
     DefaultHashBuilder, Weighter,
@@ -15,7 +16,6 @@ use quick_cache::{
 };
 
 use super::{AuthContext, presented_credential::Fingerprint};
-use application::cache::weight;
 
 /// The time for which a verified credential is trusted without another read of the store.
 const TRUSTED_FOR: Duration = Duration::from_secs(30);

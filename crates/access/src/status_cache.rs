@@ -1,11 +1,11 @@
 //! The cache of credential statuses, shared by all connections with the same credential.
 
+use application::cache::weight;
 use domain::CredentialSource;
 use quick_cache::sync::Cache;
 use tokio::sync::Semaphore;
 
 use super::{AccessError, CredentialStatus, auth_cache::Generation};
-use application::cache::weight;
 
 /// The maximum number of cached statuses.
 const MAX_ENTRIES: usize = 10_000;
@@ -42,8 +42,8 @@ impl StatusCache {
         self.report_weight();
     }
 
-    /// Returns the cached status for `generation`. If it is missing, runs `check`; concurrent callers for
-    /// the same credential wait for its result.
+    /// Returns the cached status for `generation`. If it is missing, runs `check`; concurrent callers
+    /// for the same credential wait for its result.
     pub(super) async fn get_or_check(
         &self,
         source: &CredentialSource,

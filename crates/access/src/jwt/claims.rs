@@ -98,12 +98,12 @@ mod tests {
     fn claims(value: Value) -> Claims {
         match value {
             Value::Object(members) => Claims::new(members),
-            other => panic!("{other} is no object"),
+            other => panic!("{other} is not an object"),
         }
     }
 
     #[test]
-    fn a_token_ends_at_exp_and_is_let_in_thirty_seconds_longer() {
+    fn a_token_ends_at_exp_and_is_accepted_thirty_seconds_longer() {
         for (exp, expected) in [
             (json!(NOW_SECONDS + 600), Some(600_000)),
             (json!(NOW_SECONDS - 29), Some(-29_000)),
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_without_a_proper_end_is_refused() {
+    fn a_token_without_a_valid_exp_is_rejected() {
         for members in [
             json!({}),
             json!({ "exp": null }),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_starts_later_is_refused_give_or_take_thirty_seconds() {
+    fn a_token_that_starts_more_than_thirty_seconds_later_is_rejected() {
         for (nbf, is_good) in [
             (json!(NOW_SECONDS - 600), true),
             (json!(NOW_SECONDS + 30), true),
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn audiences_are_one_text_or_a_list_of_texts_and_nothing_else() {
+    fn audiences_are_a_string_or_a_list_of_strings() {
         for (aud, expected) in [
             (json!("a"), vec!["a"]),
             (json!(["a", "b"]), vec!["a", "b"]),

@@ -3,7 +3,6 @@
 mod algorithm;
 mod claims;
 mod provider;
-mod strict_json;
 mod token;
 mod verifying_key;
 mod verifying_keys;

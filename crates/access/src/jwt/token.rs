@@ -1,12 +1,10 @@
 //! Parsing of unverified tokens. All code that reads unverified content is in this module.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use domain::{FaultCode, json};
 use serde_json::{Map, Value};
 
-use super::{
-    Claims, SignatureAlgorithm, VerifyingKey,
-    strict_json::{optional_text, read_object},
-};
+use super::{Claims, SignatureAlgorithm, VerifyingKey};
 
 /// The `typ` of access tokens (RFC 9068).
 pub const ACCESS_TOKEN: &str = "at+jwt";
@@ -43,8 +41,8 @@ impl<'text> UnverifiedToken<'text> {
             signed,
             signature,
             algorithm: header.get("alg")?.as_str()?.parse().ok()?,
-            key_id: optional_text(&header, "kid").ok()?.map(str::to_owned),
-            media_type: optional_text(&header, "typ").ok()?.map(str::to_owned),
+            key_id: optional_text(&header, "kid")?,
+            media_type: optional_text(&header, "typ")?,
             claims: parse_part(claims)?,
         })
     }
@@ -91,6 +89,57 @@ impl<'text> UnverifiedToken<'text> {
     }
 }
 
+/// Parses the header or the claims: a JSON object. Parsers differ in the value that they take from
+/// duplicate members, so these are rejected.
 fn parse_part(text: &str) -> Option<Map<String, Value>> {
-    read_object(&URL_SAFE_NO_PAD.decode(text).ok()?)
+    let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+    let (value, faults) = json::parse(&bytes).ok()?;
+    let is_duplicate = |code| code == FaultCode::DuplicateMember;
+    // Further faults are not recorded if they are full.
+    if faults.is_full() || faults.codes().any(is_duplicate) {
+        return None;
+    }
+    match value {
+        Value::Object(object) => Some(object),
+        _ => None,
+    }
+}
+
+/// Returns a string member, which may be absent. Returns `None` if it is not a string.
+#[expect(clippy::option_option, reason = "absent and malformed differ")]
+fn optional_text(object: &Map<String, Value>, name: &str) -> Option<Option<String>> {
+    match object.get(name) {
+        None => Some(None),
+        Some(Value::String(text)) => Some(Some(text.clone())),
+        Some(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_one_object_without_duplicate_members() {
+        let parse = |text: &[u8]| parse_part(&URL_SAFE_NO_PAD.encode(text));
+        for text in [
+            r#"{"a":1,"a":1}"#,
+            r#"{"a":1,"\u0061":2}"#,
+            r#"{"a":{"b":1,"b":2}}"#,
+            r#"{"a":[{"b":1,"b":2}]}"#,
+            r"[]",
+            r#""a""#,
+            r"{} {}",
+            r"{",
+            "",
+        ] {
+            assert_eq!(parse(text.as_bytes()), None, "{text}");
+        }
+        assert_eq!(parse(b"{\"a\":\"\xff\"}"), None);
+        let deep = format!("{}1{}", "{\"a\":".repeat(1_000), "}".repeat(1_000));
+        assert_eq!(parse(deep.as_bytes()), None);
+        let many_faults = format!("{{\"a\":[{}0]}}", r#""\u0000","#.repeat(200));
+        assert_eq!(parse(many_faults.as_bytes()), None);
+        assert!(parse(br#"{"a":"\u0000"}"#).is_some());
+    }
 }

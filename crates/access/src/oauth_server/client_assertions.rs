@@ -2,6 +2,7 @@
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
+use application::cache::weight;
 use domain::{
     Credential, SecretDigest, Timestamp,
     credential::{Proof, PublicKeys},
@@ -18,7 +19,6 @@ use crate::{
     },
     tokens::{KeyLocation, KeySet, KeySets, KeysUnavailable},
 };
-use application::cache::weight;
 
 /// The maximum time until the end of an assertion. The store keeps its `jti` until then.
 const MAX_LIFETIME: Duration = Duration::from_hours(1);
@@ -99,7 +99,7 @@ impl ClientAssertions {
         set
     }
 
-    /// Returns the digest by which the assertion is remembered, and the end of the assertion.
+    /// Returns the digest that identifies the assertion in the store, and the end of the assertion.
     /// Returns `None` if the assertion is not from this client, is not for this service, or is not
     /// valid now.
     fn accepted(

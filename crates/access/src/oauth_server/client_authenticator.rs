@@ -167,10 +167,10 @@ mod tests {
     use super::*;
 
     /// Client credentials with the listed parts, separated by spaces.
-    fn credentials(things: &str) -> ClientCredentials {
+    fn credentials(parts: &str) -> ClientCredentials {
         let mut credentials = ClientCredentials::default();
-        for thing in things.split_whitespace() {
-            let (field, value) = match thing {
+        for part in parts.split_whitespace() {
+            let (field, value) = match part {
                 "basic" => {
                     credentials.basic = Some(("a".to_owned(), "b".to_owned()));
                     continue;
@@ -181,7 +181,7 @@ mod tests {
                 "assertion" => (&mut credentials.assertion, "c"),
                 "type" => (&mut credentials.assertion_type, ASSERTION_TYPE),
                 "other-type" => (&mut credentials.assertion_type, "saml2-bearer"),
-                other => panic!("what is {other}?"),
+                other => panic!("unknown part {other}"),
             };
             *field = Some(value.to_owned());
         }
@@ -190,16 +190,16 @@ mod tests {
 
     #[test]
     fn a_client_authenticates_by_exactly_one_method() {
-        for things in [
+        for parts in [
             "basic",
             "basic id",
             "id secret",
             "assertion type",
             "assertion type id",
         ] {
-            assert!(credentials(things).method().is_ok(), "{things}");
+            assert!(credentials(parts).method().is_ok(), "{parts}");
         }
-        for things in [
+        for parts in [
             "basic secret",
             "basic id secret",
             "basic assertion",
@@ -211,19 +211,19 @@ mod tests {
             "assertion",
             "type",
         ] {
-            let credentials = credentials(things);
+            let credentials = credentials(parts);
             let is_malformed = matches!(credentials.method(), Err(OAuthError::InvalidRequest(_)));
-            assert!(is_malformed, "{things}");
+            assert!(is_malformed, "{parts}");
         }
-        for things in ["", "id", "assertion other-type"] {
-            let credentials = credentials(things);
+        for parts in ["", "id", "assertion other-type"] {
+            let credentials = credentials(parts);
             let is_refused = matches!(credentials.method(), Err(OAuthError::InvalidClient));
-            assert!(is_refused, "{things}");
+            assert!(is_refused, "{parts}");
         }
     }
 
     #[test]
-    fn debug_hides_what_is_shown() {
+    fn debug_hides_the_credentials() {
         assert_eq!(format!("{:?}", credentials("basic")), "Presented { .. }");
     }
 }

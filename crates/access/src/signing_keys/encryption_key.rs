@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn opens_what_it_sealed_for_the_same_name_and_nothing_else() {
+    fn only_the_same_key_and_name_decrypt() {
         let sealed = key(1).seal("a", NONCE, b"private").unwrap();
         assert_eq!(sealed.len(), NONCE_LEN + b"private".len() + 16);
         assert_eq!(key(1).open("a", &sealed).as_deref(), Some(&b"private"[..]));
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn is_read_in_every_spelling_of_base64() {
+    fn every_variant_of_base64_is_accepted() {
         let bytes = [0xfb; LENGTH];
         let sealed = key(0xfb).seal("a", NONCE, b"private").unwrap();
         let url_safe = URL_SAFE_NO_PAD.encode(bytes);
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn is_refused_unless_it_is_32_bytes() {
+    fn a_key_of_another_length_than_32_bytes_is_rejected() {
         for text in [
             "",
             "secret",

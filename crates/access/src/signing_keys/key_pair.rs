@@ -74,7 +74,7 @@ mod tests {
     use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
     #[test]
-    fn is_published_with_its_thumbprint_and_without_its_secret() {
+    fn the_published_key_has_a_thumbprint_and_no_private_half() {
         let (pair, _) = KeyPair::generate().unwrap();
         let (x, y) = (&pair.public_key["x"], &pair.public_key["y"]);
         let canonical = format!(r#"{{"crv":"P-256","kty":"EC","x":{x},"y":{y}}}"#);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_signs_its_public_half_proves_and_no_other() {
+    fn only_the_public_half_verifies_a_signature() {
         let (pair, pkcs8) = KeyPair::generate().unwrap();
         let read = KeyPair::read(&pkcs8).unwrap();
         assert_eq!(read.kid, pair.kid);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_bytes_are_no_key() {
+    fn damaged_bytes_are_rejected() {
         let (_, pkcs8) = KeyPair::generate().unwrap();
         assert!(KeyPair::read(&pkcs8[1..]).is_none());
         assert!(KeyPair::read(b"").is_none());

@@ -29,7 +29,7 @@ impl KeyRing {
         stored: &[SigningKey],
         encryption: Option<&EncryptionKey>,
     ) -> Result<Self, RepositoryError> {
-        let key = stored.iter().map(|key| {
+        let keys = stored.iter().map(|key| {
             let verifying_key = VerifyingKey::from_jwk(&key.public_key);
             Ok(RingKey {
                 kid: key.kid.clone(),
@@ -42,7 +42,7 @@ impl KeyRing {
                 valid_until: key.valid_until,
             })
         });
-        key.collect::<Result<_, _>>().map(Self)
+        keys.collect::<Result<_, _>>().map(Self)
     }
 
     /// The newest key that this process can sign with and whose signatures are accepted for at

@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dropped_key_is_told_from_one_that_ended_by_itself() {
+    fn a_dropped_key_is_distinguished_from_an_expired_one() {
         let at = Timestamp::from_milliseconds;
         let newest = key(DAY + 5_000, None);
         let dropped = PreviousKeys::Drop.until(newest.created_at);

@@ -81,7 +81,7 @@ impl SigningKeys {
         }
     }
 
-    /// Reads the keys copy_error, after a known or possible change.
+    /// Reads the keys again, after a known or possible change.
     pub async fn reload(&self) -> Result<(), RepositoryError> {
         let mut last_refresh = self.last_refresh.lock().await;
         self.read().await?;
@@ -194,7 +194,7 @@ impl SigningKeys {
         Arc::clone(&self.ring.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Adds a key after `newest` and reads all keys copy_error. Returns the id of the new key, or `None`
+    /// Adds a key after `newest` and reads all keys again. Returns the id of the new key, or `None`
     /// if another process added one first.
     async fn add(
         &self,

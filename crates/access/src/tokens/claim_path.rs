@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_neither_empty_nor_endless_nor_blank() {
+    fn empty_long_and_blank_paths_are_rejected() {
         for text in ["", "a b", "a\n", &"a".repeat(257)] {
             assert_eq!(text.parse::<ClaimPath>(), Err(MalformedClaimPath), "{text}");
         }

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_an_address_that_fails_its_host_is_told() {
+    async fn errors_contain_only_the_host_of_an_address() {
         let secret = "https://ada:secret@id.example/secret?key=secret";
         let url = KeyLocation::Url(secret.to_owned());
         let metadata = KeyLocation::MetadataOf(secret.to_owned());
@@ -187,14 +187,14 @@ mod tests {
             let documents = Everywhere(answer);
             let fetched = location.fetch(&documents, UrlTrust::Operator).await;
             let error = fetched.err().expect("no keys");
-            let told = ports::error::chain(&error);
-            assert!(told.contains("'id.example'"), "{told}");
-            assert!(!told.contains("secret"), "{told}");
+            let text = ports::error::chain(&error);
+            assert!(text.contains("'id.example'"), "{text}");
+            assert!(!text.contains("secret"), "{text}");
         }
     }
 
     #[test]
-    fn metadata_stand_behind_the_path_or_before_it() {
+    fn the_well_known_path_follows_or_precedes_the_path_of_the_issuer() {
         for (issuer, openid, oauth) in [
             (
                 "https://id.example",

@@ -26,7 +26,7 @@ pub(super) struct AccessTokenClaims<'a> {
 pub struct IssuedToken {
     /// The token.
     pub text: String,
-    /// The lifetime of the token, in whole unix_seconds.
+    /// The lifetime of the token, in whole seconds.
     pub expires_in: i64,
     /// The scopes that the token grants.
     pub scopes: Scopes,
@@ -54,7 +54,7 @@ pub struct OwnToken {
     pub client: Credential,
     /// The scopes that it grants now: the scopes at issue that the client still holds.
     pub scopes: Scopes,
-    /// The time of issue, in unix_seconds since 1970.
+    /// The time of issue, in seconds since 1970.
     pub issued_at: i64,
     /// The time at which it expires.
     pub ends_at: Timestamp,
@@ -88,7 +88,7 @@ impl OwnTokenClaims {
     }
 }
 
-/// Converts a time to whole unix_seconds since 1970.
+/// Converts a time to whole seconds since 1970.
 pub fn unix_seconds(time: Timestamp) -> i64 {
     time.milliseconds().div_euclid(1_000)
 }

@@ -55,10 +55,13 @@ async fn a_token_revoked_on_one_node_is_rejected_by_another_within_a_second() {
 }
 
 /// Repeats a check until it succeeds, and returns the time that this took.
-async fn until<F: Future<Output = bool>>(is_so: impl Fn() -> F) -> Duration {
+async fn until<F: Future<Output = bool>>(condition: impl Fn() -> F) -> Duration {
     let began = Instant::now();
-    while !is_so().await {
-        assert!(began.elapsed().as_secs() < 30, "it is not so yet");
+    while !condition().await {
+        assert!(
+            began.elapsed().as_secs() < 30,
+            "the condition does not hold in time"
+        );
         tokio::task::yield_now().await;
     }
     began.elapsed()

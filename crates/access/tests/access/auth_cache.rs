@@ -74,18 +74,18 @@ async fn a_revoked_token_leaves_the_local_cache_at_once_and_other_caches_at_the_
 }
 
 /// A repository that holds the next read of the keys until the test releases it.
-struct Held {
+struct BlockingSigningKeys {
     inner: Arc<dyn SigningKeyRepository>,
     next: Mutex<Option<(oneshot::Sender<()>, oneshot::Receiver<()>)>>,
 }
 
 #[async_trait]
-impl SigningKeyRepository for Held {
+impl SigningKeyRepository for BlockingSigningKeys {
     async fn list(&self) -> Result<Vec<SigningKey>, RepositoryError> {
-        let held = self.next.lock().expect("whole").take();
-        if let Some((begun, go)) = held {
+        let blocking = self.next.lock().expect("no panic").take();
+        if let Some((begun, go)) = blocking {
             begun.send(()).expect("the test waits");
-            go.await.expect("the test lets go");
+            go.await.expect("the test releases the read");
         }
         self.inner.list().await
     }
@@ -103,11 +103,11 @@ impl SigningKeyRepository for Held {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_of_a_dropped_key_is_not_cached_while_the_keys_are_read() {
     let fixture = Fixture::new().await;
-    let held = Arc::new(Held {
+    let blocking = Arc::new(BlockingSigningKeys {
         inner: Arc::clone(&fixture.storage.signing_keys),
         next: Mutex::default(),
     });
-    let node = Node::over(&fixture, None, held.clone(), fixture.clock.clone());
+    let node = Node::over(&fixture, None, blocking.clone(), fixture.clock.clone());
     node.keys.prepare().await.unwrap();
     let (_, secret) = fixture.client(|_| {}).await;
     let token = node.token(&secret).await;
@@ -118,14 +118,14 @@ async fn a_token_of_a_dropped_key_is_not_cached_while_the_keys_are_read() {
     elsewhere.keys.rotate(PreviousKeys::Drop).await.unwrap();
 
     let ((begun, has_begun), (go, may_go)) = (oneshot::channel(), oneshot::channel());
-    *held.next.lock().expect("whole") = Some((begun, may_go));
-    let looking = async { authenticator.refresh().await.unwrap() };
+    *blocking.next.lock().expect("no panic") = Some((begun, may_go));
+    let refreshing = async { authenticator.refresh().await.unwrap() };
     let authenticating = async {
         has_begun.await.unwrap();
         authenticator.authenticate(&presented).await.unwrap();
         go.send(()).unwrap();
     };
-    tokio::join!(looking, authenticating);
+    tokio::join!(refreshing, authenticating);
     assert!(authenticator.authenticate_cached(&presented).is_none());
     let outcome = authenticator.authenticate(&presented).await;
     assert!(matches!(outcome, Err(AccessError::Invalid)), "{outcome:?}");

@@ -19,14 +19,14 @@ const TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 const KEY_ADDRESS: &str = "https://client.example/jwks.json";
 
 /// A service, and a client that signs its assertions.
-struct Given {
-    fixture: Fixture,
+struct AssertionFixture {
+    base: Fixture,
     node: Node,
     key: KeyPair,
     client: Credential,
 }
 
-impl Given {
+impl AssertionFixture {
     async fn new(algorithm: Algorithm) -> Self {
         let fixture = Fixture::new().await;
         let node = Node::start(&fixture).await;
@@ -35,7 +35,7 @@ impl Given {
             .signing_client(PublicKeys::Set(key.set("client's")))
             .await;
         Self {
-            fixture,
+            base: fixture,
             node,
             key,
             client,
@@ -58,21 +58,21 @@ impl Given {
     }
 
     /// Returns whether a process accepts an assertion and the token that it issues for it.
-    async fn takes_on(&self, node: &Node, assertion: &str) -> bool {
-        match node.request_token(&asserted(assertion), |_| {}).await {
+    async fn is_accepted_by(&self, node: &Node, assertion: &str) -> bool {
+        match node.request_token(&with_assertion(assertion), |_| {}).await {
             Ok(issued) => node.accepts(&issued.text).await,
             Err(OAuthError::InvalidClient) => false,
             Err(error) => panic!("{error:?}"),
         }
     }
 
-    async fn takes(&self, assertion: &str) -> bool {
-        self.takes_on(&self.node, assertion).await
+    async fn is_accepted(&self, assertion: &str) -> bool {
+        self.is_accepted_by(&self.node, assertion).await
     }
 }
 
 /// Client credentials that consist of an assertion only.
-fn asserted(assertion: &str) -> ClientCredentials {
+fn with_assertion(assertion: &str) -> ClientCredentials {
     ClientCredentials {
         assertion: Some(assertion.to_owned()),
         assertion_type: Some(TYPE.to_owned()),
@@ -89,53 +89,57 @@ async fn a_client_may_sign_with_any_of_five_algorithms() {
         Algorithm::PS256,
         Algorithm::EdDSA,
     ] {
-        let given = Given::new(algorithm).await;
-        let assertion = given.assertion("1", |_| {});
-        assert!(given.takes(&assertion).await, "{algorithm:?}");
+        let fixture = AssertionFixture::new(algorithm).await;
+        let assertion = fixture.assertion("1", |_| {});
+        assert!(fixture.is_accepted(&assertion).await, "{algorithm:?}");
     }
-    let given = Given::new(Algorithm::EdDSA).await;
-    let claims = given.claims("2", |_| {}).to_string();
+    let fixture = AssertionFixture::new(Algorithm::EdDSA).await;
+    let claims = fixture.claims("2", |_| {}).to_string();
     let header = json!({"alg": "Ed25519", "kid": "client's"}).to_string();
-    let by_newer_name = given.key.sign_text(&header, &claims);
-    assert!(given.takes(&by_newer_name).await, "{header}");
+    let by_newer_name = fixture.key.sign_text(&header, &claims);
+    assert!(fixture.is_accepted(&by_newer_name).await, "{header}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_assertion_is_accepted_once_across_all_processes() {
-    let given = Given::new(Algorithm::ES256).await;
-    let other = Node::start(&given.fixture).await;
-    let assertion = given.assertion("1", |_| {});
-    assert!(given.takes(&assertion).await);
-    assert!(!given.takes(&assertion).await);
-    assert!(!given.takes_on(&other, &assertion).await);
+    let fixture = AssertionFixture::new(Algorithm::ES256).await;
+    let other = Node::start(&fixture.base).await;
+    let assertion = fixture.assertion("1", |_| {});
+    assert!(fixture.is_accepted(&assertion).await);
+    assert!(!fixture.is_accepted(&assertion).await);
+    assert!(!fixture.is_accepted_by(&other, &assertion).await);
     // Another assertion with the same `jti` is a replay too. The `jti` of another client is not.
-    let same_id = given.assertion("1", |claims| claims["exp"] = json!(NOW + 120));
-    assert!(!given.takes(&same_id).await);
-    assert!(given.takes(&given.assertion("2", |_| {})).await);
-    let keys = PublicKeys::Set(given.key.set("client's"));
-    let second = given.fixture.signing_client(keys).await;
-    let of_second = given.assertion("1", |claims| {
+    let same_id = fixture.assertion("1", |claims| claims["exp"] = json!(NOW + 120));
+    assert!(!fixture.is_accepted(&same_id).await);
+    assert!(fixture.is_accepted(&fixture.assertion("2", |_| {})).await);
+    let keys = PublicKeys::Set(fixture.key.set("client's"));
+    let second = fixture.base.signing_client(keys).await;
+    let of_second = fixture.assertion("1", |claims| {
         claims["iss"] = json!(second.id);
         claims["sub"] = json!(second.id);
     });
-    assert!(given.takes(&of_second).await);
+    assert!(fixture.is_accepted(&of_second).await);
     // A replay is rejected until the end of the leeway, which is as long as the assertion is valid.
-    given.fixture.clock.forward(Duration::from_millis(89_999));
-    assert!(!given.takes(&assertion).await);
+    fixture.base.clock.forward(Duration::from_millis(89_999));
+    assert!(!fixture.is_accepted(&assertion).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_assertion_is_accepted_once_under_concurrency() {
-    let given = Given::new(Algorithm::EdDSA).await;
-    let assertion = given.assertion("1", |_| {});
-    let requests = futures::future::join_all((0..16).map(|_| given.takes(&assertion))).await;
-    assert_eq!(requests.iter().filter(|is_taken| **is_taken).count(), 1);
+    let fixture = AssertionFixture::new(Algorithm::EdDSA).await;
+    let assertion = fixture.assertion("1", |_| {});
+    let requests =
+        futures::future::join_all((0..16).map(|_| fixture.is_accepted(&assertion))).await;
+    assert_eq!(
+        requests.iter().filter(|is_accepted| **is_accepted).count(),
+        1
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_assertion_must_have_this_service_as_its_only_audience() {
-    let given = Given::new(Algorithm::ES256).await;
-    for (number, (audience, is_taken)) in [
+    let fixture = AssertionFixture::new(Algorithm::ES256).await;
+    for (number, (audience, is_accepted)) in [
         (json!(ISSUER), true),
         (json!([ISSUER]), true),
         (json!([ISSUER, "https://other.example"]), false),
@@ -150,17 +154,21 @@ async fn an_assertion_must_have_this_service_as_its_only_audience() {
     .into_iter()
     .enumerate()
     {
-        let assertion = given.assertion(&number.to_string(), |claims| {
+        let assertion = fixture.assertion(&number.to_string(), |claims| {
             claims["aud"] = audience.clone();
         });
-        assert_eq!(given.takes(&assertion).await, is_taken, "{audience}");
+        assert_eq!(
+            fixture.is_accepted(&assertion).await,
+            is_accepted,
+            "{audience}"
+        );
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_assertion_must_expire_within_an_hour() {
-    let given = Given::new(Algorithm::ES256).await;
-    for (number, (end, is_taken)) in [
+    let fixture = AssertionFixture::new(Algorithm::ES256).await;
+    for (number, (end, is_accepted)) in [
         (json!(NOW + 60), true),
         (json!(NOW + 3_600), true),
         (json!(NOW + 3_631), false),
@@ -172,20 +180,20 @@ async fn an_assertion_must_expire_within_an_hour() {
     .into_iter()
     .enumerate()
     {
-        let assertion = given.assertion(&number.to_string(), |claims| {
+        let assertion = fixture.assertion(&number.to_string(), |claims| {
             claims["exp"] = end.clone();
         });
-        assert_eq!(given.takes(&assertion).await, is_taken, "{end}");
+        assert_eq!(fixture.is_accepted(&assertion).await, is_accepted, "{end}");
     }
-    let early = given.assertion("early", |claims| claims["nbf"] = json!(NOW + 31));
-    assert!(!given.takes(&early).await);
+    let early = fixture.assertion("early", |claims| claims["nbf"] = json!(NOW + 31));
+    assert!(!fixture.is_accepted(&early).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_assertion_must_have_an_id_and_name_its_client_as_issuer_and_subject() {
-    let given = Given::new(Algorithm::ES256).await;
-    let keys = PublicKeys::Set(given.key.set("client's"));
-    let other = given.fixture.signing_client(keys).await;
+    let fixture = AssertionFixture::new(Algorithm::ES256).await;
+    let keys = PublicKeys::Set(fixture.key.set("client's"));
+    let other = fixture.base.signing_client(keys).await;
     let long = "x".repeat(256);
     for (claim, values) in [
         ("jti", vec![json!(""), json!(7), json!(long), Value::Null]),
@@ -196,24 +204,24 @@ async fn an_assertion_must_have_an_id_and_name_its_client_as_issuer_and_subject(
         ),
     ] {
         for value in values {
-            let assertion = given.assertion("1", |claims| claims[claim] = value.clone());
-            assert!(!given.takes(&assertion).await, "{claim}: {value}");
+            let assertion = fixture.assertion("1", |claims| claims[claim] = value.clone());
+            assert!(!fixture.is_accepted(&assertion).await, "{claim}: {value}");
         }
     }
     let named = |client: &Credential| ClientCredentials {
         client_id: Some(client.id.to_string()),
-        assertion: Some(given.assertion("1", |_| {})),
+        assertion: Some(fixture.assertion("1", |_| {})),
         assertion_type: Some(TYPE.to_owned()),
         ..ClientCredentials::default()
     };
     assert!(
-        given
+        fixture
             .node
-            .request_token(&named(&given.client), |_| {})
+            .request_token(&named(&fixture.client), |_| {})
             .await
             .is_ok()
     );
-    let outcome = given.node.request_token(&named(&other), |_| {}).await;
+    let outcome = fixture.node.request_token(&named(&other), |_| {}).await;
     assert!(
         matches!(outcome, Err(OAuthError::InvalidClient)),
         "{outcome:?}"
@@ -222,58 +230,61 @@ async fn an_assertion_must_have_an_id_and_name_its_client_as_issuer_and_subject(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_assertion_with_the_key_of_another_party_is_rejected() {
-    let given = Given::new(Algorithm::ES256).await;
-    let claims = given.claims("1", |_| {});
+    let fixture = AssertionFixture::new(Algorithm::ES256).await;
+    let claims = fixture.claims("1", |_| {});
     for algorithm in [Algorithm::ES256, Algorithm::ES384, Algorithm::EdDSA] {
-        let stranger = KeyPair::new(algorithm);
-        for kid in ["client's", "unheard of"] {
-            let assertion = stranger.sign(kid, None, &claims);
-            assert!(!given.takes(&assertion).await, "{algorithm:?} {kid}");
+        let outsider = KeyPair::new(algorithm);
+        for kid in ["client's", "unknown"] {
+            let assertion = outsider.sign(kid, None, &claims);
+            assert!(
+                !fixture.is_accepted(&assertion).await,
+                "{algorithm:?} {kid}"
+            );
         }
     }
-    let public = serde_json::to_vec(&given.key.public("client's")).expect("JSON");
+    let public = serde_json::to_vec(&fixture.key.public("client's")).expect("JSON");
     let confused = EncodingKey::from_secret(&public);
     let assertion = jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &confused);
-    assert!(!given.takes(&assertion.expect("a signature")).await);
+    assert!(!fixture.is_accepted(&assertion.expect("a signature")).await);
     // A client with a secret has no key, and its secret is not accepted as an assertion.
-    let (by_secret, secret) = given.fixture.client(|_| {}).await;
-    let credentials = given.assertion("2", |claims| {
+    let (by_secret, secret) = fixture.base.client(|_| {}).await;
+    let credentials = fixture.assertion("2", |claims| {
         claims["iss"] = json!(by_secret.id);
         claims["sub"] = json!(by_secret.id);
     });
-    assert!(!given.takes(&credentials).await);
-    assert!(!given.takes(secret.reveal()).await);
-    given.fixture.revoke(&given.client).await;
-    assert!(!given.takes(&given.assertion("3", |_| {})).await);
+    assert!(!fixture.is_accepted(&credentials).await);
+    assert!(!fixture.is_accepted(secret.reveal()).await);
+    fixture.base.revoke(&fixture.client).await;
+    assert!(!fixture.is_accepted(&fixture.assertion("3", |_| {})).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_may_publish_its_keys_and_change_them() {
-    let mut given = Given::new(Algorithm::ES256).await;
+    let mut fixture = AssertionFixture::new(Algorithm::ES256).await;
     let keys = PublicKeys::At(KEY_ADDRESS.to_owned());
-    given.client = given.fixture.signing_client(keys).await;
-    let early = asserted(&given.assertion("1", |_| {}));
-    let outcome = given.node.request_token(&early, |_| {}).await;
+    fixture.client = fixture.base.signing_client(keys).await;
+    let early = with_assertion(&fixture.assertion("1", |_| {}));
+    let outcome = fixture.node.request_token(&early, |_| {}).await;
     assert!(
         matches!(outcome, Err(OAuthError::KeysUnavailable(_))),
         "nothing is published, which says nothing about the client: {outcome:?}"
     );
-    given
-        .fixture
+    fixture
+        .base
         .web
-        .publish(KEY_ADDRESS, given.key.set("client's"));
-    given.fixture.clock.forward(Duration::from_secs(30));
-    let assertion = given.assertion("1", |_| {});
-    assert!(given.takes(&assertion).await);
-    assert!(!given.takes(&assertion).await);
+        .publish(KEY_ADDRESS, fixture.key.set("client's"));
+    fixture.base.clock.forward(Duration::from_secs(30));
+    let assertion = fixture.assertion("1", |_| {});
+    assert!(fixture.is_accepted(&assertion).await);
+    assert!(!fixture.is_accepted(&assertion).await);
     let next = KeyPair::new(Algorithm::PS256);
-    given.fixture.web.publish(KEY_ADDRESS, next.set("next"));
-    given.fixture.clock.forward(Duration::from_secs(30));
-    let claims = given.claims("2", |_| {});
-    assert!(given.takes(&next.sign("next", None, &claims)).await);
-    let old = given.assertion("3", |_| {});
-    assert!(!given.takes(&old).await);
-    let requests = given.fixture.web.requests();
+    fixture.base.web.publish(KEY_ADDRESS, next.set("next"));
+    fixture.base.clock.forward(Duration::from_secs(30));
+    let claims = fixture.claims("2", |_| {});
+    assert!(fixture.is_accepted(&next.sign("next", None, &claims)).await);
+    let old = fixture.assertion("3", |_| {});
+    assert!(!fixture.is_accepted(&old).await);
+    let requests = fixture.base.web.requests();
     let by_tenant = |(_, named_by): &(String, UrlTrust)| *named_by == UrlTrust::Tenant;
     assert!(
         !requests.is_empty() && requests.iter().all(by_tenant),

@@ -17,7 +17,7 @@ use crate::{
     node::{Node, basic, post},
 };
 
-async fn is_refused(node: &Node, credentials: &ClientCredentials) -> bool {
+async fn is_rejected(node: &Node, credentials: &ClientCredentials) -> bool {
     match node.request_token(credentials, |_| {}).await {
         Ok(_) => false,
         Err(OAuthError::InvalidClient) => true,
@@ -45,8 +45,8 @@ async fn a_secret_is_accepted_in_the_header_and_in_the_form() {
     let fixture = Fixture::new().await;
     let node = Node::start(&fixture).await;
     let (client, secret) = fixture.client(|_| {}).await;
-    assert!(!is_refused(&node, &basic(&secret)).await);
-    assert!(!is_refused(&node, &post(&client, &secret)).await);
+    assert!(!is_rejected(&node, &basic(&secret)).await);
+    assert!(!is_rejected(&node, &post(&client, &secret)).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -87,10 +87,10 @@ async fn every_authentication_failure_has_the_same_error() {
         (api_key.id().as_str(), api_key.reveal()),
     ] {
         for credentials in with_secret(id, secret) {
-            assert!(is_refused(&node, &credentials).await, "{id} with {secret}");
+            assert!(is_rejected(&node, &credentials).await, "{id} with {secret}");
         }
     }
-    assert!(is_refused(&node, &ClientCredentials::default()).await);
+    assert!(is_rejected(&node, &ClientCredentials::default()).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -112,11 +112,11 @@ async fn a_rotated_secret_is_valid_until_the_overlap_ends() {
         panic!("the client is there, and no key was used");
     };
     fixture.clock.forward(Duration::from_millis(59_999));
-    assert!(!is_refused(&node, &basic(&old)).await);
-    assert!(!is_refused(&node, &basic(&new)).await);
+    assert!(!is_rejected(&node, &basic(&old)).await);
+    assert!(!is_rejected(&node, &basic(&new)).await);
     fixture.clock.forward(Duration::from_millis(1));
-    assert!(is_refused(&node, &basic(&old)).await);
-    assert!(!is_refused(&node, &basic(&new)).await);
+    assert!(is_rejected(&node, &basic(&old)).await);
+    assert!(!is_rejected(&node, &basic(&new)).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -155,6 +155,6 @@ async fn token_endpoint_requests_count_against_the_rate_limit_of_the_client() {
     );
     assert!(
         node.request_token(&credentials, |_| {}).await.is_ok(),
-        "who is not let in does not count"
+        "a rejected client is not counted"
     );
 }

@@ -15,16 +15,16 @@ use crate::{
 
 const HOUR: Duration = Duration::from_hours(1);
 
-async fn refused(fixture: &Fixture, key: Option<u8>) -> (String, KeyObstacle) {
+async fn start_error(fixture: &Fixture, key: Option<u8>) -> (String, KeyObstacle) {
     match Node::start_with(fixture, key).await {
         Err(SigningKeyError::Unreadable { kid, obstacle }) => (kid, obstacle),
         Err(error) => panic!("{error:?}"),
-        Ok(_) => panic!("it starts"),
+        Ok(_) => panic!("the process started"),
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_is_stored_as_it_is_without_an_encryption_key_and_sealed_with_one() {
+async fn a_key_is_stored_encrypted_if_an_encryption_key_is_configured() {
     for (encryption, is_sealed) in [(None, false), (Some(1), true)] {
         let fixture = Fixture::new().await;
         let node = Node::start_with(&fixture, encryption).await.unwrap();
@@ -39,7 +39,7 @@ async fn a_key_is_stored_as_it_is_without_an_encryption_key_and_sealed_with_one(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_cannot_read_the_key_that_signs_does_not_start() {
+async fn a_process_that_cannot_read_the_signing_key_does_not_start() {
     let fixture = Fixture::new().await;
     let first = Node::start_with(&fixture, Some(1))
         .await
@@ -49,14 +49,17 @@ async fn who_cannot_read_the_key_that_signs_does_not_start() {
         (None, KeyObstacle::NoEncryptionKey),
         (Some(2), KeyObstacle::OtherEncryptionKey),
     ] {
-        assert_eq!(refused(&fixture, key).await, (first[0].clone(), obstacle));
+        assert_eq!(
+            start_error(&fixture, key).await,
+            (first[0].clone(), obstacle)
+        );
     }
     let again = Node::start_with(&fixture, Some(1)).await.unwrap();
     assert_eq!(again.published(), first);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_encryption_key_that_comes_later_seals_from_the_next_rotation_on() {
+async fn an_encryption_key_that_is_added_later_applies_from_the_next_rotation_on() {
     let fixture = Fixture::new().await;
     let (_, secret) = fixture.client(|_| {}).await;
     let open = Node::start(&fixture).await;
@@ -103,7 +106,7 @@ async fn the_encryption_key_is_changed_by_a_rotation_with_the_new_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_under_the_name_of_another_is_not_read() {
+async fn a_key_with_the_id_of_another_key_is_not_read() {
     let fixture = Fixture::new().await;
     let elsewhere = Fixture::new().await;
     Node::start(&elsewhere).await;
@@ -121,5 +124,5 @@ async fn a_key_under_the_name_of_another_is_not_read() {
     let added = repository.add(&swapped, None, swapped.created_at).await;
     assert!(added.unwrap());
     let expected = ("swapped".to_owned(), KeyObstacle::Damaged);
-    assert_eq!(refused(&fixture, None).await, expected);
+    assert_eq!(start_error(&fixture, None).await, expected);
 }

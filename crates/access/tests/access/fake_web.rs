@@ -49,8 +49,8 @@ impl DocumentSource for FakeWeb {
     async fn fetch(&self, url: &str, named_by: UrlTrust) -> Result<Value, DocumentError> {
         lock(&self.requests).push((url.to_owned(), named_by));
         let mut paused = self.is_paused.subscribe();
-        let let_go = paused.wait_for(|is_paused| !is_paused).await;
-        let_go.expect("the web is there");
+        let released = paused.wait_for(|is_paused| !is_paused).await;
+        released.expect("the fake web exists");
         let document = lock(&self.documents).get(url).cloned();
         document.ok_or_else(|| DocumentError::BadAnswer("404".to_owned()))
     }

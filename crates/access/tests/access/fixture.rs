@@ -91,7 +91,7 @@ pub(crate) struct Fixture {
 }
 
 impl Fixture {
-    /// A world with an empty store.
+    /// A fixture with an empty store.
     pub(crate) async fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder for the store");
         let url = format!("sqlite://{}", folder.path().join("test.db").display());

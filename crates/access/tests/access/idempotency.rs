@@ -13,9 +13,13 @@ use crate::{
 };
 use CredentialKind::{Client, Key};
 
-type Answer = Result<Created<IssuedCredential>, CredentialError>;
+type Outcome = Result<Created<IssuedCredential>, CredentialError>;
 
-async fn create(fixture: &CredentialFixture, caller: &Principal, draft: CredentialDraft) -> Answer {
+async fn create(
+    fixture: &CredentialFixture,
+    caller: &Principal,
+    draft: CredentialDraft,
+) -> Outcome {
     let key = "k".parse().ok();
     fixture.service.create(caller, Key, draft, key).await
 }
@@ -25,7 +29,7 @@ async fn rotate(
     caller: &Principal,
     (kind, id): (CredentialKind, &CredentialId),
     rotation: &Rotation,
-) -> Answer {
+) -> Outcome {
     let key = "k".parse().ok();
     fixture
         .service
@@ -34,16 +38,16 @@ async fn rotate(
 }
 
 /// The credential that the idempotency key was used for. The response contains no secret.
-fn used_for(answer: Answer) -> CredentialId {
-    match answer {
+fn used_for(outcome: Outcome) -> CredentialId {
+    match outcome {
         Err(CredentialError::SecretNotReplayable { id }) => id,
         other => panic!("{other:?}"),
     }
 }
 
-fn assert_reused(answer: &Answer) {
-    let Err(CredentialError::Idempotency(refused)) = answer else {
-        panic!("{answer:?}");
+fn assert_reused(outcome: &Outcome) {
+    let Err(CredentialError::Idempotency(refused)) = outcome else {
+        panic!("{outcome:?}");
     };
     assert_eq!(*refused, IdempotencyRefused::Reused);
 }
@@ -56,10 +60,10 @@ async fn a_repeated_draft_is_recognised_after_its_expiry() {
         ..draft(&[Scope::AgentsRead])
     };
     let operator = operator(tenant());
-    let made = create(&fixture, &operator, ending.clone()).await.unwrap();
+    let created = create(&fixture, &operator, ending.clone()).await.unwrap();
     fixture.base.clock.forward(Duration::from_mins(1));
     let again = create(&fixture, &operator, ending.clone()).await;
-    assert_eq!(used_for(again), made.value.credential.id);
+    assert_eq!(used_for(again), created.value.credential.id);
     let other = CredentialDraft {
         name: "another".to_owned(),
         ..ending
@@ -73,8 +77,8 @@ async fn a_repeated_request_is_recognised_after_its_caller_lost_a_scope() {
     let wanted = [Scope::KeysAdmin, Scope::AgentsRead];
     let before = holder(&wanted);
     let after = holder(&[Scope::KeysAdmin]);
-    let made = create(&fixture, &before, draft(&wanted)).await.unwrap();
-    let id = &made.value.credential.id;
+    let created = create(&fixture, &before, draft(&wanted)).await.unwrap();
+    let id = &created.value.credential.id;
     let again = create(&fixture, &after, draft(&wanted)).await;
     assert_eq!(&used_for(again), id);
     let rotation = Rotation::default();
@@ -93,7 +97,7 @@ async fn a_repeated_request_is_recognised_after_its_caller_lost_a_scope() {
 }
 
 #[tokio::test]
-async fn a_repeated_rotation_leaves_the_secret_as_it_is() {
+async fn a_repeated_rotation_does_not_change_the_secret() {
     let fixture = CredentialFixture::new().await;
     let key = fixture.key(&[Scope::AgentsRead]).await;
     let (operator, id) = (operator(tenant()), &key.credential.id);
@@ -108,12 +112,12 @@ async fn a_repeated_rotation_leaves_the_secret_as_it_is() {
     fixture.service.revoke(&operator, Key, id).await.unwrap();
     let again = rotate(&fixture, &operator, (Key, id), &rotation).await;
     assert_eq!(&used_for(again), id);
-    let nobody = "000000000000".parse().unwrap();
-    assert_reused(&rotate(&fixture, &operator, (Key, &nobody), &rotation).await);
+    let unknown = "000000000000".parse().unwrap();
+    assert_reused(&rotate(&fixture, &operator, (Key, &unknown), &rotation).await);
 }
 
 #[tokio::test]
-async fn a_refused_rotation_is_not_recorded() {
+async fn a_rejected_rotation_is_not_recorded() {
     let fixture = CredentialFixture::new().await;
     let key = fixture.key(&[Scope::AgentsRead]).await;
     let (operator, id) = (operator(tenant()), &key.credential.id);
@@ -128,7 +132,7 @@ async fn a_refused_rotation_is_not_recorded() {
 }
 
 #[tokio::test]
-async fn a_client_with_public_keys_is_shown_again_as_it_was_shown() {
+async fn the_response_about_a_client_with_public_keys_is_replayed() {
     let fixture = CredentialFixture::new().await;
     let published = CredentialDraft {
         jwks_uri: Some("https://client.example/jwks.json".to_owned()),

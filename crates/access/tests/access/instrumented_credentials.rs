@@ -31,9 +31,9 @@ pub(crate) struct InstrumentedCredentials {
 }
 
 impl InstrumentedCredentials {
-    /// Replaces the credential repository of a world with one that delegates to it.
+    /// Replaces the credential repository of a fixture with one that delegates to it.
     pub(crate) fn wrap(fixture: &mut Fixture) -> Arc<Self> {
-        let probed = Arc::new(Self {
+        let instrumented = Arc::new(Self {
             inner: Arc::clone(&fixture.storage.credentials),
             fail_access_version: AtomicBool::new(false),
             fail_find: AtomicBool::new(false),
@@ -42,8 +42,8 @@ impl InstrumentedCredentials {
             in_progress: AtomicUsize::new(0),
             max_concurrent: AtomicUsize::new(0),
         });
-        fixture.storage.credentials = probed.clone();
-        probed
+        fixture.storage.credentials = instrumented.clone();
+        instrumented
     }
 
     /// Returns the number of lookups since the last call.
@@ -63,17 +63,17 @@ impl InstrumentedCredentials {
 }
 
 /// Returns an error while a flag is set.
-fn unless(is_away: &AtomicBool) -> Result<(), RepositoryError> {
-    if is_away.load(Ordering::SeqCst) {
+fn fail_if(fails: &AtomicBool) -> Result<(), RepositoryError> {
+    if fails.load(Ordering::SeqCst) {
         return Err(RepositoryError::Unavailable("away".into()));
     }
     Ok(())
 }
 
 /// A guard that decrements a counter on drop.
-struct UnderWay<'a>(&'a AtomicUsize);
+struct InProgress<'a>(&'a AtomicUsize);
 
-impl Drop for UnderWay<'_> {
+impl Drop for InProgress<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
@@ -85,7 +85,7 @@ macro_rules! delegate {
         #[async_trait]
         impl CredentialRepository for InstrumentedCredentials {
             async fn access_version(&self) -> Result<i64, RepositoryError> {
-                unless(&self.fail_access_version)?;
+                fail_if(&self.fail_access_version)?;
                 self.inner.access_version().await
             }
 
@@ -95,11 +95,11 @@ macro_rules! delegate {
                 id: &CredentialId,
             ) -> Result<Option<Credential>, RepositoryError> {
                 self.finds.fetch_add(1, Ordering::SeqCst);
-                let at_once = self.in_progress.fetch_add(1, Ordering::SeqCst) + 1;
-                let _under_way = UnderWay(&self.in_progress);
-                self.max_concurrent.fetch_max(at_once, Ordering::SeqCst);
+                let concurrent = self.in_progress.fetch_add(1, Ordering::SeqCst) + 1;
+                let _under_way = InProgress(&self.in_progress);
+                self.max_concurrent.fetch_max(concurrent, Ordering::SeqCst);
                 let _open = self.gate.read().await;
-                unless(&self.fail_find)?;
+                fail_if(&self.fail_find)?;
                 self.inner.find(kind, id).await
             }
 

@@ -40,7 +40,7 @@ impl KeyPair {
                 EncodingKey::from_ed_der(pkcs8.as_ref())
             }
             Algorithm::RS256 | Algorithm::PS256 => rsa(),
-            other => panic!("nobody signs by {other:?}"),
+            other => panic!("no key pair for {other:?}"),
         };
         Self { algorithm, private }
     }

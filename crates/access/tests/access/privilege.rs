@@ -19,7 +19,11 @@ use Scope::{
 
 /// Returns the scopes that a caller lacks to create, rotate and revoke a key with these scopes.
 /// The three operations must agree.
-async fn lacks(fixture: &CredentialFixture, caller: &Principal, scopes: &[Scope]) -> Vec<Scope> {
+async fn missing_scopes(
+    fixture: &CredentialFixture,
+    caller: &Principal,
+    scopes: &[Scope],
+) -> Vec<Scope> {
     let made = fixture
         .service
         .create(caller, Key, draft(scopes), None)
@@ -57,7 +61,7 @@ async fn a_caller_needs_every_scope_of_a_key_to_create_rotate_or_revoke_it() {
         (&[ConversationsAll], &[ConversationsAll]),
     ] {
         assert_eq!(
-            lacks(&fixture, &caller, scopes).await,
+            missing_scopes(&fixture, &caller, scopes).await,
             missing,
             "{scopes:?}"
         );
@@ -65,12 +69,12 @@ async fn a_caller_needs_every_scope_of_a_key_to_create_rotate_or_revoke_it() {
 }
 
 #[tokio::test]
-async fn a_refused_operation_has_no_effect() {
+async fn a_rejected_operation_has_no_effect() {
     let fixture = CredentialFixture::new().await;
     let key = fixture.key(&[AgentsRead, AgentsWrite]).await;
     let caller = holder(&[KeysAdmin, AgentsRead]);
     assert_eq!(
-        lacks(&fixture, &caller, &[AgentsWrite]).await,
+        missing_scopes(&fixture, &caller, &[AgentsWrite]).await,
         [AgentsWrite]
     );
     assert!(
@@ -92,10 +96,10 @@ async fn a_refused_operation_has_no_effect() {
 async fn a_user_manages_keys_with_its_own_scopes() {
     let fixture = CredentialFixture::new().await;
     let manager = user(&[KeysAdmin, AgentsRead, AgentsWrite]);
-    assert_eq!(lacks(&fixture, &manager, &[AgentsRead]).await, []);
-    assert_eq!(lacks(&fixture, &manager, &[KeysAdmin]).await, []);
+    assert_eq!(missing_scopes(&fixture, &manager, &[AgentsRead]).await, []);
+    assert_eq!(missing_scopes(&fixture, &manager, &[KeysAdmin]).await, []);
     assert_eq!(
-        lacks(&fixture, &manager, &[ChatWrite]).await,
+        missing_scopes(&fixture, &manager, &[ChatWrite]).await,
         [ChatWrite, ConversationsAll]
     );
 }
@@ -106,11 +110,17 @@ async fn a_user_limited_to_its_own_conversations_cannot_create_a_key_that_reache
     let reaching = [ChatWrite, ConversationsRead, ConversationsWrite, EventsRead];
     let all_but_all = [&reaching[..], &[KeysAdmin, AgentsRead]].concat();
     for scope in reaching {
-        let lacking = lacks(&fixture, &user(&all_but_all), &[scope]).await;
+        let lacking = missing_scopes(&fixture, &user(&all_but_all), &[scope]).await;
         assert_eq!(lacking, [ConversationsAll], "{scope}");
         let unconfined = [&all_but_all[..], &[ConversationsAll]].concat();
-        assert_eq!(lacks(&fixture, &user(&unconfined), &[scope]).await, []);
-        assert_eq!(lacks(&fixture, &holder(&all_but_all), &[scope]).await, []);
+        assert_eq!(
+            missing_scopes(&fixture, &user(&unconfined), &[scope]).await,
+            []
+        );
+        assert_eq!(
+            missing_scopes(&fixture, &holder(&all_but_all), &[scope]).await,
+            []
+        );
     }
 }
 
@@ -121,20 +131,20 @@ async fn credentials_of_another_tenant_are_not_found() {
     let made = fixture.base.storage.tenants.insert(&other, START).await;
     made.unwrap();
     let key = fixture.key(&[AgentsRead]).await.credential;
-    let stranger = operator(other);
-    let found = fixture.service.get(&stranger, Key, &key.id).await;
+    let outsider = operator(other);
+    let found = fixture.service.get(&outsider, Key, &key.id).await;
     assert!(matches!(found, Err(CredentialError::NotFound(Key))));
     let rotation = Rotation::default();
     let rotated = fixture
         .service
-        .rotate(&stranger, Key, &key.id, rotation, None)
+        .rotate(&outsider, Key, &key.id, rotation, None)
         .await;
     assert!(matches!(rotated, Err(CredentialError::NotFound(Key))));
-    let revoked = fixture.service.revoke(&stranger, Key, &key.id).await;
+    let revoked = fixture.service.revoke(&outsider, Key, &key.id).await;
     assert!(matches!(revoked, Err(CredentialError::NotFound(Key))));
     let (page, _) = fixture
         .service
-        .list(&stranger, Key, None, 100)
+        .list(&outsider, Key, None, 100)
         .await
         .unwrap();
     assert_eq!(page.items, []);

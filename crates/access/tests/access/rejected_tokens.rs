@@ -13,14 +13,14 @@ use crate::{
 const NOW: i64 = START.milliseconds() / 1_000;
 
 /// A service whose signing key the test knows.
-struct Known {
+struct TokenFixture {
     node: Node,
     key: KeyPair,
     kid: String,
     client: String,
 }
 
-impl Known {
+impl TokenFixture {
     async fn start(fixture: &Fixture) -> Self {
         let node = Node::start(fixture).await;
         let mut stored = fixture.storage.signing_keys.list().await.expect("a store");
@@ -53,10 +53,10 @@ impl Known {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_claim_must_be_right_also_under_our_own_signature() {
+async fn every_claim_is_checked_despite_a_valid_signature() {
     let fixture = Fixture::new().await;
-    let known = Known::start(&fixture).await;
-    assert!(known.node.accepts(&known.signed(|_| {})).await);
+    let tokens = TokenFixture::start(&fixture).await;
+    assert!(tokens.node.accepts(&tokens.signed(|_| {})).await);
     let with_slash = format!("{ISSUER}/");
     for (claim, values) in [
         (
@@ -85,29 +85,29 @@ async fn every_claim_must_be_right_also_under_our_own_signature() {
         ("nbf", vec![json!(NOW + 31), json!("now")]),
     ] {
         for value in values {
-            let token = known.signed(|claims| {
+            let token = tokens.signed(|claims| {
                 claims[claim] = value.clone();
                 if value.is_null() {
                     claims.as_object_mut().expect("claims").remove(claim);
                 }
             });
-            assert!(!known.node.accepts(&token).await, "{claim}: {value}");
+            assert!(!tokens.node.accepts(&token).await, "{claim}: {value}");
         }
     }
-    let token = known.signed(|claims| {
+    let token = tokens.signed(|claims| {
         claims["sub"] = json!("000000000000");
         claims["client_id"] = json!("000000000000");
     });
-    assert!(!known.node.accepts(&token).await, "a client of nobody");
+    assert!(!tokens.node.accepts(&token).await, "an unknown client");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_allows_no_more_than_its_client_holds_now() {
+async fn a_token_grants_only_scopes_that_its_client_still_holds() {
     let fixture = Fixture::new().await;
-    let known = Known::start(&fixture).await;
+    let tokens = TokenFixture::start(&fixture).await;
     let token =
-        known.signed(|claims| claims["scope"] = json!("keys:admin agents:read agents:unheard"));
-    let auth_context = known.node.authenticate(&token).await.unwrap();
+        tokens.signed(|claims| claims["scope"] = json!("keys:admin agents:read agents:unknown"));
+    let auth_context = tokens.node.authenticate(&token).await.unwrap();
     assert_eq!(
         auth_context.principal.scopes,
         [Scope::AgentsRead].into_iter().collect()
@@ -117,7 +117,7 @@ async fn a_token_allows_no_more_than_its_client_holds_now() {
 #[tokio::test(flavor = "multi_thread")]
 async fn only_access_tokens_are_access_tokens() {
     let fixture = Fixture::new().await;
-    let known = Known::start(&fixture).await;
+    let tokens = TokenFixture::start(&fixture).await;
     for (media_type, is_good) in [
         (Some("at+jwt"), true),
         (Some("application/at+jwt"), true),
@@ -126,57 +126,57 @@ async fn only_access_tokens_are_access_tokens() {
         (Some("client-authentication+jwt"), false),
         (None, false),
     ] {
-        let claims = known.claims(|_| {});
-        let token = known.key.sign(&known.kid, media_type, &claims);
-        assert_eq!(known.node.accepts(&token).await, is_good, "{media_type:?}");
+        let claims = tokens.claims(|_| {});
+        let token = tokens.key.sign(&tokens.kid, media_type, &claims);
+        assert_eq!(tokens.node.accepts(&token).await, is_good, "{media_type:?}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_else_signs_for_us() {
+async fn a_token_signed_by_another_key_is_rejected() {
     let fixture = Fixture::new().await;
-    let known = Known::start(&fixture).await;
-    let claims = known.claims(|_| {});
+    let tokens = TokenFixture::start(&fixture).await;
+    let claims = tokens.claims(|_| {});
     for algorithm in [
         Algorithm::ES256,
         Algorithm::ES384,
         Algorithm::EdDSA,
         Algorithm::RS256,
     ] {
-        let stranger = KeyPair::new(algorithm);
-        let token = stranger.sign(&known.kid, Some("at+jwt"), &claims);
-        assert!(!known.node.accepts(&token).await, "{algorithm:?}");
-        let token = stranger.sign("unheard of", Some("at+jwt"), &claims);
-        assert!(!known.node.accepts(&token).await, "{algorithm:?}");
+        let outsider = KeyPair::new(algorithm);
+        let token = outsider.sign(&tokens.kid, Some("at+jwt"), &claims);
+        assert!(!tokens.node.accepts(&token).await, "{algorithm:?}");
+        let token = outsider.sign("unknown", Some("at+jwt"), &claims);
+        assert!(!tokens.node.accepts(&token).await, "{algorithm:?}");
     }
-    // The header embeds the stranger's own key, or the published key serves as a shared secret.
-    let stranger = KeyPair::new(Algorithm::ES256);
+    // The header embeds the outsider's own key, or the published key serves as a shared secret.
+    let outsider = KeyPair::new(Algorithm::ES256);
     let embedded = Header {
         typ: Some("at+jwt".to_owned()),
-        kid: Some(known.kid.clone()),
-        jwk: Some(serde_json::from_value(stranger.public(&known.kid)).expect("a JWK")),
+        kid: Some(tokens.kid.clone()),
+        jwk: Some(serde_json::from_value(outsider.public(&tokens.kid)).expect("a JWK")),
         ..Header::new(Algorithm::ES256)
     };
-    let token = stranger.sign_with(&embedded, &claims);
-    assert!(!known.node.accepts(&token).await);
-    let published = serde_json::to_vec(&known.node.server.published_keys()[0]).expect("JSON");
+    let token = outsider.sign_with(&embedded, &claims);
+    assert!(!tokens.node.accepts(&token).await);
+    let published = serde_json::to_vec(&tokens.node.server.published_keys()[0]).expect("JSON");
     let confused = Header {
         typ: Some("at+jwt".to_owned()),
-        kid: Some(known.kid.clone()),
+        kid: Some(tokens.kid.clone()),
         ..Header::new(Algorithm::HS256)
     };
     let secret = EncodingKey::from_secret(&published);
     let token = jsonwebtoken::encode(&confused, &claims, &secret).expect("a signature");
-    assert!(!known.node.accepts(&token).await);
+    assert!(!tokens.node.accepts(&token).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_whose_bytes_were_changed_is_refused() {
+async fn a_token_with_changed_bytes_is_rejected() {
     let fixture = Fixture::new().await;
-    let known = Known::start(&fixture).await;
-    let good = known.signed(|_| {});
+    let tokens = TokenFixture::start(&fixture).await;
+    let good = tokens.signed(|_| {});
     let parts: Vec<&str> = good.split('.').collect();
-    let other = known.signed(|claims| claims["scope"] = json!("agents:read"));
+    let other = tokens.signed(|claims| claims["scope"] = json!("agents:read"));
     let others: Vec<&str> = other.split('.').collect();
     for mixed in [
         format!("{}.{}.{}", parts[0], others[1], parts[2]),
@@ -185,6 +185,6 @@ async fn a_token_whose_bytes_were_changed_is_refused() {
         format!("{good}A"),
         format!("{good}."),
     ] {
-        assert!(!known.node.accepts(&mixed).await, "{mixed}");
+        assert!(!tokens.node.accepts(&mixed).await, "{mixed}");
     }
 }

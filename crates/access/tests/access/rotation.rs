@@ -15,12 +15,12 @@ use crate::{
     fixture::START,
 };
 
-fn secret(minted: &IssuedCredential) -> CredentialSecret {
-    minted.secret.clone().expect("a secret")
+fn secret(issued: &IssuedCredential) -> CredentialSecret {
+    issued.secret.clone().expect("a secret")
 }
 
 /// A key that both processes have cached.
-async fn known_key(fixture: &CredentialFixture) -> IssuedCredential {
+async fn cached_key(fixture: &CredentialFixture) -> IssuedCredential {
     let key = fixture.key(&[Scope::AgentsRead]).await;
     assert!(fixture.is_accepted_locally(&secret(&key)).await);
     assert!(fixture.is_accepted_remotely(&secret(&key)).await);
@@ -30,7 +30,7 @@ async fn known_key(fixture: &CredentialFixture) -> IssuedCredential {
 #[tokio::test]
 async fn the_previous_secret_is_valid_exactly_until_the_overlap_ends() {
     let fixture = CredentialFixture::new().await;
-    let key = known_key(&fixture).await;
+    let key = cached_key(&fixture).await;
     let new = fixture.rotate(&key, Some(60)).await.unwrap();
     for _ in 0..2 {
         assert!(fixture.is_accepted_locally(&secret(&key)).await);
@@ -40,7 +40,7 @@ async fn the_previous_secret_is_valid_exactly_until_the_overlap_ends() {
     fixture.local.refresh().await.unwrap();
     assert!(
         fixture.is_accepted_locally(&secret(&key)).await,
-        "and is remembered"
+        "and is cached"
     );
     fixture.base.clock.forward(Duration::from_millis(1));
     assert!(!fixture.is_accepted_locally(&secret(&key)).await);
@@ -51,7 +51,7 @@ async fn the_previous_secret_is_valid_exactly_until_the_overlap_ends() {
 async fn a_rotation_without_an_overlap_ends_the_previous_secret_at_once() {
     let fixture = CredentialFixture::new().await;
     for overlap in [None, Some(0)] {
-        let key = known_key(&fixture).await;
+        let key = cached_key(&fixture).await;
         let new = fixture.rotate(&key, overlap).await.unwrap();
         assert!(
             !fixture.is_accepted_locally(&secret(&key)).await,
@@ -67,7 +67,7 @@ async fn a_rotation_without_an_overlap_ends_the_previous_secret_at_once() {
 #[tokio::test]
 async fn a_key_has_at_most_two_valid_secrets() {
     let fixture = CredentialFixture::new().await;
-    let key = known_key(&fixture).await;
+    let key = cached_key(&fixture).await;
     let second = fixture.rotate(&key, Some(604_800)).await.unwrap();
     let third = fixture.rotate(&key, Some(604_800)).await.unwrap();
     assert!(!fixture.is_accepted_locally(&secret(&key)).await);
@@ -78,7 +78,7 @@ async fn a_key_has_at_most_two_valid_secrets() {
 #[tokio::test]
 async fn an_overlap_lasts_at_most_a_week() {
     let fixture = CredentialFixture::new().await;
-    let key = known_key(&fixture).await;
+    let key = cached_key(&fixture).await;
     let Err(CredentialError::Invalid(faults)) = fixture.rotate(&key, Some(604_801)).await else {
         panic!("more than a week");
     };
@@ -93,7 +93,7 @@ async fn an_overlap_lasts_at_most_a_week() {
 #[tokio::test]
 async fn a_revoked_key_is_rejected_here_at_once_and_elsewhere_after_the_next_poll() {
     let fixture = CredentialFixture::new().await;
-    let key = known_key(&fixture).await;
+    let key = cached_key(&fixture).await;
     let overlapping = fixture.rotate(&key, Some(60)).await.unwrap();
     let (kind, id) = (CredentialKind::Key, key.credential.id.clone());
     let operator = operator(tenant());
@@ -112,10 +112,10 @@ async fn a_revoked_key_is_rejected_here_at_once_and_elsewhere_after_the_next_pol
 #[tokio::test]
 async fn an_expired_credential_is_not_rotated() {
     let fixture = CredentialFixture::new().await;
-    let revoked = known_key(&fixture).await;
+    let revoked = cached_key(&fixture).await;
     let (kind, id) = (CredentialKind::Key, &revoked.credential.id);
-    let gone = fixture.service.revoke(&operator(tenant()), kind, id).await;
-    gone.unwrap();
+    let revocation = fixture.service.revoke(&operator(tenant()), kind, id).await;
+    revocation.unwrap();
     let ending = CredentialDraft {
         expires_at: Some(START + Duration::from_mins(1)),
         ..draft(&[Scope::AgentsRead])
@@ -130,9 +130,9 @@ async fn an_expired_credential_is_not_rotated() {
 }
 
 #[tokio::test]
-async fn a_key_is_last_used_when_it_was_last_let_in() {
+async fn each_authentication_is_recorded_as_the_last_use_of_the_key() {
     let fixture = CredentialFixture::new().await;
-    let key = known_key(&fixture).await;
+    let key = cached_key(&fixture).await;
     let operator = operator(tenant());
     let last_used = async || {
         let (kind, id) = (CredentialKind::Key, &key.credential.id);
@@ -152,7 +152,7 @@ async fn a_key_is_last_used_when_it_was_last_let_in() {
 }
 
 /// A set of one key, which differs for each number.
-fn set_of(number: u8) -> Value {
+fn key_set(number: u8) -> Value {
     let x = URL_SAFE_NO_PAD.encode([number; 32]);
     json!({"keys": [{"kty": "OKP", "crv": "Ed25519", "x": x}]})
 }
@@ -171,9 +171,9 @@ async fn rotated(
         .rotate(&operator, kind, id, rotation, None)
         .await
     {
-        Ok(minted) => {
-            assert!(minted.value.secret.is_none());
-            Ok(minted.value.credential.proof)
+        Ok(issued) => {
+            assert!(issued.value.secret.is_none());
+            Ok(issued.value.credential.proof)
         }
         Err(CredentialError::Invalid(faults)) => {
             let faults = faults.into_iter().map(|it| (it.pointer, it.code));
@@ -184,40 +184,48 @@ async fn rotated(
 }
 
 #[tokio::test]
-async fn a_client_with_a_set_hands_in_the_next() {
+async fn a_rotation_replaces_the_public_keys_of_a_client() {
     let signing = CredentialDraft {
-        jwks: Some(set_of(1)),
+        jwks: Some(key_set(1)),
         ..draft(&[Scope::AgentsRead])
     };
-    let to = |overlap_seconds, jwks| Rotation {
+    let rotation = |overlap_seconds, jwks| Rotation {
         overlap_seconds,
         jwks,
     };
     let fault = |pointer: &str, code| (pointer.to_owned(), code);
     assert_eq!(
-        rotated(signing.clone(), to(None, Some(set_of(2)))).await,
-        Ok(Proof::Keys(PublicKeys::Set(set_of(2))))
+        rotated(signing.clone(), rotation(None, Some(key_set(2)))).await,
+        Ok(Proof::Keys(PublicKeys::Set(key_set(2))))
     );
     assert_eq!(
-        rotated(signing.clone(), to(None, None)).await,
+        rotated(signing.clone(), rotation(None, None)).await,
         Err(vec![fault("/jwks", FaultCode::Required)])
     );
     assert_eq!(
-        rotated(signing.clone(), to(Some(0), Some(json!({"keys": []})))).await,
+        rotated(
+            signing.clone(),
+            rotation(Some(0), Some(json!({"keys": []})))
+        )
+        .await,
         Err(vec![
             fault("/jwks/keys", FaultCode::TooShort),
             fault("/overlapSeconds", FaultCode::NotCombinable),
         ])
     );
     assert_eq!(
-        rotated(draft(&[Scope::AgentsRead]), to(None, Some(set_of(2)))).await,
+        rotated(
+            draft(&[Scope::AgentsRead]),
+            rotation(None, Some(key_set(2)))
+        )
+        .await,
         Err(vec![fault("/jwks", FaultCode::NotCombinable)])
     );
     let published = CredentialDraft {
         jwks_uri: Some("https://client.example/jwks.json".to_owned()),
         ..draft(&[Scope::AgentsRead])
     };
-    for rotation in [to(None, None), to(None, Some(set_of(2)))] {
+    for rotation in [rotation(None, None), rotation(None, Some(key_set(2)))] {
         let refused = rotated(published.clone(), rotation).await;
         assert_eq!(refused, Err(vec![fault("", FaultCode::NotCombinable)]));
     }

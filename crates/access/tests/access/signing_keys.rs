@@ -75,7 +75,7 @@ async fn one_of_eight_processes_that_find_a_key_too_old_replaces_it() {
     rotated
         .into_iter()
         .collect::<Result<Vec<()>, _>>()
-        .expect("nobody fails");
+        .expect("no attempt fails");
     assert_eq!(stored(&fixture).await.len(), 2);
     // The other processes replaced nothing. They read the new key as they read any other change.
     for node in &nodes {
@@ -135,7 +135,7 @@ async fn a_token_of_a_dropped_key_is_rejected() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_newest_key_signs_also_when_the_clock_that_made_it_was_behind() {
+async fn the_newest_key_signs_even_if_it_was_created_by_a_slow_clock() {
     let fixture = Fixture::new().await;
     let late = ManualClock::new();
     fixture.clock.forward(HOUR);
@@ -148,27 +148,27 @@ async fn the_newest_key_signs_also_when_the_clock_that_made_it_was_behind() {
 }
 
 /// A repository that counts reads of the keys, and can be unavailable.
-struct Counted {
+struct CountingSigningKeys {
     inner: Arc<dyn SigningKeyRepository>,
     reads: AtomicUsize,
-    is_away: AtomicBool,
+    is_unavailable: AtomicBool,
 }
 
-impl Counted {
+impl CountingSigningKeys {
     fn over(fixture: &Fixture) -> Arc<Self> {
         Arc::new(Self {
             inner: Arc::clone(&fixture.storage.signing_keys),
             reads: AtomicUsize::new(0),
-            is_away: AtomicBool::new(false),
+            is_unavailable: AtomicBool::new(false),
         })
     }
 }
 
 #[async_trait]
-impl SigningKeyRepository for Counted {
+impl SigningKeyRepository for CountingSigningKeys {
     async fn list(&self) -> Result<Vec<SigningKey>, RepositoryError> {
         self.reads.fetch_add(1, Ordering::SeqCst);
-        if self.is_away.load(Ordering::SeqCst) {
+        if self.is_unavailable.load(Ordering::SeqCst) {
             return Err(RepositoryError::Unavailable("away".into()));
         }
         self.inner.list().await
@@ -196,21 +196,21 @@ async fn a_key_of_another_process_is_found_by_its_id() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_store_is_read_once_a_second_for_unknown_keys() {
     let fixture = Fixture::new().await;
-    let counted = Counted::over(&fixture);
+    let counted = CountingSigningKeys::over(&fixture);
     let node = Node::over(&fixture, None, counted.clone(), fixture.clock.clone());
     node.keys.prepare().await.unwrap();
     let (_, secret) = fixture.client(|_| {}).await;
-    let stranger = {
+    let outsider = {
         let elsewhere = Fixture::new().await;
         let (_, secret) = elsewhere.client(|_| {}).await;
         Node::start(&elsewhere).await.token(&secret).await
     };
     counted.reads.store(0, Ordering::SeqCst);
-    let requests = join_all((0..16).map(|_| node.accepts(&stranger))).await;
+    let requests = join_all((0..16).map(|_| node.accepts(&outsider))).await;
     assert!(requests.iter().all(|is_in| !is_in));
     assert_eq!(counted.reads.load(Ordering::SeqCst), 1);
     fixture.clock.forward(SECOND);
-    assert!(!node.accepts(&stranger).await);
+    assert!(!node.accepts(&outsider).await);
     assert_eq!(counted.reads.load(Ordering::SeqCst), 2);
     assert!(node.accepts(&node.token(&secret).await).await);
     assert_eq!(
@@ -223,7 +223,7 @@ async fn the_store_is_read_once_a_second_for_unknown_keys() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_read_of_the_keys_does_not_reject_a_token() {
     let fixture = Fixture::new().await;
-    let counted = Counted::over(&fixture);
+    let counted = CountingSigningKeys::over(&fixture);
     let node = Node::over(&fixture, None, counted.clone(), fixture.clock.clone());
     node.keys.prepare().await.unwrap();
     let elsewhere = Node::start(&fixture).await;
@@ -231,7 +231,7 @@ async fn a_failed_read_of_the_keys_does_not_reject_a_token() {
     let (_, secret) = fixture.client(|_| {}).await;
     let token = elsewhere.token(&secret).await;
     counted.reads.store(0, Ordering::SeqCst);
-    counted.is_away.store(true, Ordering::SeqCst);
+    counted.is_unavailable.store(true, Ordering::SeqCst);
     for _ in 0..3 {
         let outcome = node.authenticate(&token).await;
         let is_unavailable = matches!(
@@ -241,7 +241,7 @@ async fn a_failed_read_of_the_keys_does_not_reject_a_token() {
         assert!(is_unavailable, "{outcome:?}");
     }
     assert_eq!(counted.reads.load(Ordering::SeqCst), 1);
-    counted.is_away.store(false, Ordering::SeqCst);
+    counted.is_unavailable.store(false, Ordering::SeqCst);
     fixture.clock.forward(SECOND);
     assert!(node.accepts(&token).await);
     assert_eq!(counted.reads.load(Ordering::SeqCst), 2);
@@ -250,21 +250,24 @@ async fn a_failed_read_of_the_keys_does_not_reject_a_token() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_successful_read_of_the_keys_clears_an_earlier_failure() {
     let fixture = Fixture::new().await;
-    let counted = Counted::over(&fixture);
+    let counted = CountingSigningKeys::over(&fixture);
     let node = Node::over(&fixture, None, counted.clone(), fixture.clock.clone());
     node.keys.prepare().await.unwrap();
     let elsewhere = Node::start(&fixture).await;
     elsewhere.keys.rotate(PreviousKeys::Overlap).await.unwrap();
     let (_, secret) = fixture.client(|_| {}).await;
-    let stranger = {
+    let outsider = {
         let elsewhere = Fixture::new().await;
         let (_, secret) = elsewhere.client(|_| {}).await;
         Node::start(&elsewhere).await.token(&secret).await
     };
-    counted.is_away.store(true, Ordering::SeqCst);
-    assert!(node.authenticate(&stranger).await.is_err());
-    counted.is_away.store(false, Ordering::SeqCst);
+    counted.is_unavailable.store(true, Ordering::SeqCst);
+    assert!(node.authenticate(&outsider).await.is_err());
+    counted.is_unavailable.store(false, Ordering::SeqCst);
     node.keys.reload().await.unwrap();
     assert!(node.accepts(&elsewhere.token(&secret).await).await);
-    assert!(!node.accepts(&stranger).await, "which is no failure");
+    assert!(
+        !node.accepts(&outsider).await,
+        "an unknown key is no failure"
+    );
 }

@@ -18,7 +18,7 @@ use ports::{Clock as _, RepositoryError, TicketRepository};
 
 use crate::{
     credential_fixture::{CredentialFixture, set, tenant, user},
-    credential_status::over,
+    credential_status::wait_for_end,
     fixture::{Fixture, START},
     node::Node,
 };
@@ -239,7 +239,7 @@ async fn a_ticket_is_valid_only_while_its_credential_is_valid() {
     assert_eq!(auth_context.ends_at, Some(START + 5 * SECOND));
     let mut watch = fixture.local.watch_credential(auth_context);
     fixture.base.clock.forward(5 * SECOND);
-    assert_eq!(over(&mut watch).await, CredentialEnd::Expired);
+    assert_eq!(wait_for_end(&mut watch).await, CredentialEnd::Expired);
     assert!(!is_good(&tickets, second.text.reveal(), None).await);
 
     let presented = PresentedCredential::new(new.reveal());
@@ -251,14 +251,14 @@ async fn a_ticket_is_valid_only_while_its_credential_is_valid() {
     let (operator, id) = (operator(tenant()), &key.credential.id);
     let revoked = fixture.service.revoke(&operator, CredentialKind::Key, id);
     revoked.await.unwrap();
-    assert_eq!(over(&mut watch).await, CredentialEnd::Revoked);
+    assert_eq!(wait_for_end(&mut watch).await, CredentialEnd::Revoked);
     for late in [third, fifth] {
         assert!(!is_good(&tickets, late.text.reveal(), None).await);
     }
 }
 
 #[tokio::test]
-async fn the_ticket_of_a_token_is_good_until_clocks_agree_that_the_token_has_ended() {
+async fn the_ticket_of_a_token_is_valid_until_the_leeway_of_the_token_ends() {
     let fixture = Fixture::new().await;
     let node = Node::start(&fixture).await;
     node.authenticator.refresh().await.unwrap();
@@ -280,7 +280,7 @@ async fn the_ticket_of_a_token_is_good_until_clocks_agree_that_the_token_has_end
 }
 
 #[tokio::test]
-async fn the_ticket_of_a_user_is_the_users() {
+async fn the_ticket_of_a_user_authenticates_that_user() {
     let fixture = CredentialFixture::new().await;
     let tickets = tickets(&fixture.base, &fixture.local);
     let ends_at: Timestamp = START + 600 * SECOND;

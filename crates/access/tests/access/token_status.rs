@@ -11,7 +11,7 @@ use futures::poll;
 use tokio::time::{advance, pause};
 
 use crate::{
-    credential_status::{over, told, watched},
+    credential_status::{current_end, start_watch, wait_for_end},
     fixture::{Fixture, START},
     instrumented_credentials::InstrumentedCredentials,
     node::{Node, basic},
@@ -21,118 +21,121 @@ const SECOND: Duration = Duration::from_secs(1);
 const MILLISECOND: Duration = Duration::from_millis(1);
 
 /// A process that knows the revoked credentials.
-async fn watching(fixture: &Fixture) -> Node {
+async fn refreshed_node(fixture: &Fixture) -> Node {
     let node = Node::start(fixture).await;
     node.authenticator.refresh().await.expect("a store");
     node
 }
 
 /// Advances all clocks.
-async fn pass(fixture: &Fixture, time: Duration) {
+async fn advance_clocks(fixture: &Fixture, time: Duration) {
     fixture.clock.forward(time);
     // The runtime rounds its timers up to the next millisecond.
     advance(time + MILLISECOND).await;
 }
 
 #[tokio::test]
-async fn a_revoked_token_is_over_and_no_other_of_its_client() {
+async fn a_revoked_token_ends_and_no_other_token_of_its_client() {
     let fixture = Fixture::new().await;
-    let node = watching(&fixture).await;
+    let node = refreshed_node(&fixture).await;
     let (_, secret) = fixture.client(|_| {}).await;
     let (token, other) = (node.token(&secret).await, node.token(&secret).await);
-    let mut watch = watched(&node.authenticator, &token).await;
-    let mut beside = watched(&node.authenticator, &other).await;
-    assert_eq!(told(&node.authenticator, &mut watch).await, None);
+    let mut watch = start_watch(&node.authenticator, &token).await;
+    let mut other_watch = start_watch(&node.authenticator, &other).await;
+    assert_eq!(current_end(&node.authenticator, &mut watch).await, None);
     let revoked = node.server.revoke(&basic(&secret), Some(&token)).await;
     revoked.unwrap();
-    assert_eq!(over(&mut watch).await, CredentialEnd::Revoked);
-    assert_eq!(told(&node.authenticator, &mut beside).await, None);
+    assert_eq!(wait_for_end(&mut watch).await, CredentialEnd::Revoked);
+    assert_eq!(
+        current_end(&node.authenticator, &mut other_watch).await,
+        None
+    );
 }
 
 #[tokio::test]
-async fn a_revoked_client_takes_its_tokens_with_it() {
+async fn the_tokens_of_a_revoked_client_end() {
     let fixture = Fixture::new().await;
-    let node = watching(&fixture).await;
+    let node = refreshed_node(&fixture).await;
     let (client, secret) = fixture.client(|_| {}).await;
     let token = node.token(&secret).await;
-    let mut watch = watched(&node.authenticator, &token).await;
+    let mut watch = start_watch(&node.authenticator, &token).await;
     fixture.revoke(&client).await;
     node.authenticator.refresh().await.unwrap();
-    assert_eq!(over(&mut watch).await, CredentialEnd::Revoked);
+    assert_eq!(wait_for_end(&mut watch).await, CredentialEnd::Revoked);
 }
 
 #[tokio::test]
-async fn a_signing_key_that_is_dropped_takes_its_tokens_with_it() {
+async fn the_tokens_of_a_dropped_signing_key_end() {
     let fixture = Fixture::new().await;
-    let node = watching(&fixture).await;
+    let node = refreshed_node(&fixture).await;
     let (_, secret) = fixture.client(|_| {}).await;
     let token = node.token(&secret).await;
-    let mut watch = watched(&node.authenticator, &token).await;
+    let mut watch = start_watch(&node.authenticator, &token).await;
     node.keys.rotate(PreviousKeys::Overlap).await.unwrap();
     node.authenticator.refresh().await.unwrap();
-    assert_eq!(told(&node.authenticator, &mut watch).await, None);
+    assert_eq!(current_end(&node.authenticator, &mut watch).await, None);
     let elsewhere = Node::start(&fixture).await;
     elsewhere.keys.rotate(PreviousKeys::Drop).await.unwrap();
     node.authenticator.refresh().await.unwrap();
-    assert_eq!(over(&mut watch).await, CredentialEnd::Revoked);
+    assert_eq!(wait_for_end(&mut watch).await, CredentialEnd::Revoked);
 }
 
 #[tokio::test]
-async fn a_token_is_over_at_its_end_without_leeway() {
+async fn a_token_ends_at_its_expiry_without_leeway() {
     let fixture = Fixture::new().await;
-    let node = watching(&fixture).await;
+    let node = refreshed_node(&fixture).await;
     let (_, secret) = fixture.client(|_| {}).await;
     let token = node.token(&secret).await;
-    let mut watch = watched(&node.authenticator, &token).await;
-    assert_eq!(told(&node.authenticator, &mut watch).await, None);
+    let mut watch = start_watch(&node.authenticator, &token).await;
+    assert_eq!(current_end(&node.authenticator, &mut watch).await, None);
     pause();
-    let mut over = pin!(watch.ended());
-    assert_eq!(poll!(&mut over), Poll::Pending);
-    pass(&fixture, Duration::from_millis(599_999)).await;
-    assert_eq!(poll!(&mut over), Poll::Pending);
-    pass(&fixture, MILLISECOND).await;
-    assert_eq!(poll!(&mut over), Poll::Ready(CredentialEnd::Expired));
+    let mut ended = pin!(watch.ended());
+    assert_eq!(poll!(&mut ended), Poll::Pending);
+    advance_clocks(&fixture, Duration::from_millis(599_999)).await;
+    assert_eq!(poll!(&mut ended), Poll::Pending);
+    advance_clocks(&fixture, MILLISECOND).await;
+    assert_eq!(poll!(&mut ended), Poll::Ready(CredentialEnd::Expired));
 }
 
 #[tokio::test]
-async fn who_comes_after_the_end_stays_as_long_as_clocks_may_differ() {
+async fn a_watch_that_starts_within_the_leeway_ends_with_the_leeway() {
     let fixture = Fixture::new().await;
-    let node = watching(&fixture).await;
+    let node = refreshed_node(&fixture).await;
     let (_, secret) = fixture.client(|_| {}).await;
     let token = node.token(&secret).await;
     fixture.clock.forward(610 * SECOND);
     node.authenticator.refresh().await.unwrap();
-    let mut watch = watched(&node.authenticator, &token).await;
-    assert_eq!(told(&node.authenticator, &mut watch).await, None);
+    let mut watch = start_watch(&node.authenticator, &token).await;
+    assert_eq!(current_end(&node.authenticator, &mut watch).await, None);
     pause();
-    let mut over = pin!(watch.ended());
-    assert_eq!(poll!(&mut over), Poll::Pending);
-    pass(&fixture, Duration::from_millis(19_999)).await;
-    assert_eq!(poll!(&mut over), Poll::Pending);
-    pass(&fixture, MILLISECOND).await;
-    assert_eq!(poll!(&mut over), Poll::Ready(CredentialEnd::Expired));
+    let mut ended = pin!(watch.ended());
+    assert_eq!(poll!(&mut ended), Poll::Pending);
+    advance_clocks(&fixture, Duration::from_millis(19_999)).await;
+    assert_eq!(poll!(&mut ended), Poll::Pending);
+    advance_clocks(&fixture, MILLISECOND).await;
+    assert_eq!(poll!(&mut ended), Poll::Ready(CredentialEnd::Expired));
 }
 
 #[tokio::test]
-async fn a_newer_token_of_the_same_client_goes_on_beyond_the_end_of_the_older() {
+async fn a_newer_token_of_the_same_client_extends_the_watch() {
     let fixture = Fixture::new().await;
-    let node = watching(&fixture).await;
+    let node = refreshed_node(&fixture).await;
     let (_, secret) = fixture.client(|_| {}).await;
-    let (_, stranger) = fixture.client(|_| {}).await;
-    let mut watch = watched(&node.authenticator, &node.token(&secret).await).await;
+    let (_, outsider) = fixture.client(|_| {}).await;
+    let mut watch = start_watch(&node.authenticator, &node.token(&secret).await).await;
     fixture.clock.forward(500 * SECOND);
     let refresh = async |secret| {
         let token = node.token(secret).await;
         let presented = PresentedCredential::new(&token);
         node.authenticator.authenticate(&presented).await.unwrap()
     };
-    let refused = watch.replace(refresh(&stranger).await);
+    let refused = watch.replace(refresh(&outsider).await);
     assert!(matches!(refused, Err(AccessError::Invalid)), "{refused:?}");
     watch.replace(refresh(&secret).await).unwrap();
     fixture.clock.forward(599 * SECOND);
-    assert_eq!(told(&node.authenticator, &mut watch).await, None);
+    assert_eq!(current_end(&node.authenticator, &mut watch).await, None);
     fixture.clock.forward(SECOND);
-    assert_eq!(over(&mut watch).await, CredentialEnd::Expired);
+    assert_eq!(wait_for_end(&mut watch).await, CredentialEnd::Expired);
 }
 
 /// A user of an external issuer whose token ends at `ends_at`.
@@ -153,10 +156,10 @@ fn user(tenant: &str, ends_at: Timestamp) -> Arc<AuthContext> {
 }
 
 #[tokio::test]
-async fn a_foreign_token_is_over_at_its_end_and_nobody_asks_the_store_for_it() {
+async fn an_external_token_ends_at_its_expiry_without_reads_of_the_store() {
     let mut fixture = Fixture::new().await;
     let credentials = InstrumentedCredentials::wrap(&mut fixture);
-    let node = watching(&fixture).await;
+    let node = refreshed_node(&fixture).await;
     let (client, _) = fixture.client(|_| {}).await;
     let ada = user("default", START + 600 * SECOND);
     let mut watch = node.authenticator.watch_credential(ada);
@@ -164,19 +167,19 @@ async fn a_foreign_token_is_over_at_its_end_and_nobody_asks_the_store_for_it() {
     node.authenticator.refresh().await.unwrap();
     credentials.finds();
     pause();
-    let mut over = pin!(watch.ended());
-    assert_eq!(poll!(&mut over), Poll::Pending);
-    pass(&fixture, Duration::from_millis(599_999)).await;
-    assert_eq!(poll!(&mut over), Poll::Pending);
-    pass(&fixture, MILLISECOND).await;
-    assert_eq!(poll!(&mut over), Poll::Ready(CredentialEnd::Expired));
+    let mut ended = pin!(watch.ended());
+    assert_eq!(poll!(&mut ended), Poll::Pending);
+    advance_clocks(&fixture, Duration::from_millis(599_999)).await;
+    assert_eq!(poll!(&mut ended), Poll::Pending);
+    advance_clocks(&fixture, MILLISECOND).await;
+    assert_eq!(poll!(&mut ended), Poll::Ready(CredentialEnd::Expired));
     assert_eq!(credentials.finds(), 0);
 }
 
 #[tokio::test]
-async fn the_user_of_the_same_name_in_another_tenant_is_another() {
+async fn a_watch_rejects_the_same_user_id_in_another_tenant() {
     let fixture = Fixture::new().await;
-    let node = watching(&fixture).await;
+    let node = refreshed_node(&fixture).await;
     let end = START + 600 * SECOND;
     let mut watch: CredentialWatch = node.authenticator.watch_credential(user("default", end));
     let refused = watch.replace(user("other", end));

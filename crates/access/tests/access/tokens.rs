@@ -72,7 +72,7 @@ async fn a_token_contains_only_the_claims_of_rfc_9068() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_lets_its_client_in_until_it_ends() {
+async fn a_token_authenticates_its_client_until_it_expires() {
     let fixture = Fixture::new().await;
     let node = Node::start(&fixture).await;
     let limits = LimitOverrides {
@@ -130,16 +130,16 @@ async fn no_token_outlives_its_client() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_allows_what_was_asked_for_of_what_the_client_holds() {
+async fn a_token_grants_the_requested_scopes_of_the_client() {
     let fixture = Fixture::new().await;
     let node = Node::start(&fixture).await;
     let (_, secret) = fixture.client(|_| {}).await;
-    let request_token = async |scope: &str| {
+    let request = async |scope: &str| {
         let scope = Some(scope.to_owned());
         node.request_token(&basic(&secret), |request| request.scope = scope)
             .await
     };
-    for (requests, expected) in [
+    for (scope, expected) in [
         ("agents:read", scopes(&[Scope::AgentsRead])),
         (
             "chat:write agents:read",
@@ -147,12 +147,12 @@ async fn a_token_allows_what_was_asked_for_of_what_the_client_holds() {
         ),
         ("chat:write chat:write", scopes(&[Scope::ChatWrite])),
     ] {
-        let issued = request_token(requests).await.unwrap();
+        let issued = request(scope).await.unwrap();
         assert_eq!(issued.scopes, expected);
         let auth_context = node.authenticate(&issued.text).await.unwrap();
         assert_eq!(auth_context.principal.scopes, expected);
     }
-    for requests in [
+    for scope in [
         "agents:write",
         "agents:read agents:write",
         "agents:own",
@@ -161,10 +161,10 @@ async fn a_token_allows_what_was_asked_for_of_what_the_client_holds() {
         "agents:read,chat:write",
         "AGENTS:READ",
     ] {
-        let outcome = request_token(requests).await;
+        let outcome = request(scope).await;
         assert!(
             matches!(outcome, Err(OAuthError::InvalidScope)),
-            "{requests}: {outcome:?}"
+            "{scope}: {outcome:?}"
         );
     }
 }
@@ -219,7 +219,7 @@ async fn a_revoked_token_is_rejected_by_every_process() {
             .await
             .unwrap();
         let after = fixture.storage.credentials.access_version().await.unwrap();
-        assert_eq!(after, before + 1, "what was remembered is to be dropped");
+        assert_eq!(after, before + 1, "caches are invalidated");
     }
     for node in [&here, &there] {
         assert!(!node.accepts(&token).await);
@@ -248,9 +248,9 @@ async fn a_client_cannot_revoke_the_token_of_another_client() {
     let tenant: TenantId = "other".parse().unwrap();
     let tenants = &fixture.storage.tenants;
     tenants.insert(&tenant, fixture.clock.now()).await.unwrap();
-    let (_, stranger) = fixture.client(|client| client.tenant = tenant).await;
-    let outcome = node.server.revoke(&basic(&stranger), Some(&token)).await;
-    outcome.expect("what is no token of its tenant is none");
+    let (_, outsider) = fixture.client(|client| client.tenant = tenant).await;
+    let outcome = node.server.revoke(&basic(&outsider), Some(&token)).await;
+    outcome.expect("a token of another tenant is ignored");
     let outcome = node.server.revoke(&basic(&other), Some(&token)).await;
     assert!(
         matches!(outcome, Err(OAuthError::InvalidGrant)),
@@ -276,25 +276,21 @@ async fn only_clients_of_its_tenant_can_introspect_a_token() {
     tenants.insert(&other, fixture.clock.now()).await.unwrap();
     let (client, secret) = fixture.client(|_| {}).await;
     let (_, colleague) = fixture.client(|_| {}).await;
-    let (_, stranger) = fixture.client(|client| client.tenant = other).await;
+    let (_, outsider) = fixture.client(|client| client.tenant = other).await;
     let token = node.token(&secret).await;
-    let request_token =
-        async |by, token: &str| node.server.introspect(&basic(by), Some(token)).await;
+    let request = async |by, token: &str| node.server.introspect(&basic(by), Some(token)).await;
     for by in [&secret, &colleague] {
-        let found = request_token(by, &token)
-            .await
-            .unwrap()
-            .expect("a good token");
+        let found = request(by, &token).await.unwrap().expect("a good token");
         assert_eq!(found.client.id, client.id);
         assert_eq!(found.scopes, client.scopes);
         assert_eq!(found.issued_at, NOW);
         assert_eq!(found.ends_at, START + Duration::from_mins(10));
     }
-    assert_eq!(request_token(&stranger, &token).await.unwrap(), None);
-    assert_eq!(request_token(&secret, "nonsense").await.unwrap(), None);
+    assert_eq!(request(&outsider, &token).await.unwrap(), None);
+    assert_eq!(request(&secret, "nonsense").await.unwrap(), None);
     fixture.clock.forward(Duration::from_mins(10));
     assert_eq!(
-        request_token(&secret, &token).await.unwrap(),
+        request(&secret, &token).await.unwrap(),
         None,
         "no leeway here"
     );
@@ -303,11 +299,11 @@ async fn only_clients_of_its_tenant_can_introspect_a_token() {
         .revoke(&basic(&secret), Some(&token))
         .await
         .unwrap();
-    assert_eq!(request_token(&colleague, &token).await.unwrap(), None);
+    assert_eq!(request(&colleague, &token).await.unwrap(), None);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_revoked_client_takes_its_tokens_with_it() {
+async fn the_tokens_of_a_revoked_client_are_rejected() {
     let fixture = Fixture::new().await;
     let node = Node::start(&fixture).await;
     let (client, secret) = fixture.client(|_| {}).await;
@@ -315,15 +311,15 @@ async fn a_revoked_client_takes_its_tokens_with_it() {
     let token = node.token(&secret).await;
     fixture.revoke(&client).await;
     assert!(!node.accepts(&token).await);
-    let requests = node
+    let scope = node
         .server
         .introspect(&basic(&colleague), Some(&token))
         .await;
-    assert_eq!(requests.unwrap(), None);
+    assert_eq!(scope.unwrap(), None);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_was_last_used_when_it_asked() {
+async fn a_token_request_is_recorded_as_the_last_use_of_the_client() {
     let fixture = Fixture::new().await;
     let node = Node::start(&fixture).await;
     let (client, secret) = fixture.client(|_| {}).await;

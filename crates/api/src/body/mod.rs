@@ -1,17 +1,13 @@
 //! Request bodies: from bytes to a command, or to all faults.
 //!
-//! A body is parsed once (`json`), validated against the published OpenAPI document ([`Schemas`]),
+//! A body is parsed once ([`domain::json`]), validated against the published OpenAPI document ([`Schemas`]),
 //! and only then converted to its type. The domain checks afterwards what a schema cannot express.
 
-mod faults;
-mod json;
 mod parse;
 mod schema;
 #[cfg(test)]
 mod tests;
 mod validation;
 
-pub use faults::MAX_FAULTS;
-pub use json::MAX_DEPTH;
 pub use parse::{BodyError, Unchecked, parse_value, read, typed};
 pub use schema::{SchemaError, Schemas};

@@ -1,10 +1,13 @@
 //! Converts the bytes of a body into a command, or reports all its faults.
 
-use domain::{Fault, FaultCode};
+use domain::{
+    Fault, FaultCode, Faults,
+    json::{self, JsonError, MAX_DEPTH, SyntaxProblem},
+};
 use serde::de::DeserializeOwned;
 use serde_json::{Number, Value};
 
-use super::{faults::Faults, json, schema::Schemas};
+use super::schema::Schemas;
 
 /// The reason for which a body is rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,8 +55,32 @@ pub struct Unchecked {
 
 /// Parses a text whose schema depends on its content.
 pub fn read(bytes: &[u8]) -> Result<Unchecked, BodyError> {
-    let (value, faults) = json::read(bytes).map_err(|detail| BodyError::Malformed { detail })?;
-    Ok(Unchecked { value, faults })
+    match json::parse(bytes) {
+        Ok((value, faults)) => Ok(Unchecked { value, faults }),
+        Err(error) => Err(BodyError::Malformed {
+            detail: detail(&error),
+        }),
+    }
+}
+
+fn detail(error: &JsonError) -> String {
+    let (problem, line, column) = match *error {
+        JsonError::NotUtf8 { valid_bytes } => {
+            return format!("The body is not UTF-8 after its first {valid_bytes} bytes.");
+        }
+        JsonError::ByteOrderMark => return "The body begins with a byte order mark.".to_owned(),
+        JsonError::Syntax {
+            problem,
+            line,
+            column,
+        } => (problem, line, column),
+    };
+    let problem = match problem {
+        SyntaxProblem::TooDeep => format!("The body is nested more than {MAX_DEPTH} deep"),
+        SyntaxProblem::Truncated => "The body ends too early".to_owned(),
+        SyntaxProblem::Malformed => "The body cannot be read as JSON".to_owned(),
+    };
+    format!("{problem}, at line {line}, column {column}.")
 }
 
 impl Unchecked {

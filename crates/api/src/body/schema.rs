@@ -2,16 +2,13 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use domain::{Fault, Timestamp};
+use domain::{Fault, Faults, Timestamp};
 use jsonschema::{
     Draft, PatternOptions, ValidationError, Validator, error::ValidationErrorKind as Kind,
 };
 use serde_json::{Map, Value, json};
 
-use super::{
-    faults::Faults,
-    validation::{map_error, truncate},
-};
+use super::validation::{map_error, truncate};
 
 /// The prefix of references to components.
 const COMPONENT: &str = "#/components/schemas/";

@@ -8,14 +8,15 @@ use actix_web::{
         header::{self, HeaderValue},
     },
 };
-use domain::{ConversationId, Problem, ProblemCode, TurnId, problem::base_path};
+use domain::{
+    ConversationId, Problem, ProblemCode, TurnId, faults::MAX_FAULTS, problem::base_path,
+};
 use ports::BoxError;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{ApiError, LimitPolicy};
 use crate::{
-    body::MAX_FAULTS,
     layers::RequestId,
     oauth, operations,
     request::{REPLAYED, routed_path},

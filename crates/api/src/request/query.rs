@@ -4,12 +4,9 @@ use std::str::FromStr;
 
 use actix_web::HttpRequest;
 use application::PAGE_LIMIT;
-use domain::{FaultCode, ProblemCode, problem::ProblemFault};
+use domain::{FaultCode, ProblemCode, faults::MAX_FAULTS, problem::ProblemFault};
 
-use crate::{
-    body::MAX_FAULTS,
-    problem::{ApiError, parameter_fault},
-};
+use crate::problem::{ApiError, parameter_fault};
 
 /// The number of items in a page if `limit` is absent.
 const DEFAULT_LIMIT: usize = 20;

@@ -41,12 +41,12 @@ async fn found(openid: Value, oauth: Value) -> (Result<bool, KeysUnavailable>, V
     );
     let text = key.sign(&json!({}));
     let token = UnverifiedToken::parse(&text).expect("a token");
-    let proven = keys.verify(&token, SignatureAlgorithm::ALL).await;
-    let requests = documents.requests().into_iter().map(|(url, named_by)| {
-        assert_eq!(named_by, UrlTrust::Operator);
+    let verified = keys.verify(&token, SignatureAlgorithm::ALL).await;
+    let requests = documents.requests().into_iter().map(|(url, trust)| {
+        assert_eq!(trust, UrlTrust::Operator);
         url
     });
-    (proven.map(|claims| claims.is_some()), requests.collect())
+    (verified.map(|claims| claims.is_some()), requests.collect())
 }
 
 fn metadata(issuer: &str) -> Value {
@@ -55,8 +55,8 @@ fn metadata(issuer: &str) -> Value {
 
 #[tokio::test]
 async fn keys_are_found_through_openid_connect_metadata() {
-    let (proven, requests) = found(metadata(ISSUER), Value::Null).await;
-    assert_eq!(proven, Ok(true));
+    let (verified, requests) = found(metadata(ISSUER), Value::Null).await;
+    assert_eq!(verified, Ok(true));
     assert_eq!(requests, [OPENID, KEYS]);
 }
 
@@ -67,8 +67,8 @@ async fn keys_are_found_through_oauth_metadata_without_openid_connect_metadata()
         metadata("https://id.example"),
         json!({"issuer": ISSUER}),
     ] {
-        let (proven, requests) = found(openid, metadata(ISSUER)).await;
-        assert_eq!(proven, Ok(true));
+        let (verified, requests) = found(openid, metadata(ISSUER)).await;
+        assert_eq!(verified, Ok(true));
         assert_eq!(requests, [OPENID, OAUTH, KEYS]);
     }
 }
@@ -84,24 +84,24 @@ async fn metadata_of_another_issuer_are_rejected() {
         json!([]),
         Value::Null,
     ] {
-        let (proven, requests) = found(metadata.clone(), metadata).await;
-        assert_eq!(proven, Err(KeysUnavailable));
+        let (verified, requests) = found(metadata.clone(), metadata).await;
+        assert_eq!(verified, Err(KeysUnavailable));
         assert_eq!(requests, [OPENID, OAUTH]);
     }
 }
 
 #[tokio::test]
-async fn keys_must_be_where_the_metadata_say() {
+async fn keys_are_fetched_only_from_the_address_in_the_metadata() {
     let moved = json!({"issuer": ISSUER, "jwks_uri": "https://keys.example/b"});
-    let (proven, requests) = found(moved, Value::Null).await;
-    assert_eq!(proven, Err(KeysUnavailable));
+    let (verified, requests) = found(moved, Value::Null).await;
+    assert_eq!(verified, Err(KeysUnavailable));
     assert_eq!(requests, [OPENID, "https://keys.example/b"]);
 }
 
 #[tokio::test]
 async fn a_remote_issuer_cannot_refer_to_keys_on_this_machine() {
     let inward = json!({"issuer": ISSUER, "jwks_uri": "http://127.0.0.1:8080/keys"});
-    let (proven, requests) = found(inward.clone(), inward).await;
-    assert_eq!(proven, Err(KeysUnavailable));
+    let (verified, requests) = found(inward.clone(), inward).await;
+    assert_eq!(verified, Err(KeysUnavailable));
     assert_eq!(requests, [OPENID, OAUTH]);
 }

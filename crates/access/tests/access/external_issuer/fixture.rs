@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
-use super::tenants_in_memory::TenantsInMemory;
+use super::memory_tenants::MemoryTenants;
 use crate::{
     fake_web::FakeWeb,
     fixture::{ManualClock, START},
@@ -33,17 +33,17 @@ pub(crate) const AUDIENCE: &str = "https://agents.example";
 pub(crate) struct IssuerFixture {
     pub(crate) documents: Arc<FakeWeb>,
     pub(crate) clock: Arc<ManualClock>,
-    pub(crate) tenants: Arc<TenantsInMemory>,
+    pub(crate) tenants: Arc<MemoryTenants>,
     pub(crate) issuers: ExternalIssuers,
     keys: BTreeMap<String, KeyWithId>,
 }
 
 impl IssuerFixture {
-    /// Trust in these issuers, each with a key whose id is `a`.
+    /// These issuers, each with a key whose id is `a`.
     pub(crate) fn new(issuers: Vec<IssuerConfig>) -> Self {
         let documents = Arc::<FakeWeb>::default();
         let clock = ManualClock::new();
-        let tenants = Arc::new(TenantsInMemory::new(&["acme", "default"]));
+        let tenants = Arc::new(MemoryTenants::new(&["acme", "default"]));
         let mut keys = BTreeMap::new();
         for issuer in &issuers {
             let key = KeyWithId::new(SignatureAlgorithm::Es256, "a");
@@ -71,7 +71,7 @@ impl IssuerFixture {
         }
     }
 
-    /// Trust in the main issuer, changed by `change`.
+    /// The main issuer, changed by `change`.
     pub(crate) fn main(change: impl FnOnce(&mut IssuerConfig)) -> Self {
         let mut main = issuer("main", MAIN);
         change(&mut main);

@@ -3,7 +3,7 @@ mod authenticator;
 mod discovery;
 mod fixture;
 mod key_sets;
+mod memory_tenants;
 mod permissions;
 mod tenants;
-mod tenants_in_memory;
 mod token_kinds;

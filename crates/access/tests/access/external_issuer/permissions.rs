@@ -7,7 +7,7 @@ use super::fixture::{IssuerFixture, path};
 use Scope::{AgentsRead, AgentsWrite, ChatWrite, ConversationsAll, KeysAdmin, MetricsRead};
 
 /// Returns the scopes that these claims grant when scopes are in the claims with these paths.
-async fn allowed(paths: &[&str], changes: Value) -> Vec<Scope> {
+async fn granted_scopes(paths: &[&str], changes: Value) -> Vec<Scope> {
     let fixture = IssuerFixture::main(|issuer| {
         issuer.scope_claims = paths.iter().map(|text| path(text)).collect();
         issuer.role_scopes = [
@@ -25,7 +25,7 @@ async fn allowed(paths: &[&str], changes: Value) -> Vec<Scope> {
     let auth_context = fixture
         .authenticate_claims(&changes)
         .await
-        .expect("to be let in");
+        .expect("an accepted token");
     auth_context.principal.scopes.iter().collect()
 }
 
@@ -51,7 +51,7 @@ async fn scopes_are_words_or_lists() {
         (json!({"agents:read": true}), vec![]),
         (Value::Null, vec![]),
     ] {
-        let found = allowed(&["scope"], json!({"scope": scope})).await;
+        let found = granted_scopes(&["scope"], json!({"scope": scope})).await;
         assert_eq!(found, expected, "{scope}");
     }
 }
@@ -66,7 +66,8 @@ async fn roles_grant_the_scopes_that_they_are_mapped_to() {
         (json!(["admin"]), Scope::ALL.to_vec()),
         (json!(["Admin"]), vec![]),
     ] {
-        let found = allowed(&["roles"], json!({"roles": roles, "scope": "keys:admin"})).await;
+        let found =
+            granted_scopes(&["roles"], json!({"roles": roles, "scope": "keys:admin"})).await;
         assert_eq!(found, expected, "{roles}");
     }
 }
@@ -89,5 +90,5 @@ async fn scopes_of_all_claims_are_combined() {
         "https://example.org/roles": ["agents:write"],
     });
     let expected = [AgentsRead, AgentsWrite, MetricsRead, KeysAdmin];
-    assert_eq!(allowed(&paths, claims).await, expected);
+    assert_eq!(granted_scopes(&paths, claims).await, expected);
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::fixture::{IssuerFixture, is_invalid, path, tenant};
 
-fn named_by(claim: &str) -> IssuerFixture {
+fn trust(claim: &str) -> IssuerFixture {
     IssuerFixture::main(|issuer| issuer.tenant = TenantSource::Claim(path(claim)))
 }
 
@@ -19,7 +19,7 @@ async fn users_are_in_the_tenant_of_their_issuer() {
 
 #[tokio::test]
 async fn users_are_in_the_tenant_that_a_claim_names() {
-    let fixture = named_by("organisation.id");
+    let fixture = trust("organisation.id");
     let claims = json!({"organisation": {"id": "acme"}});
     let auth_context = fixture.authenticate_claims(&claims).await.unwrap();
     assert_eq!(auth_context.principal.tenant, tenant("acme"));
@@ -27,7 +27,7 @@ async fn users_are_in_the_tenant_that_a_claim_names() {
 
 #[tokio::test]
 async fn a_token_whose_claim_names_no_tenant_is_rejected() {
-    let fixture = named_by("tenant");
+    let fixture = trust("tenant");
     for claim in [
         json!("nobody"),
         json!("ACME"),
@@ -46,7 +46,7 @@ async fn a_token_whose_claim_names_no_tenant_is_rejected() {
 
 #[tokio::test]
 async fn an_existing_tenant_is_cached_and_a_missing_one_is_not() {
-    let fixture = named_by("tenant");
+    let fixture = trust("tenant");
     for name in ["acme", "nobody", "acme", "nobody", "acme"] {
         let _ = fixture.authenticate_claims(&json!({"tenant": name})).await;
     }
@@ -60,7 +60,7 @@ async fn a_missing_tenant_of_an_issuer_is_created() {
     assert_eq!(fixture.tenants.names(), ["acme", "default", "new"]);
     fixture.issuers.create_missing_tenants().await.unwrap();
     assert_eq!(fixture.tenants.names(), ["acme", "default", "new"]);
-    named_by("tenant")
+    trust("tenant")
         .issuers
         .create_missing_tenants()
         .await
@@ -70,7 +70,7 @@ async fn a_missing_tenant_of_an_issuer_is_created() {
 #[tokio::test]
 async fn two_processes_may_create_a_tenant_at_the_same_time() {
     let fixture = IssuerFixture::main(|issuer| issuer.tenant = TenantSource::Fixed(tenant("new")));
-    fixture.tenants.make_elsewhere("new");
+    fixture.tenants.create_after_next_lookup("new");
     fixture.issuers.create_missing_tenants().await.unwrap();
     assert_eq!(fixture.tenants.names(), ["acme", "default", "new"]);
 }

@@ -8,8 +8,8 @@ use super::fixture::{AUDIENCE, IssuerFixture, MAIN, claims, is_invalid};
 /// The client id of the application that a user works with.
 const FRONTEND: &str = "frontend";
 
-/// Trust in an issuer whose tokens may have the unspecific type `JWT`.
-fn trust_in_any() -> IssuerFixture {
+/// An issuer whose tokens may have the unspecific type `JWT`.
+fn accepting_any_type() -> IssuerFixture {
     IssuerFixture::main(|issuer| issuer.token_type = TokenType::Any)
 }
 
@@ -27,7 +27,7 @@ async fn is_accepted(fixture: &IssuerFixture, header: &Value, changes: &Value) -
 }
 
 #[tokio::test]
-async fn a_token_is_an_access_token_by_its_header_unless_any_will_do() {
+async fn an_access_token_is_identified_by_its_header_unless_any_type_is_accepted() {
     for (typ, as_access_token, as_any) in [
         (json!("at+jwt"), true, true),
         (json!("application/at+jwt"), true, true),
@@ -55,7 +55,7 @@ async fn a_token_is_an_access_token_by_its_header_unless_any_will_do() {
 
 #[tokio::test]
 async fn a_token_of_any_type_needs_a_claim_that_marks_an_access_token() {
-    let fixture = trust_in_any();
+    let fixture = accepting_any_type();
     for (sign, expected) in [
         (json!({}), false),
         (json!({"roles": ["agents:read"], "sid": "1"}), false),
@@ -86,7 +86,7 @@ async fn a_token_of_any_type_needs_a_claim_that_marks_an_access_token() {
 
 #[tokio::test]
 async fn a_token_of_any_type_with_claims_of_another_kind_is_rejected() {
-    let fixture = trust_in_any();
+    let fixture = accepting_any_type();
     for (changes, expected) in [
         (json!({"acr": "1", "auth_time": 1, "sid": "1"}), true),
         (json!({"typ": "Bearer", "nonce": "n"}), true),
@@ -129,7 +129,7 @@ fn of_entra(changes: &Value) -> Value {
 
 #[tokio::test]
 async fn the_access_token_of_entra_is_accepted_and_its_id_token_is_not() {
-    let fixture = trust_in_any();
+    let fixture = accepting_any_type();
     let header = json!({"typ": "JWT"});
     assert!(!is_accepted(&fixture, &header, &of_entra(&json!({}))).await);
     for access in [

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::key_with_id::{self, KeyWithId};
 
-fn is_taken(jwk: &Value) -> bool {
+fn is_accepted(jwk: &Value) -> bool {
     VerifyingKey::from_jwk(jwk).is_some()
 }
 
@@ -25,7 +25,7 @@ fn modulus(bytes: usize) -> String {
 }
 
 #[test]
-fn takes_public_keys_for_signatures() {
+fn public_keys_for_signatures_are_accepted() {
     for algorithm in SignatureAlgorithm::ALL {
         for members in [
             json!({}),
@@ -34,7 +34,7 @@ fn takes_public_keys_for_signatures() {
             json!({"x5c": ["MIIB"], "x5t": 7, "extra": {}}),
         ] {
             assert!(
-                is_taken(&changed(*algorithm, &members)),
+                is_accepted(&changed(*algorithm, &members)),
                 "{algorithm} {members}"
             );
         }
@@ -42,7 +42,7 @@ fn takes_public_keys_for_signatures() {
 }
 
 #[test]
-fn a_key_fits_the_algorithms_of_its_type_and_curve() {
+fn a_key_allows_the_algorithms_of_its_type_and_curve() {
     for (algorithm, fitting) in [
         (Es256, vec![Es256]),
         (Es384, vec![Es384]),
@@ -60,13 +60,13 @@ fn a_key_fits_the_algorithms_of_its_type_and_curve() {
 }
 
 #[test]
-fn a_key_may_be_for_ed25519_by_its_newer_name() {
+fn a_key_may_use_the_newer_name_of_ed25519() {
     let key = VerifyingKey::from_jwk(&changed(EdDsa, &json!({"alg": "Ed25519"}))).unwrap();
     assert!(key.allows(EdDsa));
 }
 
 #[test]
-fn passes_over_keys_for_other_things_and_of_other_kinds() {
+fn keys_for_other_purposes_and_of_other_types_are_ignored() {
     for (algorithm, members) in [
         (Es256, json!({"use": "enc"})),
         (Es256, json!({"use": 7})),
@@ -103,22 +103,25 @@ fn passes_over_keys_for_other_things_and_of_other_kinds() {
         (Rs256, json!({"kty": "oct", "k": "c2VjcmV0"})),
     ] {
         assert!(
-            !is_taken(&changed(algorithm, &members)),
+            !is_accepted(&changed(algorithm, &members)),
             "{algorithm} {members}"
         );
     }
     for jwk in [json!({}), json!(null), json!([]), json!("key")] {
-        assert!(!is_taken(&jwk), "{jwk}");
+        assert!(!is_accepted(&jwk), "{jwk}");
     }
 }
 
 #[test]
-fn keys_of_every_size_that_is_taken_are_read() {
+fn keys_of_every_accepted_size_are_read() {
     for bytes in [256, 1_024] {
         let jwk = changed(Rs256, &json!({"n": modulus(bytes)}));
-        assert!(is_taken(&jwk), "{bytes}");
+        assert!(is_accepted(&jwk), "{bytes}");
     }
-    assert!(is_taken(&changed(Es256, &json!({"kid": "k".repeat(256)}))));
+    assert!(is_accepted(&changed(
+        Es256,
+        &json!({"kid": "k".repeat(256)})
+    )));
 }
 
 #[test]

@@ -14,12 +14,12 @@ fn token(header: &str, claims: &str) -> String {
     format!("{header}.{claims}.c2lnbmF0dXJl")
 }
 
-fn is_read(text: &str) -> bool {
+fn is_accepted(text: &str) -> bool {
     UnverifiedToken::parse(text).is_some()
 }
 
 #[test]
-fn tells_issuer_key_and_algorithm() {
+fn issuer_key_id_and_algorithm_are_parsed() {
     let text = token(
         r#"{"alg":"PS256","kid":"a","typ":"at+jwt","extra":{}}"#,
         r#"{"iss":"https://id.example"}"#,
@@ -31,7 +31,7 @@ fn tells_issuer_key_and_algorithm() {
 }
 
 #[test]
-fn an_issuer_is_text_or_none() {
+fn an_issuer_that_is_not_a_string_is_ignored() {
     for claims in [
         "{}",
         r#"{"iss":null}"#,
@@ -44,9 +44,9 @@ fn an_issuer_is_text_or_none() {
 }
 
 #[test]
-fn reads_accepted_algorithms_alone() {
+fn only_accepted_algorithms_are_parsed() {
     for algorithm in ["ES256", "ES384", "RS256", "PS256", "EdDSA"] {
-        assert!(is_read(&token(
+        assert!(is_accepted(&token(
             &json!({"alg": algorithm}).to_string(),
             "{}"
         )));
@@ -71,13 +71,13 @@ fn reads_accepted_algorithms_alone() {
         Value::Null,
     ] {
         let header = json!({"alg": algorithm}).to_string();
-        assert!(!is_read(&token(&header, "{}")), "{algorithm}");
+        assert!(!is_accepted(&token(&header, "{}")), "{algorithm}");
     }
-    assert!(!is_read(&token("{}", "{}")));
+    assert!(!is_accepted(&token("{}", "{}")));
 }
 
 #[test]
-fn refuses_headers_that_demand_what_is_not_understood_or_are_malformed() {
+fn critical_extensions_and_malformed_headers_are_rejected() {
     for header in [
         r#"{"alg":"ES256","crit":["exp"],"exp":1}"#,
         r#"{"alg":"ES256","crit":[]}"#,
@@ -91,12 +91,12 @@ fn refuses_headers_that_demand_what_is_not_understood_or_are_malformed() {
         r#"["ES256"]"#,
         "",
     ] {
-        assert!(!is_read(&token(header, "{}")), "{header}");
+        assert!(!is_accepted(&token(header, "{}")), "{header}");
     }
 }
 
 #[test]
-fn refuses_claims_that_are_no_plain_object() {
+fn claims_that_are_not_a_plain_object_are_rejected() {
     for claims in [
         "",
         "[]",
@@ -105,17 +105,20 @@ fn refuses_claims_that_are_no_plain_object() {
         r#"{"realm_access":{"roles":[],"roles":["admin"]}}"#,
         r#"{"sub":"ada"}{"sub":"bob"}"#,
     ] {
-        assert!(!is_read(&token(r#"{"alg":"ES256"}"#, claims)), "{claims}");
+        assert!(
+            !is_accepted(&token(r#"{"alg":"ES256"}"#, claims)),
+            "{claims}"
+        );
     }
     let not_text = URL_SAFE_NO_PAD.encode(b"{\"sub\":\"\xff\"}");
     let header = URL_SAFE_NO_PAD.encode(r#"{"alg":"ES256"}"#);
-    assert!(!is_read(&format!("{header}.{not_text}.c2ln")));
+    assert!(!is_accepted(&format!("{header}.{not_text}.c2ln")));
 }
 
 #[test]
 fn a_token_has_three_parts_in_base64url() {
     let good = token(r#"{"alg":"ES256"}"#, r#"{"a":"???>>>"}"#);
-    assert!(is_read(&good));
+    assert!(is_accepted(&good));
     let (header, rest) = good.split_once('.').unwrap();
     let (claims, signature) = rest.split_once('.').unwrap();
     for text in [
@@ -132,23 +135,23 @@ fn a_token_has_three_parts_in_base64url() {
         format!("{header}.{claims}\n.{signature}"),
         format!(" {good}"),
     ] {
-        assert!(!is_read(&text), "{text:?}");
+        assert!(!is_accepted(&text), "{text:?}");
     }
 }
 
 #[test]
-fn reads_sixteen_kibibytes_and_no_more() {
+fn tokens_over_sixteen_kibibytes_are_rejected() {
     let of_length = |length: usize| {
         let empty = token(r#"{"alg":"ES256"}"#, "{}");
         format!("{empty}{}", "A".repeat(length - empty.len()))
     };
-    assert!(is_read(&of_length(16 * 1024)));
-    assert!(!is_read(&of_length(16 * 1024 + 1)));
-    assert!(!is_read(&of_length(64 * 1024)));
+    assert!(is_accepted(&of_length(16 * 1024)));
+    assert!(!is_accepted(&of_length(16 * 1024 + 1)));
+    assert!(!is_accepted(&of_length(64 * 1024)));
 }
 
 #[test]
-fn its_type_is_a_media_type_in_any_case() {
+fn the_type_is_a_media_type_in_any_case() {
     let key = KeyWithId::new(SignatureAlgorithm::Es256, "a");
     for (typ, expected) in [
         (json!("at+jwt"), true),

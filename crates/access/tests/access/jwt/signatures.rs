@@ -13,54 +13,54 @@ use crate::key_with_id::KeyWithId;
 
 const ALL: &[SignatureAlgorithm] = SignatureAlgorithm::ALL;
 
-fn verifying(key: &KeyWithId) -> VerifyingKey {
+fn verifying_key(key: &KeyWithId) -> VerifyingKey {
     VerifyingKey::from_jwk(&key.public()).expect("a key that verifies")
 }
 
-fn is_proven(text: &str, key: &VerifyingKey, allowed: &[SignatureAlgorithm]) -> bool {
+fn verifies(text: &str, key: &VerifyingKey, allowed: &[SignatureAlgorithm]) -> bool {
     let token = UnverifiedToken::parse(text).expect("a token of the right form");
     token.verify(key, allowed).is_some()
 }
 
 #[test]
-fn a_token_is_proven_by_the_key_that_signed_it_and_no_other() {
+fn a_token_is_verified_only_by_the_key_that_signed_it() {
     let keys: Vec<KeyWithId> = ALL.iter().map(|it| KeyWithId::new(*it, "a")).collect();
     for (signer, algorithm) in keys.iter().zip(ALL) {
         let text = signer.sign(&json!({"sub": "ada"}));
         for (other, key) in keys.iter().enumerate() {
             let is_signer = std::ptr::eq(signer, &raw const *key);
             assert_eq!(
-                is_proven(&text, &verifying(key), ALL),
+                verifies(&text, &verifying_key(key), ALL),
                 is_signer,
                 "{algorithm} by key {other}"
             );
         }
-        let same_type = verifying(&KeyWithId::new(*algorithm, "a"));
-        assert!(!is_proven(&text, &same_type, ALL), "{algorithm}");
+        let same_type = verifying_key(&KeyWithId::new(*algorithm, "a"));
+        assert!(!verifies(&text, &same_type, ALL), "{algorithm}");
     }
 }
 
 #[test]
-fn hands_out_the_claims_that_were_signed() {
+fn verification_returns_the_signed_claims() {
     let key = KeyWithId::new(Es256, "a");
     let text = key.sign(&json!({"sub": "ada", "aud": ["b"]}));
     let token = UnverifiedToken::parse(&text).unwrap();
-    let claims = token.verify(&verifying(&key), ALL).unwrap();
+    let claims = token.verify(&verifying_key(&key), ALL).unwrap();
     assert_eq!(claims.text("sub"), Some("ada"));
     assert_eq!(claims.audiences(), ["b"]);
 }
 
 #[test]
-fn refuses_an_algorithm_that_is_not_allowed() {
+fn an_algorithm_that_is_not_allowed_is_rejected() {
     let key = KeyWithId::new(Es256, "a");
     let text = key.sign(&json!({}));
-    assert!(is_proven(&text, &verifying(&key), &[Rs256, Es256]));
-    assert!(!is_proven(&text, &verifying(&key), &[Rs256, EdDsa]));
-    assert!(!is_proven(&text, &verifying(&key), &[]));
+    assert!(verifies(&text, &verifying_key(&key), &[Rs256, Es256]));
+    assert!(!verifies(&text, &verifying_key(&key), &[Rs256, EdDsa]));
+    assert!(!verifies(&text, &verifying_key(&key), &[]));
 }
 
 #[test]
-fn a_key_signs_by_the_algorithm_that_its_owner_names_alone() {
+fn a_key_verifies_only_the_algorithm_that_its_owner_specifies() {
     let key = KeyWithId::new(Rs256, "a");
     let mut public = key.public();
     public["alg"] = json!("PS256");
@@ -69,11 +69,11 @@ fn a_key_signs_by_the_algorithm_that_its_owner_names_alone() {
     let for_both = VerifyingKey::from_jwk(&public).unwrap();
     let by_pkcs1 = key.sign(&json!({}));
     let by_pss = key.by(Ps256).sign(&json!({}));
-    assert!(!is_proven(&by_pkcs1, &for_pss, ALL));
-    assert!(is_proven(&by_pss, &for_pss, ALL));
-    assert!(is_proven(&by_pkcs1, &for_both, ALL));
-    assert!(is_proven(&by_pss, &for_both, ALL));
-    assert!(!is_proven(&by_pss, &for_both, &[Rs256]));
+    assert!(!verifies(&by_pkcs1, &for_pss, ALL));
+    assert!(verifies(&by_pss, &for_pss, ALL));
+    assert!(verifies(&by_pkcs1, &for_both, ALL));
+    assert!(verifies(&by_pss, &for_both, ALL));
+    assert!(!verifies(&by_pss, &for_both, &[Rs256]));
 }
 
 #[test]
@@ -95,23 +95,23 @@ fn a_public_key_is_not_accepted_as_a_shared_secret() {
         // The same signature is refused under an accepted algorithm name as well.
         let signed = key.sign(&json!({}));
         let (signed, _) = signed.rsplit_once('.').unwrap();
-        assert!(!is_proven(
+        assert!(!verifies(
             &format!("{signed}.{signature}"),
-            &verifying(&key),
+            &verifying_key(&key),
             ALL
         ));
     }
 }
 
 #[test]
-fn a_token_without_a_signature_is_not_proven() {
+fn a_token_without_a_signature_is_rejected() {
     let key = KeyWithId::new(Es256, "a");
     let text = key.sign(&json!({}));
     let (signed, _) = text.rsplit_once('.').unwrap();
     for signature in ["", "AA", "===", &"A".repeat(86)] {
-        assert!(!is_proven(
+        assert!(!verifies(
             &format!("{signed}.{signature}"),
-            &verifying(&key),
+            &verifying_key(&key),
             ALL
         ));
     }
@@ -121,7 +121,7 @@ fn a_token_without_a_signature_is_not_proven() {
 fn a_token_changed_after_signing_is_rejected() {
     let key = KeyWithId::new(EdDsa, "a");
     let text = key.sign(&json!({"sub": "ada"}));
-    let verifying = verifying(&key);
+    let verifying_key = verifying_key(&key);
     let mut read = 0;
     for at in (0..text.len()).filter(|at| text.as_bytes()[*at] != b'.') {
         let other = if text.as_bytes()[at] == b'A' {
@@ -133,7 +133,10 @@ fn a_token_changed_after_signing_is_rejected() {
         changed.replace_range(at..=at, other);
         if let Some(token) = UnverifiedToken::parse(&changed) {
             read += 1;
-            assert!(token.verify(&verifying, ALL).is_none(), "character {at}");
+            assert!(
+                token.verify(&verifying_key, ALL).is_none(),
+                "character {at}"
+            );
         }
     }
     assert!(
@@ -152,46 +155,46 @@ fn keys_and_addresses_in_the_header_are_ignored() {
         "x5c": ["MIIB"],
     });
     let forged = external.sign_with_header(&header, &json!({}));
-    assert!(!is_proven(&forged, &verifying(&own), ALL));
+    assert!(!verifies(&forged, &verifying_key(&own), ALL));
     let honest = own.sign_with_header(&header, &json!({}));
-    assert!(is_proven(&honest, &verifying(&own), ALL));
+    assert!(verifies(&honest, &verifying_key(&own), ALL));
 }
 
 /// Checks a token with a set of these keys.
-fn proof(keys: &[Value], text: &str) -> SignatureCheck {
-    proof_within(KeyBounds::OPERATOR, keys, text)
+fn check(keys: &[Value], text: &str) -> SignatureCheck {
+    check_within(KeyBounds::OPERATOR, keys, text)
 }
 
-fn proof_within(bounds: KeyBounds, keys: &[Value], text: &str) -> SignatureCheck {
+fn check_within(bounds: KeyBounds, keys: &[Value], text: &str) -> SignatureCheck {
     let keys = VerifyingKeys::from_jwk_set(&json!({"keys": keys}), bounds).expect("a key set");
     keys.check_signature(&UnverifiedToken::parse(text).expect("a token"), ALL)
 }
 
 #[test]
-fn a_set_knows_the_key_that_a_token_names() {
+fn a_set_uses_the_key_with_the_key_id_of_the_token() {
     let (first, second) = (KeyWithId::new(Es256, "a"), KeyWithId::new(Es256, "b"));
     let keys = [first.public(), second.public()];
     let text = second.sign(&json!({}));
-    assert!(matches!(proof(&keys, &text), SignatureCheck::Valid(_)));
-    assert_eq!(proof(&keys[..1], &text), SignatureCheck::UnknownKey);
+    assert!(matches!(check(&keys, &text), SignatureCheck::Valid(_)));
+    assert_eq!(check(&keys[..1], &text), SignatureCheck::UnknownKey);
     let under_a_wrong_name = second.sign_with_header(&json!({"kid": "a"}), &json!({}));
-    assert_eq!(proof(&keys, &under_a_wrong_name), SignatureCheck::Invalid);
+    assert_eq!(check(&keys, &under_a_wrong_name), SignatureCheck::Invalid);
 }
 
 #[test]
-fn a_set_may_have_keys_of_several_types_under_one_name() {
+fn a_set_may_have_keys_of_several_types_with_one_id() {
     let (first, second) = (KeyWithId::new(Es384, "a"), KeyWithId::new(Es256, "a"));
     let keys = [first.public(), second.public()];
     for key in [first, second] {
         assert!(matches!(
-            proof(&keys, &key.sign(&json!({}))),
+            check(&keys, &key.sign(&json!({}))),
             SignatureCheck::Valid(_)
         ));
     }
 }
 
 #[test]
-fn for_a_token_that_names_no_key_eight_that_fit_are_tried() {
+fn for_a_token_without_a_key_id_eight_matching_keys_are_tried() {
     let signer = KeyWithId::new(Es256, "signer").without_id();
     let text = signer.sign(&json!({}));
     let others = |algorithm, count: usize| -> Vec<Value> {
@@ -201,19 +204,19 @@ fn for_a_token_that_names_no_key_eight_that_fit_are_tried() {
             .collect()
     };
     let mut keys = [others(EdDsa, 20), others(Es256, 7), vec![signer.public()]].concat();
-    assert!(matches!(proof(&keys, &text), SignatureCheck::Valid(_)));
+    assert!(matches!(check(&keys, &text), SignatureCheck::Valid(_)));
     keys.splice(0..0, others(Es256, 1));
-    assert_eq!(proof(&keys, &text), SignatureCheck::UnknownKey);
+    assert_eq!(check(&keys, &text), SignatureCheck::UnknownKey);
 }
 
 #[test]
-fn of_a_tenants_keys_two_that_fit_are_tried() {
+fn two_matching_keys_of_a_tenant_are_tried() {
     let key = || KeyWithId::new(Es256, "same");
     for (signer, others) in [(key().without_id(), key().without_id()), (key(), key())] {
         let text = signer.sign(&json!({}));
         let proven = |keys: &[&KeyWithId]| {
             let keys: Vec<_> = keys.iter().map(|key| key.public()).collect();
-            let check = proof_within(KeyBounds::TENANT, &keys, &text);
+            let check = check_within(KeyBounds::TENANT, &keys, &text);
             matches!(check, SignatureCheck::Valid(_))
         };
         assert!(proven(&[&others, &signer]));
@@ -222,27 +225,27 @@ fn of_a_tenants_keys_two_that_fit_are_tried() {
 }
 
 #[test]
-fn of_a_set_so_many_keys_are_read_as_may_be() {
+fn a_set_is_read_up_to_its_maximum_number_of_keys() {
     let signer = KeyWithId::new(Es256, "signer");
     let text = signer.sign(&json!({}));
     let token = UnverifiedToken::parse(&text).unwrap();
     let unread = json!({"kty": "oct", "k": "c2VjcmV0", "kid": "signer"});
-    for (others, is_read) in [(9, true), (10, false)] {
+    for (others, is_accepted) in [(9, true), (10, false)] {
         let keys = [vec![unread.clone(); others], vec![signer.public()]].concat();
         let keys = VerifyingKeys::from_jwk_set(&json!({"keys": keys}), KeyBounds::TENANT).unwrap();
         let check = keys.check_signature(&token, SignatureAlgorithm::ALL);
-        assert_eq!(matches!(check, SignatureCheck::Valid(_)), is_read);
-        assert_eq!(check == SignatureCheck::UnknownKey, !is_read);
+        assert_eq!(matches!(check, SignatureCheck::Valid(_)), is_accepted);
+        assert_eq!(check == SignatureCheck::UnknownKey, !is_accepted);
     }
 }
 
 #[test]
-fn a_token_may_name_ed25519_by_either_of_its_names() {
+fn a_token_may_use_either_name_of_ed25519() {
     let signer = KeyWithId::new(EdDsa, "signer");
-    for (alg, is_proven) in [("EdDSA", true), ("Ed25519", true), ("Ed448", false)] {
+    for (alg, verifies) in [("EdDSA", true), ("Ed25519", true), ("Ed448", false)] {
         let text = signer.sign_with_header(&json!({"alg": alg}), &json!({}));
-        let check = UnverifiedToken::parse(&text).map(|_| proof(&[signer.public()], &text));
+        let check = UnverifiedToken::parse(&text).map(|_| check(&[signer.public()], &text));
         let proven = matches!(check, Some(SignatureCheck::Valid(_)));
-        assert_eq!((proven, check.is_some()), (is_proven, is_proven), "{alg}");
+        assert_eq!((proven, check.is_some()), (verifies, verifies), "{alg}");
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use domain::{Fault, FaultCode, fault, text, web_address};
+use domain::{Fault, FaultCode, Faults, fault, text, web_address};
 use jsonschema::{
     JsonType, ValidationError,
     error::{TypeKind, ValidationErrorKind as Kind},
@@ -13,7 +13,7 @@ use jsonschema::{
 use serde_json::Value;
 
 use super::one_of;
-use crate::{body::faults::Faults, socket::frames::CHANNEL_PATTERN};
+use crate::socket::frames::CHANNEL_PATTERN;
 
 /// Adds the faults for `error`. `schema` is the whole schema that was used.
 pub(in crate::body) fn map_error(error: &ValidationError<'_>, schema: &Value, faults: &mut Faults) {

@@ -1,12 +1,11 @@
 //! Faults of `oneOf` and `anyOf`: the faults of the alternative that was probably meant, instead of
 //! "no alternative matches".
 
-use domain::{Fault, FaultCode};
+use domain::{Fault, FaultCode, Faults};
 use jsonschema::{ValidationError, error::ValidationErrorKind as Kind};
 use serde_json::Value;
 
 use super::error_mapping::{map_error, member, must_be, type_names};
-use crate::body::faults::Faults;
 
 type Alternative = Vec<ValidationError<'static>>;
 

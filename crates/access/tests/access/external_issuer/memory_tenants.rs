@@ -10,24 +10,24 @@ use domain::{Tenant, TenantId, Timestamp};
 use ports::{RepositoryError, TenantRepository};
 
 /// Tenants in memory, and a record of their lookups.
-pub(crate) struct TenantsInMemory {
+pub(crate) struct MemoryTenants {
     names: Mutex<BTreeSet<String>>,
     requests: Mutex<Vec<String>>,
-    made_elsewhere: Mutex<Option<String>>,
+    created_elsewhere: Mutex<Option<String>>,
 }
 
-impl TenantsInMemory {
+impl MemoryTenants {
     pub(crate) fn new(names: &[&str]) -> Self {
         Self {
             names: Mutex::new(names.iter().map(|name| (*name).to_owned()).collect()),
             requests: Mutex::default(),
-            made_elsewhere: Mutex::default(),
+            created_elsewhere: Mutex::default(),
         }
     }
 
     /// Creates this tenant right after the next lookup, as another process might.
-    pub(crate) fn make_elsewhere(&self, name: &str) {
-        *lock(&self.made_elsewhere) = Some(name.to_owned());
+    pub(crate) fn create_after_next_lookup(&self, name: &str) {
+        *lock(&self.created_elsewhere) = Some(name.to_owned());
     }
 
     pub(crate) fn names(&self) -> Vec<String> {
@@ -45,7 +45,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[async_trait]
-impl TenantRepository for TenantsInMemory {
+impl TenantRepository for MemoryTenants {
     async fn insert(&self, id: &TenantId, _at: Timestamp) -> Result<(), RepositoryError> {
         let is_new = lock(&self.names).insert(id.to_string());
         is_new
@@ -56,7 +56,7 @@ impl TenantRepository for TenantsInMemory {
     async fn exists(&self, id: &TenantId) -> Result<bool, RepositoryError> {
         lock(&self.requests).push(id.to_string());
         let exists = lock(&self.names).contains(id.as_str());
-        lock(&self.names).extend(lock(&self.made_elsewhere).take());
+        lock(&self.names).extend(lock(&self.created_elsewhere).take());
         Ok(exists)
     }
 

@@ -1,26 +1,85 @@
-//! Parses JSON in one pass, with stricter rules than `serde_json`: bounded depth, no duplicate
-//! members, no NUL characters.
+//! Strict parsing of JSON: stricter rules than `serde_json`, in one pass. The depth is bounded, and
+//! duplicate members and NUL characters are faults. Parsers differ in the value that they take from
+//! duplicate members.
 
-use std::{collections::HashSet, fmt};
+use std::{collections::HashSet, fmt, str::Utf8Error};
 
-use domain::{Fault, FaultCode, fault};
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Number, Value, error::Category};
 
-use super::faults::Faults;
+use crate::{Fault, FaultCode, Faults, fault};
 
 /// The maximum nesting depth of arrays and objects.
 pub const MAX_DEPTH: usize = 64;
 
-/// Parses one JSON text. Duplicate members (the first is kept) and NUL characters are returned as
-/// faults. `Err` describes why the text cannot be parsed, without quoting it.
-pub(super) fn read(bytes: &[u8]) -> Result<(Value, Faults), String> {
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        let valid = error.valid_up_to();
-        format!("The body is not UTF-8 after its first {valid} bytes.")
-    })?;
+/// The reason why a text cannot be parsed. It does not quote the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum JsonError {
+    /// The bytes are not UTF-8.
+    #[error("not UTF-8 after {valid_bytes} bytes")]
+    NotUtf8 {
+        /// The number of bytes before the first invalid one.
+        valid_bytes: usize,
+    },
+    /// The text begins with a byte order mark.
+    #[error("a byte order mark at the beginning")]
+    ByteOrderMark,
+    /// The text is not JSON, or is nested too deep.
+    #[error("{problem} at line {line}, column {column}")]
+    Syntax {
+        /// The problem at this position.
+        problem: SyntaxProblem,
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 0.
+        column: usize,
+    },
+}
+
+/// A problem at a position in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SyntaxProblem {
+    /// More than [`MAX_DEPTH`] arrays and objects are nested.
+    #[error("too deep")]
+    TooDeep,
+    /// The text ends too early.
+    #[error("unexpected end")]
+    Truncated,
+    /// Anything else.
+    #[error("malformed")]
+    Malformed,
+}
+
+impl From<Utf8Error> for JsonError {
+    fn from(error: Utf8Error) -> Self {
+        Self::NotUtf8 {
+            valid_bytes: error.valid_up_to(),
+        }
+    }
+}
+
+impl From<serde_json::Error> for JsonError {
+    fn from(error: serde_json::Error) -> Self {
+        let problem = match error.classify() {
+            // The only data error of the visitor below is about depth.
+            Category::Data => SyntaxProblem::TooDeep,
+            Category::Eof => SyntaxProblem::Truncated,
+            Category::Syntax | Category::Io => SyntaxProblem::Malformed,
+        };
+        Self::Syntax {
+            problem,
+            line: error.line(),
+            column: error.column(),
+        }
+    }
+}
+
+/// Parses one JSON text. Of duplicate members the first is kept. Duplicate members and NUL
+/// characters are returned as faults.
+pub fn parse(bytes: &[u8]) -> Result<(Value, Faults), JsonError> {
+    let text = std::str::from_utf8(bytes)?;
     if text.starts_with('\u{feff}') {
-        return Err("The body begins with a byte order mark.".to_owned());
+        return Err(JsonError::ByteOrderMark);
     }
     let mut faults = Faults::default();
     let mut deserializer = serde_json::Deserializer::from_str(text);
@@ -29,25 +88,9 @@ pub(super) fn read(bytes: &[u8]) -> Result<(Value, Faults), String> {
         depth: 0,
         faults: &mut faults,
     };
-    let value = root
-        .deserialize(&mut deserializer)
-        .and_then(|value| deserializer.end().map(|()| value))
-        .map_err(|error| describe(&error))?;
+    let value = root.deserialize(&mut deserializer)?;
+    deserializer.end()?;
     Ok((value, faults))
-}
-
-/// Messages of the parser can quote the body, so only the position is used.
-fn describe(error: &serde_json::Error) -> String {
-    let (line, column) = (error.line(), error.column());
-    // The only data error of the visitor below is about depth.
-    let what = if error.is_data() {
-        format!("The body is nested more than {MAX_DEPTH} deep")
-    } else if error.is_eof() {
-        "The body ends too early".to_owned()
-    } else {
-        "The body cannot be read as JSON".to_owned()
-    };
-    format!("{what}, at line {line}, column {column}.")
 }
 
 /// The path to a value, kept on the stack. A pointer is built only for a fault.
@@ -197,3 +240,6 @@ impl<'de> Visitor<'de> for Node<'_> {
         Ok(Value::Object(object))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,7 @@
-//! The faults found in a body, bounded so that a hostile body cannot cause an unlimited response.
+//! The faults found in a JSON document, bounded so that a hostile document cannot cause an unlimited
+//! response.
 
-use domain::{Fault, FaultCode};
+use crate::{Fault, FaultCode};
 
 /// The maximum number of faults in one response.
 pub const MAX_FAULTS: usize = 100;
@@ -10,33 +11,39 @@ const MAX_POINTER_BYTES: usize = 64 * 1024;
 
 /// The faults found so far, up to [`MAX_FAULTS`].
 #[derive(Debug, Default)]
-pub(super) struct Faults {
+pub struct Faults {
     found: Vec<Fault>,
     pointer_bytes: usize,
 }
 
 /// The state of [`Faults`] at some point.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Checkpoint {
+pub struct Checkpoint {
     found: usize,
     pointer_bytes: usize,
 }
 
 impl Faults {
     /// Returns true if another fault would be dropped, so that its pointer need not be built.
-    pub(super) fn is_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         self.found.len() >= MAX_FAULTS || self.pointer_bytes >= MAX_POINTER_BYTES
     }
 
-    pub(super) fn push(&mut self, fault: Fault) {
+    /// Adds a fault, unless the maximum is reached.
+    pub fn push(&mut self, fault: Fault) {
         if !self.is_full() {
             self.pointer_bytes += fault.pointer.len();
             self.found.push(fault);
         }
     }
 
+    /// The codes of all faults.
+    pub fn codes(&self) -> impl Iterator<Item = FaultCode> {
+        self.found.iter().map(|fault| fault.code)
+    }
+
     /// Returns the current state, for [`Self::roll_back_to`].
-    pub(super) fn checkpoint(&self) -> Checkpoint {
+    pub fn checkpoint(&self) -> Checkpoint {
         Checkpoint {
             found: self.found.len(),
             pointer_bytes: self.pointer_bytes,
@@ -44,13 +51,13 @@ impl Faults {
     }
 
     /// Removes the faults that were added after `checkpoint`.
-    pub(super) fn roll_back_to(&mut self, checkpoint: Checkpoint) {
+    pub fn roll_back_to(&mut self, checkpoint: Checkpoint) {
         self.found.truncate(checkpoint.found);
         self.pointer_bytes = checkpoint.pointer_bytes;
     }
 
     /// Returns all faults in order of their pointers, at most one of each code for a pointer.
-    pub(super) fn into_sorted(self) -> Vec<Fault> {
+    pub fn into_sorted(self) -> Vec<Fault> {
         let mut faults = self.found;
         faults.sort_by(|a, b| (&a.pointer, a.code).cmp(&(&b.pointer, b.code)));
         faults.dedup_by(|later, kept| later.pointer == kept.pointer && later.code == kept.code);
