@@ -1,5 +1,7 @@
 //! Errors of signing keys.
 
+use std::sync::Arc;
+
 use ports::RepositoryError;
 
 /// An error of signing keys.
@@ -40,4 +42,18 @@ pub enum KeyObstacle {
     /// The stored bytes are not a private key, or belong to another public half.
     #[error("what is stored is not its private key")]
     Damaged,
+}
+
+/// A copy of a stored error, for another caller.
+pub(super) fn copy_error(failure: &Arc<RepositoryError>) -> RepositoryError {
+    let cause = Arc::clone(failure);
+    match &**failure {
+        RepositoryError::Corrupt { what, .. } => RepositoryError::Corrupt {
+            what: what.clone(),
+            source: Box::new(cause),
+        },
+        RepositoryError::Conflict { .. }
+        | RepositoryError::Stale { .. }
+        | RepositoryError::Unavailable(_) => RepositoryError::Unavailable(Box::new(cause)),
+    }
 }

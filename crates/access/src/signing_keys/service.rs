@@ -13,7 +13,10 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use super::{EncryptionKey, PreviousKeys, SigningKeyError, key_pair::KeyPair, key_ring::KeyRing};
+use super::{
+    EncryptionKey, PreviousKeys, SigningKeyError, error::copy_error, key_pair::KeyPair,
+    key_ring::KeyRing,
+};
 use crate::jwt::VerifyingKey;
 
 /// The interval between two checks of the age of the newest key.
@@ -233,19 +236,5 @@ impl SigningKeys {
             created_at,
             valid_until: None,
         })
-    }
-}
-
-/// A copy of a stored error, for another caller.
-fn copy_error(failure: &Arc<RepositoryError>) -> RepositoryError {
-    let cause = Arc::clone(failure);
-    match &**failure {
-        RepositoryError::Corrupt { what, .. } => RepositoryError::Corrupt {
-            what: what.clone(),
-            source: Box::new(cause),
-        },
-        RepositoryError::Conflict { .. }
-        | RepositoryError::Stale { .. }
-        | RepositoryError::Unavailable(_) => RepositoryError::Unavailable(Box::new(cause)),
     }
 }

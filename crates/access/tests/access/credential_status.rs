@@ -2,7 +2,7 @@
 
 use std::{
     pin::pin,
-    sync::{Arc, atomic::Ordering},
+    sync::Arc,
     task::Poll,
     time::{Duration, Instant},
 };
@@ -18,11 +18,10 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     credential_fixture::{CredentialFixture, draft, tenant},
-    fixture::{Fixture, START},
-    instrumented_credentials::InstrumentedCredentials,
+    fixture::START,
 };
 
-const TIMEOUT: Duration = Duration::from_secs(30);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 const SECOND: Duration = Duration::from_secs(1);
 const MILLISECOND: Duration = Duration::from_millis(1);
 
@@ -60,15 +59,18 @@ fn secret(key: &IssuedCredential) -> &CredentialSecret {
     key.secret.as_ref().expect("a secret")
 }
 
-async fn key(fixture: &CredentialFixture) -> IssuedCredential {
+pub(crate) async fn key(fixture: &CredentialFixture) -> IssuedCredential {
     fixture.key(&[Scope::EventsRead]).await
 }
 
-async fn start_local_watch(fixture: &CredentialFixture, key: &IssuedCredential) -> CredentialWatch {
+pub(crate) async fn start_local_watch(
+    fixture: &CredentialFixture,
+    key: &IssuedCredential,
+) -> CredentialWatch {
     start_watch(&fixture.local, secret(key).reveal()).await
 }
 
-async fn revoke(fixture: &CredentialFixture, key: &IssuedCredential) {
+pub(crate) async fn revoke(fixture: &CredentialFixture, key: &IssuedCredential) {
     let (operator, id) = (operator(tenant()), &key.credential.id);
     let revoked = fixture.service.revoke(&operator, CredentialKind::Key, id);
     revoked.await.expect("the operator may do everything");
@@ -195,126 +197,6 @@ async fn a_changed_time_of_day_is_noticed_within_a_minute() {
     fixture.base.clock.forward(Duration::from_hours(1));
     advance(60 * SECOND + MILLISECOND).await;
     assert_eq!(poll!(&mut ended), Poll::Ready(CredentialEnd::Expired));
-}
-
-#[tokio::test]
-async fn no_watch_ends_while_the_store_is_unavailable_and_the_next_read_decides() {
-    let mut fixture = Fixture::new().await;
-    let credentials = InstrumentedCredentials::wrap(&mut fixture);
-    let fixture = CredentialFixture::over(fixture).await;
-    let key = key(&fixture).await;
-    let mut watch = start_local_watch(&fixture, &key).await;
-    assert_eq!(current_end(&fixture.local, &mut watch).await, None);
-    credentials
-        .fail_access_version
-        .store(true, Ordering::SeqCst);
-    revoke(&fixture, &key).await;
-    fixture.base.clock.forward(6 * SECOND);
-    fixture.local.refresh().await.unwrap_err();
-    assert_eq!(poll!(pin!(watch.ended())), Poll::Pending);
-    // The access version can be read again, but the credentials cannot.
-    credentials
-        .fail_access_version
-        .store(false, Ordering::SeqCst);
-    credentials.fail_find.store(true, Ordering::SeqCst);
-    credentials.finds();
-    fixture.local.refresh().await.unwrap();
-    let failed = async {
-        while credentials.finds.load(Ordering::SeqCst) < 2 {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::select! {
-        end = watch.ended() => panic!("{end:?}"),
-        outcome = timeout(TIMEOUT, failed) => outcome.expect("the check is repeated"),
-    }
-    credentials.fail_find.store(false, Ordering::SeqCst);
-    assert_eq!(wait_for_end(&mut watch).await, CredentialEnd::Revoked);
-}
-
-#[tokio::test]
-async fn a_change_costs_one_lookup_for_all_watches_on_a_credential() {
-    let mut fixture = Fixture::new().await;
-    let credentials = InstrumentedCredentials::wrap(&mut fixture);
-    let fixture = CredentialFixture::over(fixture).await;
-    let (key, other) = (key(&fixture).await, key(&fixture).await);
-    let mut watches = Vec::new();
-    for _ in 0..100 {
-        watches.push(start_local_watch(&fixture, &key).await);
-    }
-    credentials.finds();
-    let all_ended = futures::future::join_all(watches.iter_mut().map(CredentialWatch::ended));
-    assert!(poll!(pin!(all_ended)).is_pending());
-    assert_eq!(
-        credentials.finds(),
-        0,
-        "a verified credential needs no check"
-    );
-    revoke(&fixture, &other).await;
-    credentials.finds();
-    for watch in &mut watches {
-        assert_eq!(current_end(&fixture.local, watch).await, None);
-    }
-    assert_eq!(credentials.finds(), 1);
-    revoke(&fixture, &key).await;
-    credentials.finds();
-    let ends = watches.iter_mut().map(wait_for_end);
-    let ends = futures::future::join_all(ends).await;
-    assert!(ends.iter().all(|end| *end == CredentialEnd::Revoked));
-    assert_eq!(credentials.finds(), 1);
-}
-
-#[tokio::test]
-async fn a_change_does_not_flood_the_store() {
-    let mut fixture = Fixture::new().await;
-    let credentials = InstrumentedCredentials::wrap(&mut fixture);
-    let fixture = CredentialFixture::over(fixture).await;
-    let revoked = key(&fixture).await;
-    let mut watches = Vec::new();
-    for _ in 0..40 {
-        watches.push(start_local_watch(&fixture, &key(&fixture).await).await);
-    }
-    revoke(&fixture, &revoked).await;
-    credentials.finds();
-    let lock = credentials.gate.write().await;
-    let mut pending: Vec<_> = watches.iter_mut().map(|it| Box::pin(it.ended())).collect();
-    for watch_end in &mut pending {
-        assert!(poll!(watch_end).is_pending());
-    }
-    assert_eq!(credentials.in_progress(), 8);
-    drop(lock);
-    let all_checked = async {
-        while credentials.finds.load(Ordering::SeqCst) < 40 || credentials.in_progress() > 0 {
-            for watch_end in &mut pending {
-                assert!(poll!(watch_end).is_pending());
-            }
-            tokio::task::yield_now().await;
-        }
-    };
-    timeout(TIMEOUT, all_checked)
-        .await
-        .expect("all are checked");
-    assert_eq!(credentials.finds(), 40);
-    assert_eq!(credentials.max_concurrent(), 8);
-}
-
-#[tokio::test]
-async fn a_lookup_continues_when_its_waiters_are_dropped() {
-    let mut fixture = Fixture::new().await;
-    let credentials = InstrumentedCredentials::wrap(&mut fixture);
-    let fixture = CredentialFixture::over(fixture).await;
-    let key = key(&fixture).await;
-    let mut watch = start_local_watch(&fixture, &key).await;
-    assert_eq!(current_end(&fixture.local, &mut watch).await, None);
-    revoke(&fixture, &key).await;
-    credentials.finds();
-    let lock = credentials.gate.write().await;
-    for _ in 0..10 {
-        assert_eq!(poll!(pin!(watch.ended())), Poll::Pending);
-    }
-    drop(lock);
-    assert_eq!(wait_for_end(&mut watch).await, CredentialEnd::Revoked);
-    assert_eq!(credentials.finds(), 1);
 }
 
 #[tokio::test]

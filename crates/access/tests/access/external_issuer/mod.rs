@@ -2,6 +2,8 @@ mod acceptance;
 mod authenticator;
 mod discovery;
 mod fixture;
+mod key_set_fetches;
+mod key_set_fixture;
 mod key_sets;
 mod memory_tenants;
 mod permissions;
