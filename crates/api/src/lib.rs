@@ -1,6 +1,6 @@
 //! The HTTP interface: routes, access, problems, documents, and the wiring of the whole service.
 //!
-//! Handlers parse and format; use cases in the crate `application` decide. Only [`wiring`] names
+//! Handlers parse and format; use cases in `application` and `access` decide. Only [`wiring`] names
 //! adapters.
 
 pub mod access;

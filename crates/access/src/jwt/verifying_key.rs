@@ -53,7 +53,7 @@ impl VerifyingKey {
     ) -> bool {
         self.allows(algorithm)
             && crypto::verify(signature, message, &self.key, algorithm.library_algorithm())
-                .is_ok_and(|is_good| is_good)
+                .is_ok_and(|is_valid| is_valid)
     }
 }
 

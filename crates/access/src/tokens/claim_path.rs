@@ -42,10 +42,10 @@ impl FromStr for ClaimPath {
     type Err = MalformedClaimPath;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let is_good = (1..=MAX_CHARACTERS).contains(&text.chars().count())
+        let is_well_formed = (1..=MAX_CHARACTERS).contains(&text.chars().count())
             && !text
                 .contains(|character: char| character.is_whitespace() || character.is_control());
-        is_good
+        is_well_formed
             .then(|| Self(text.to_owned()))
             .ok_or(MalformedClaimPath)
     }

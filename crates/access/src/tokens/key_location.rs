@@ -60,14 +60,14 @@ async fn key_address(
     url_trust: UrlTrust,
 ) -> Result<String, KeyFetchError> {
     let url = openid_metadata(issuer);
-    let refused = match key_address_in(&url, issuer, documents, url_trust).await {
+    let first_error = match key_address_in(&url, issuer, documents, url_trust).await {
         Ok(address) => return Ok(address),
-        Err(refused) => refused,
+        Err(first_error) => first_error,
     };
     let url = oauth_metadata(issuer);
     let second = key_address_in(&url, issuer, documents, url_trust).await;
     // Few issuers publish only the RFC 8414 metadata, so the first error is more useful.
-    second.map_err(|_beside_the_point| refused)
+    second.map_err(|_second_error| first_error)
 }
 
 async fn key_address_in(
