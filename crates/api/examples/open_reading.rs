@@ -22,7 +22,7 @@ use api::{
     routes,
     settings::{self, Settings},
     telemetry,
-    wiring::{self, Parts, Store, Wired},
+    wiring::{self, Parts, ServerParts, Store},
 };
 use domain::{CredentialSource, LimitOverrides, Principal, PrincipalId, Scope, TenantId};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -64,7 +64,7 @@ async fn main() -> Result<()> {
     Ok(server.await?)
 }
 
-fn serve(listener: TcpListener, workers: usize, wired: Wired) -> Result<Server> {
+fn serve(listener: TcpListener, workers: usize, wired: ServerParts) -> Result<Server> {
     let principal_of_all = principal_of_all()?;
     let server = if std::env::var_os("COUNT_REQUESTS").is_some() {
         http_listener::serve(listener, workers, GRACE, move || {
@@ -122,7 +122,7 @@ impl<T> Application for T where
 }
 
 /// Adds the middleware inside of access control.
-fn inner_layers(wired: Wired) -> App<impl Application> {
+fn inner_layers(wired: ServerParts) -> App<impl Application> {
     App::new()
         .app_data(wired.state)
         .app_data(wired.services)

@@ -118,7 +118,7 @@ mod tests {
         parsed(arguments).unwrap().command_or_serve()
     }
 
-    pub(super) fn refusal(arguments: &str) -> (ErrorKind, String) {
+    pub(super) fn parse_error(arguments: &str) -> (ErrorKind, String) {
         let error = parsed(arguments).unwrap_err();
         (error.kind(), error.to_string())
     }

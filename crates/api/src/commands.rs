@@ -14,7 +14,7 @@ use domain::CredentialSecret;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::task::TaskTracker;
 
-use self::store::IfMissing;
+use self::store::IfStoreMissing;
 use crate::{
     asyncapi,
     cli::{Command, CommandLine, ConfigCommand, HealthcheckOptions, ServeOptions, TenantsCommand},
@@ -124,8 +124,8 @@ async fn migrate(settings: &Settings) -> Result<()> {
 
 async fn tenants(settings: &Settings, command: TenantsCommand) -> Result<()> {
     let if_missing = match command {
-        TenantsCommand::Create { .. } => IfMissing::Create,
-        TenantsCommand::List => IfMissing::Fail,
+        TenantsCommand::Create { .. } => IfStoreMissing::Create,
+        TenantsCommand::List => IfStoreMissing::Fail,
     };
     let store = store::open(settings, if_missing, &TaskTracker::new()).await?;
     let repository = store.storage().tenants;

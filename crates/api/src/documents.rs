@@ -160,7 +160,7 @@ pub struct ProblemCatalogue {
 )]
 pub async fn list_problems(request: HttpRequest) -> HttpResponse {
     let entries = ProblemCode::ALL.iter().copied().map(ProblemEntry::from);
-    if wants_page(&request) {
+    if prefers_html(&request) {
         let rows: String = entries.map(|entry| section(&entry)).collect();
         return page("Problems", &rows);
     }
@@ -187,7 +187,7 @@ pub async fn get_problem(request: HttpRequest) -> Result<HttpResponse, ApiError>
         .copied()
         .find(|code| code.slug() == slug);
     let entry = ProblemEntry::from(code.ok_or(ProblemCode::RouteNotFound)?);
-    if wants_page(&request) {
+    if prefers_html(&request) {
         return Ok(page(entry.title, &section(&entry)));
     }
     Ok(HttpResponse::Ok()
@@ -223,7 +223,7 @@ pub async fn redirect_to_docs() -> HttpResponse {
 }
 
 /// Returns true if the client prefers HTML: browsers name it in `Accept`, programs do not.
-fn wants_page(request: &HttpRequest) -> bool {
+fn prefers_html(request: &HttpRequest) -> bool {
     let accept = request
         .headers()
         .get(header::ACCEPT)

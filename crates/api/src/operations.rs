@@ -134,14 +134,14 @@ impl Operation {
     }
 
     /// Whether a problem of this status may name the turn that has no reply.
-    pub fn names_turn(&self, status: &str) -> bool {
+    pub fn may_name_turn(&self, status: &str) -> bool {
         self.starts_turn && ["409", "500", "502", "503", "504"].contains(&status)
     }
 
     /// Whether a response of this status may be the stored response of an earlier request with the
     /// same idempotency key.
     pub fn replays(&self, status: &str) -> bool {
-        let may_be_stored = status.starts_with('2') || self.names_turn(status);
+        let may_be_stored = status.starts_with('2') || self.may_name_turn(status);
         self.idempotent && !self.secret && may_be_stored
     }
 }

@@ -20,7 +20,7 @@ use crate::{
     routes,
     settings::Settings,
     state::ApiState,
-    wiring::{self, EnginesByName, Parts, Store, Turns, Wired},
+    wiring::{self, EnginesByName, Parts, ServerParts, Store, Turns},
 };
 
 /// The time for which running turns may continue. Together with the default drain delay before, and
@@ -175,11 +175,11 @@ async fn wait_for(deadline: Instant, what: &str, future: impl Future<Output = ()
 }
 
 fn http_server(
-    wired: Wired,
+    wired: ServerParts,
     listener: TcpListener,
     workers: usize,
 ) -> Result<actix_web::dev::Server> {
-    let Wired {
+    let ServerParts {
         state, services, ..
     } = wired;
     let server = http_listener::serve(

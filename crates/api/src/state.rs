@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use crate::access::AddressGuard;
 use crate::{
     access::LargeResponses, body::Schemas, documents::Documents, layers::AllowedOrigins,
-    oauth::Metadata, readiness::Readiness, socket::SocketTimes,
+    oauth::Metadata, readiness::Readiness, socket::SocketTimeouts,
 };
 
 /// The state for middleware and public documents.
@@ -63,7 +63,7 @@ pub struct ApiState {
     /// Ends streams and sockets when the server stops listening.
     pub closing: CancellationToken,
     /// The deadlines for clients of sockets.
-    pub socket_times: SocketTimes,
+    pub socket_times: SocketTimeouts,
     /// The readiness of this process.
     pub readiness: Readiness,
     /// The published documents.

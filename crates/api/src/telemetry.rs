@@ -30,7 +30,7 @@ const SECONDS_BUCKETS: [f64; 15] = [
 const COUNT_BUCKETS: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 
 /// The interval at which histograms are aggregated.
-const UPKEEP: Duration = Duration::from_secs(5);
+const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Logs or metrics cannot be set up.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +50,7 @@ pub enum TelemetryError {
 }
 
 /// Sets up logs (on stderr) and metrics of the process, once. The handle renders the metrics;
-/// [`upkeep`] must run, or histograms grow without limit.
+/// [`run_upkeep`] must run, or histograms grow without limit.
 pub fn init(settings: &LogSettings) -> Result<PrometheusHandle, TelemetryError> {
     let recorder = recorder()?;
     let handle = recorder.handle();
@@ -95,8 +95,8 @@ fn status_label(status: u16) -> Cow<'static, str> {
 }
 
 /// Bounds the memory of the metrics, until `stop`.
-pub async fn upkeep(metrics: PrometheusHandle, stop: CancellationToken) {
-    let mut ticks = tokio::time::interval(UPKEEP);
+pub async fn run_upkeep(metrics: PrometheusHandle, stop: CancellationToken) {
+    let mut ticks = tokio::time::interval(UPKEEP_INTERVAL);
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
         metrics.run_upkeep();
     }
@@ -229,11 +229,11 @@ mod tests {
 
     use super::*;
 
-    /// Keeps what is logged.
+    /// A writer that keeps the log in memory.
     #[derive(Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<u8>>>);
+    struct CapturedLog(Arc<Mutex<Vec<u8>>>);
 
-    impl io::Write for Kept {
+    impl io::Write for CapturedLog {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.lock().unwrap().extend_from_slice(bytes);
             Ok(bytes.len())
@@ -244,10 +244,10 @@ mod tests {
         }
     }
 
-    /// A disk with room for so many bytes.
+    /// A writer that fails when `room` bytes are written, like a full disk.
     #[derive(Clone)]
     struct SmallDisk {
-        kept: Kept,
+        captured: CapturedLog,
         room: Arc<Mutex<usize>>,
     }
 
@@ -259,7 +259,7 @@ mod tests {
                 return Err(io::ErrorKind::StorageFull.into());
             }
             *room -= length;
-            self.kept.write(&bytes[..length])
+            self.captured.write(&bytes[..length])
         }
 
         fn flush(&mut self) -> io::Result<()> {
@@ -271,7 +271,7 @@ mod tests {
     fn lines_that_cannot_be_written_are_counted_and_the_next_one_begins_on_a_new_line() {
         let room = Arc::new(Mutex::new(20));
         let disk = SmallDisk {
-            kept: Kept::default(),
+            captured: CapturedLog::default(),
             room: Arc::clone(&room),
         };
         let settings = LogSettings {
@@ -294,7 +294,7 @@ mod tests {
         });
         let metrics = recorder.handle().render();
         assert!(metrics.contains(&dropped(2)), "{metrics}");
-        let text = String::from_utf8(disk.kept.0.lock().unwrap().clone()).unwrap();
+        let text = String::from_utf8(disk.captured.0.lock().unwrap().clone()).unwrap();
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines.len(), 3, "{text}");
         for whole in &lines[1..] {
@@ -304,18 +304,18 @@ mod tests {
     }
 
     fn logged(format: Option<LogFormat>, level: &str, is_terminal: bool) -> String {
-        let kept = Kept::default();
+        let captured = CapturedLog::default();
         let settings = LogSettings {
             format,
             level: level.to_owned(),
         };
-        let writer = kept.clone();
+        let writer = captured.clone();
         let subscriber = logs(&settings, is_terminal, move || writer.clone()).unwrap();
         tracing::subscriber::with_default(subscriber, || {
             tracing::warn!(route = "/api/agents", "slow");
             tracing::info!("started");
         });
-        String::from_utf8(kept.0.lock().unwrap().clone()).unwrap()
+        String::from_utf8(captured.0.lock().unwrap().clone()).unwrap()
     }
 
     #[test]

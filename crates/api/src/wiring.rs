@@ -48,9 +48,9 @@ use crate::{
     telemetry,
 };
 
-/// The parts of the HTTP server, and what runs beside it.
+/// The parts of the HTTP server, and the turns that run beside it.
 #[derive(Clone)]
-pub struct Wired {
+pub struct ServerParts {
     /// The state for middleware and documents.
     pub state: Data<ApiState>,
     /// The use cases for handlers.
@@ -88,7 +88,7 @@ pub fn system() -> (Arc<dyn Clock>, Arc<dyn IdSource>) {
 }
 
 /// Builds the service and starts its background tasks.
-pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
+pub async fn wire(parts: Parts<'_>) -> Result<ServerParts> {
     let (clock, ids) = system();
     let storage = &parts.storage;
     let node = Node::register(Arc::clone(&storage.nodes), Arc::clone(&ids)).await?;
@@ -107,7 +107,7 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
     let toolbox = Arc::new(tools::toolbox(&parts, &clock)?);
     let turns = Turns::wire(&parts, &cached, &engines, &toolbox, &node, &realtime.caches).await?;
     let services = services::build(parts, &cached, &state, engines, toolbox, &turns, realtime);
-    Ok(Wired {
+    Ok(ServerParts {
         state: Data::new(state),
         services: seal(services),
         turns,
@@ -161,7 +161,7 @@ fn start_maintenance(parts: &Parts<'_>, node: &Arc<Node>) {
     tasks.spawn(purge.run(stop.clone()));
     tasks.spawn(retention.run(stop.clone()));
     tasks.spawn(Arc::clone(node).run(stop.clone()));
-    tasks.spawn(telemetry::upkeep(parts.metrics.clone(), stop.clone()));
+    tasks.spawn(telemetry::run_upkeep(parts.metrics.clone(), stop.clone()));
 }
 
 /// Compiles the validators of everything that clients send.

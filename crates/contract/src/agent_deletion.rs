@@ -50,12 +50,8 @@ pub async fn a_deleted_agent_is_not_found_by_any_method(storage: &Storage) {
     let inserted = conversations.insert(&tenant, &conversation, None, &stamp, None);
     assert_eq!(inserted.await.applied(), None);
     let target = ports::ConversationTarget::New(conversation);
-    let exchange = fixture::exchange(1, &agent, target.clone());
-    let recorded = storage
-        .turns
-        .record_completed_turn(exchange)
-        .await
-        .success();
+    let turn = fixture::completed_turn(1, &agent, target.clone());
+    let recorded = storage.turns.record_completed_turn(turn).await.success();
     assert_eq!(recorded, RecordTurnOutcome::AgentNotFound);
     let begin = fixture::begin_turn(2, &agent, target);
     let outcome = storage.turns.begin_turn(begin).await.success();
@@ -65,8 +61,8 @@ pub async fn a_deleted_agent_is_not_found_by_any_method(storage: &Storage) {
 /// After the commit, its conversations and their messages MUST NOT be found.
 pub async fn conversations_are_deleted_with_their_agent(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
-    let exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
-    setup::record_turn(storage, exchange).await;
+    let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
+    setup::record_turn(storage, turn).await;
     setup::delete_agent(storage, &agent).await;
     crate::conversation_deletion::assert_not_found_by_any_method(storage, &conversation).await;
 }
@@ -106,8 +102,8 @@ pub async fn deleting_an_agent_cancels_open_turns_in_the_order_of_their_ids(stor
 /// before MUST NOT be found.
 pub async fn only_turns_cancelled_by_the_deletion_of_their_agent_are_found(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
-    let exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
-    setup::record_turn(storage, exchange).await;
+    let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
+    setup::record_turn(storage, turn).await;
     let running = fixture::begin_turn(2, &agent, fixture::existing(&conversation, 1));
     setup::start_turn(storage, &running).await;
     let waiting = fixture::begin_turn(3, &agent, fixture::existing(&conversation, 1));

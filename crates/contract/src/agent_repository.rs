@@ -44,43 +44,45 @@ pub async fn a_duplicate_agent_id_is_a_conflict(storage: &Storage) {
 }
 
 /// A rejected `insert` writes nothing.
-pub async fn a_rejected_duplicate_agent_writes_no_event_and_no_claim(storage: &Storage) {
-    let (tenant, stamp, claim) = (fixture::tenant(), fixture::stamp(0), fixture::claim("k"));
+pub async fn a_rejected_duplicate_agent_writes_no_event_and_no_idempotency_entry(
+    storage: &Storage,
+) {
+    let (tenant, stamp, entry) = (fixture::tenant(), fixture::stamp(0), fixture::entry("k"));
     let agent = setup::agent(storage, 1).await;
-    let result = storage.agents.insert(&tenant, &agent, &stamp, Some(&claim));
+    let result = storage.agents.insert(&tenant, &agent, &stamp, Some(&entry));
     assert_conflict(&result.await);
     assert_eq!(log::types(storage).await, [EventType::AgentCreated]);
-    assert_eq!(lookup::claim(storage, &claim).await, None);
+    assert_eq!(lookup::record(storage, &entry).await, None);
 }
 
-/// `insert` MUST write the claim in the same transaction.
-pub async fn the_claim_is_stored_with_the_agent(storage: &Storage) {
+/// `insert` MUST write the entry in the same transaction.
+pub async fn the_idempotency_entry_is_stored_with_the_agent(storage: &Storage) {
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(0));
-    let claim = IdempotencyEntry {
+    let entry = IdempotencyEntry {
         answer: Some(json!({"id": 1, "name": "Ada 🦊", "none": null, "half": 0.5})),
-        ..fixture::claim("k")
+        ..fixture::entry("k")
     };
     let agent = fixture::agent(1);
-    let result = storage.agents.insert(&tenant, &agent, &stamp, Some(&claim));
+    let result = storage.agents.insert(&tenant, &agent, &stamp, Some(&entry));
     result.await.applied();
-    let record = lookup::claim(storage, &claim).await;
-    let record = record.expect("the claim is stored");
-    assert_eq!(record.fingerprint, claim.fingerprint);
-    assert_eq!(record.answer, claim.answer);
-    assert_eq!(record.created_at, claim.created_at);
+    let record = lookup::record(storage, &entry).await;
+    let record = record.expect("the entry is stored");
+    assert_eq!(record.fingerprint, entry.fingerprint);
+    assert_eq!(record.answer, entry.answer);
+    assert_eq!(record.created_at, entry.created_at);
     assert_eq!(record.turn_id, None);
 }
 
-/// `insert` MUST write nothing if the claim's key was used before.
+/// `insert` MUST write nothing if the key of the entry was used before.
 pub async fn a_used_key_creates_no_second_agent(storage: &Storage) {
-    let (tenant, stamp, claim) = (fixture::tenant(), fixture::stamp(0), fixture::claim("k"));
+    let (tenant, stamp, entry) = (fixture::tenant(), fixture::stamp(0), fixture::entry("k"));
     let (first, second) = (fixture::agent(1), fixture::agent(2));
-    let result = storage.agents.insert(&tenant, &first, &stamp, Some(&claim));
+    let result = storage.agents.insert(&tenant, &first, &stamp, Some(&entry));
     result.await.applied();
     let result = storage
         .agents
-        .insert(&tenant, &second, &stamp, Some(&claim));
-    assert_eq!(result.await.replayed().fingerprint, claim.fingerprint);
+        .insert(&tenant, &second, &stamp, Some(&entry));
+    assert_eq!(result.await.replayed().fingerprint, entry.fingerprint);
     assert_eq!(lookup::agent(storage, second.id).await, None);
     assert_eq!(log::types(storage).await, [EventType::AgentCreated]);
 }

@@ -14,9 +14,9 @@ async fn outcome(storage: &Storage, begin: &BeginTurn) -> BeginOutcome {
     storage.turns.begin_turn(begin.clone()).await.success()
 }
 
-fn claimed(begin: BeginTurn) -> BeginTurn {
+fn with_key(begin: BeginTurn) -> BeginTurn {
     BeginTurn {
-        claim: Some(fixture::claim("k")),
+        claim: Some(fixture::entry("k")),
         ..begin
     }
 }
@@ -106,8 +106,8 @@ pub async fn a_new_conversation_is_created_with_its_first_turn(storage: &Storage
 /// Messages and turns continue the numbering of their conversation.
 pub async fn turns_and_messages_continue_the_numbering(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
-    let exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
-    setup::record_turn(storage, exchange).await;
+    let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
+    setup::record_turn(storage, turn).await;
     let begin = fixture::begin_turn(2, &agent, fixture::existing(&conversation, 1));
     let started = setup::start_turn(storage, &begin).await;
     assert_eq!((started.message_seq, started.turn_number), (3, 1));
@@ -149,7 +149,7 @@ pub async fn a_turn_that_must_not_queue_is_rejected(storage: &Storage) {
     setup::start_turn(storage, &running).await;
     let target = fixture::existing(&conversation, 1);
     setup::queue_turn(storage, &fixture::begin_turn(2, &agent, target.clone())).await;
-    let impatient = claimed(rejecting(fixture::begin_turn(3, &agent, target)));
+    let impatient = with_key(rejecting(fixture::begin_turn(3, &agent, target)));
     for nothing_runs in [false, true] {
         if nothing_runs {
             setup::cancel_turn(storage, &running, None).await;
@@ -170,7 +170,7 @@ pub async fn sixteen_turns_can_be_queued(storage: &Storage) {
     for number in 2..=17 {
         setup::queue_turn(storage, &begin(number, 1)).await;
     }
-    let one_too_many = claimed(begin(18, 1));
+    let one_too_many = with_key(begin(18, 1));
     let before = Snapshot::take(storage, &one_too_many).await;
     assert_eq!(outcome(storage, &one_too_many).await, BeginOutcome::Busy);
     before.assert_no_trace_of(storage, &one_too_many).await;
@@ -196,8 +196,8 @@ pub async fn a_turn_does_not_overtake_queued_turns(storage: &Storage) {
 /// A turn that would start is `Stale` if agent or conversation are not as assumed.
 pub async fn a_turn_with_stale_assumptions_does_not_start(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
-    let exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
-    setup::record_turn(storage, exchange).await;
+    let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
+    setup::record_turn(storage, turn).await;
     setup::update_agent(storage, &fixture::renamed(&agent, "Grace")).await;
     let present = fixture::renamed(&agent, "Grace");
     let new = ConversationTarget::New(fixture::conversation(2, agent.id));
@@ -207,7 +207,7 @@ pub async fn a_turn_with_stale_assumptions_does_not_start(storage: &Storage) {
         fixture::begin_turn(7, &present, fixture::existing(&conversation, 0)),
         fixture::begin_turn(7, &present, fixture::existing(&conversation, 2)),
     ] {
-        let begin = claimed(begin);
+        let begin = with_key(begin);
         let before = Snapshot::take(storage, &begin).await;
         assert_stale(&storage.turns.begin_turn(begin.clone()).await);
         before.assert_no_trace_of(storage, &begin).await;
@@ -237,7 +237,7 @@ pub async fn a_turn_needs_an_existing_agent(storage: &Storage) {
     for agent in [deleted, fixture::agent(404)] {
         let new = ConversationTarget::New(fixture::conversation(2, agent.id));
         for target in [fixture::existing(&conversation, 0), new] {
-            let begin = claimed(fixture::begin_turn(7, &agent, target));
+            let begin = with_key(fixture::begin_turn(7, &agent, target));
             let before = Snapshot::take(storage, &begin).await;
             let result = outcome(storage, &begin).await;
             assert_eq!(result, BeginOutcome::AgentNotFound);
@@ -254,7 +254,7 @@ pub async fn a_turn_needs_an_existing_conversation(storage: &Storage) {
     let other = setup::agent(storage, 2).await;
     let foreign = setup::conversation(storage, 2, &other).await;
     for conversation in [deleted, foreign, fixture::conversation(404, agent.id)] {
-        let begin = claimed(fixture::begin_turn(
+        let begin = with_key(fixture::begin_turn(
             7,
             &agent,
             fixture::existing(&conversation, 0),
@@ -272,7 +272,7 @@ pub async fn a_turn_needs_a_live_node(storage: &Storage) {
     storage.nodes.delete(fixture::node_id(1)).await.success();
     let new = ConversationTarget::New(fixture::conversation(2, agent.id));
     for (target, node) in [(fixture::existing(&conversation, 0), 1), (new, 404)] {
-        let begin = claimed(BeginTurn {
+        let begin = with_key(BeginTurn {
             node: fixture::node_id(node),
             ..fixture::begin_turn(7, &agent, target)
         });
@@ -282,27 +282,27 @@ pub async fn a_turn_needs_a_live_node(storage: &Storage) {
     }
 }
 
-/// The claim is written with the turn and names it, both for started and for queued turns.
-pub async fn the_claim_is_stored_with_the_turn(storage: &Storage) {
+/// The entry is written with the turn and names it, both for started and for queued turns.
+pub async fn the_idempotency_entry_is_stored_with_the_turn(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
     for (number, key) in [(1, "starts"), (2, "waits")] {
-        let claim = fixture::claim(key);
+        let entry = fixture::entry(key);
         let begin = BeginTurn {
-            claim: Some(claim.clone()),
+            claim: Some(entry.clone()),
             ..fixture::begin_turn(number, &agent, fixture::existing(&conversation, 0))
         };
         outcome(storage, &begin).await;
-        let record = lookup::claim(storage, &claim).await;
-        let record = record.expect("the claim is stored");
+        let record = lookup::record(storage, &entry).await;
+        let record = record.expect("the entry is stored");
         assert_eq!(record.turn_id, Some(begin.turn_id), "{key}");
-        assert_eq!(record.fingerprint, claim.fingerprint);
+        assert_eq!(record.fingerprint, entry.fingerprint);
     }
 }
 
 /// The key MUST be checked before everything else: agent, conversation, node, staleness, occupancy.
 pub async fn the_key_of_a_turn_is_checked_first(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
-    let first = claimed(fixture::begin_turn(
+    let first = with_key(fixture::begin_turn(
         1,
         &agent,
         fixture::existing(&conversation, 0),
@@ -322,7 +322,7 @@ pub async fn the_key_of_a_turn_is_checked_first(storage: &Storage) {
         fixture::begin_turn(7, &fixture::agent(404), target),
         no_node,
     ] {
-        let begin = claimed(begin);
+        let begin = with_key(begin);
         let before = Snapshot::take(storage, &begin).await;
         match outcome(storage, &begin).await {
             BeginOutcome::Replayed(record) => assert_eq!(record.turn_id, Some(first.turn_id)),

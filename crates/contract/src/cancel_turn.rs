@@ -227,7 +227,7 @@ pub async fn an_ended_turn_cannot_be_cancelled(storage: &Storage) {
     };
     setup::record_turn(
         storage,
-        fixture::exchange(1, &agent, fixture::existing(&conversation, 0)),
+        fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0)),
     )
     .await;
     setup::start_turn(storage, &begin(2)).await;

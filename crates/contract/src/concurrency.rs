@@ -42,10 +42,10 @@ async fn write(storage: Storage, writer: u32, tenants: Vec<TenantId>) -> WriterR
     for (round, tenant) in (0..).zip(tenants) {
         let (number, agent) = (1 + writer * ROUNDS + round, fixture::agent(1));
         let target = ConversationTarget::New(fixture::conversation(number, agent.id));
-        let mut exchange = fixture::exchange(number, &agent, target);
-        exchange.begin.tenant = tenant.clone();
-        let id = exchange.begin.turn_id;
-        results.push((tenant, id, setup::record_turn(&storage, exchange).await));
+        let mut turn = fixture::completed_turn(number, &agent, target);
+        turn.begin.tenant = tenant.clone();
+        let id = turn.begin.turn_id;
+        results.push((tenant, id, setup::record_turn(&storage, turn).await));
     }
     results
 }
@@ -232,10 +232,10 @@ pub async fn one_of_many_creations_with_one_key_is_applied(storage: &Storage) {
     for number in 1..=20 {
         let storage = storage.clone();
         writers.spawn(async move {
-            let (tenant, stamp, claim) =
-                (fixture::tenant(), fixture::stamp(0), fixture::claim("k"));
+            let (tenant, stamp, entry) =
+                (fixture::tenant(), fixture::stamp(0), fixture::entry("k"));
             let agent = fixture::agent(number);
-            let result = storage.agents.insert(&tenant, &agent, &stamp, Some(&claim));
+            let result = storage.agents.insert(&tenant, &agent, &stamp, Some(&entry));
             matches!(result.await.success(), ports::Idempotent::Applied(_))
         });
     }
@@ -251,10 +251,10 @@ pub async fn one_of_many_conversations_with_one_key_is_created(storage: &Storage
     for number in 1..=20 {
         let (storage, conversation) = (storage.clone(), fixture::conversation(number, agent.id));
         writers.spawn(async move {
-            let (tenant, stamp, claim) =
-                (fixture::tenant(), fixture::stamp(0), fixture::claim("k"));
+            let (tenant, stamp, entry) =
+                (fixture::tenant(), fixture::stamp(0), fixture::entry("k"));
             let conversations = &storage.conversations;
-            let result = conversations.insert(&tenant, &conversation, None, &stamp, Some(&claim));
+            let result = conversations.insert(&tenant, &conversation, None, &stamp, Some(&entry));
             matches!(result.await.success(), ports::Idempotent::Applied(Some(_)))
         });
     }
@@ -272,12 +272,8 @@ pub async fn no_turn_is_recorded_after_a_deletion(storage: &Storage) {
         let (storage, agent) = (storage.clone(), agent.clone());
         writers.spawn(async move {
             let target = ConversationTarget::New(fixture::conversation(number, agent.id));
-            let exchange = fixture::exchange(number, &agent, target);
-            storage
-                .turns
-                .record_completed_turn(exchange)
-                .await
-                .success()
+            let turn = fixture::completed_turn(number, &agent, target);
+            storage.turns.record_completed_turn(turn).await.success()
         });
     }
     let deletion = setup::delete_agent(storage, &agent).await;

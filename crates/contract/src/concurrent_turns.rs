@@ -12,12 +12,12 @@ use crate::{fixture, log, lookup, results::ResultExt as _, setup};
 
 async fn recorded_at_once(
     storage: &Storage,
-    exchanges: Vec<CompletedTurn>,
+    turns: Vec<CompletedTurn>,
 ) -> Vec<Result<RecordTurnOutcome, RepositoryError>> {
     let mut writers = JoinSet::new();
-    for exchange in exchanges {
+    for turn in turns {
         let storage = storage.clone();
-        writers.spawn(async move { storage.turns.record_completed_turn(exchange).await });
+        writers.spawn(async move { storage.turns.record_completed_turn(turn).await });
     }
     writers.join_all().await
 }
@@ -52,11 +52,11 @@ async fn assert_message_count(storage: &Storage, conversation: &Conversation, ex
 /// `Stale`.
 pub async fn one_of_many_completed_turns_on_one_assumption_is_recorded(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
-    let exchanges = (1..=16)
-        .map(|number| fixture::exchange(number, &agent, fixture::existing(&conversation, 0)))
+    let turns = (1..=16)
+        .map(|number| fixture::completed_turn(number, &agent, fixture::existing(&conversation, 0)))
         .collect();
     let mut recorded = 0;
-    for outcome in recorded_at_once(storage, exchanges).await {
+    for outcome in recorded_at_once(storage, turns).await {
         match outcome {
             Ok(RecordTurnOutcome::Recorded { .. }) => recorded += 1,
             Err(RepositoryError::Stale { .. }) => {}
@@ -101,7 +101,7 @@ pub async fn one_turn_runs_at_a_time_however_many_begin_at_once(storage: &Storag
 pub async fn one_key_begins_one_turn_however_often_it_is_used(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
     let begins = (1..=16).map(|number| BeginTurn {
-        claim: Some(fixture::claim("k")),
+        claim: Some(fixture::entry("k")),
         ..fixture::begin_turn(number, &agent, fixture::existing(&conversation, 0))
     });
     let mut repeated = Vec::new();
@@ -121,13 +121,13 @@ pub async fn one_key_begins_one_turn_however_often_it_is_used(storage: &Storage)
 /// Of several completed turns with the same key, each with a new conversation, one is recorded.
 pub async fn one_key_records_one_completed_turn_however_often_it_is_used(storage: &Storage) {
     let agent = setup::agent(storage, 1).await;
-    let exchanges = (1..=16).map(|number| {
+    let turns = (1..=16).map(|number| {
         let target = ConversationTarget::New(fixture::conversation(number, agent.id));
-        let mut exchange = fixture::exchange(number, &agent, target);
-        exchange.begin.claim = Some(fixture::claim("k"));
-        exchange
+        let mut turn = fixture::completed_turn(number, &agent, target);
+        turn.begin.claim = Some(fixture::entry("k"));
+        turn
     });
-    let outcomes = recorded_at_once(storage, exchanges.collect()).await;
+    let outcomes = recorded_at_once(storage, turns.collect()).await;
     let (mut recorded, mut named) = (0, Vec::new());
     for outcome in outcomes {
         match outcome.success() {
@@ -136,7 +136,7 @@ pub async fn one_key_records_one_completed_turn_however_often_it_is_used(storage
             other => panic!("neither recorded nor replayed: {other:?}"),
         }
     }
-    let record = lookup::claim(storage, &fixture::claim("k")).await;
+    let record = lookup::record(storage, &fixture::entry("k")).await;
     let turn = record.and_then(|record| record.turn_id);
     assert!(turn.is_some());
     assert_eq!((recorded, named), (1, vec![turn; 15]));
@@ -150,7 +150,7 @@ pub async fn every_write_of_a_group_has_its_own_outcome(storage: &Storage) {
     let (agent, _) = setup::chat(storage).await;
     let mut stale = agent.clone();
     stale.version = 9;
-    let exchange_of = |number: u32| {
+    let completed_turn = |number: u32| {
         let conversation = fixture::conversation(number + 1_000, agent.id);
         let agent = match number % 4 {
             1 => &fixture::agent(404),
@@ -161,12 +161,12 @@ pub async fn every_write_of_a_group_has_its_own_outcome(storage: &Storage) {
             3 => fixture::existing(&conversation, 0),
             _ => ConversationTarget::New(conversation),
         };
-        fixture::exchange(number, agent, target)
+        fixture::completed_turn(number, agent, target)
     };
     let mut writers = JoinSet::new();
     for number in 0..64 {
-        let (storage, exchange) = (storage.clone(), exchange_of(number));
-        writers.spawn(async move { (number, storage.turns.record_completed_turn(exchange).await) });
+        let (storage, turn) = (storage.clone(), completed_turn(number));
+        writers.spawn(async move { (number, storage.turns.record_completed_turn(turn).await) });
     }
     for (number, outcome) in writers.join_all().await {
         let is_right = matches!(
@@ -176,9 +176,9 @@ pub async fn every_write_of_a_group_has_its_own_outcome(storage: &Storage) {
                 | (2, Err(RepositoryError::Stale { .. }))
                 | (3, Ok(RecordTurnOutcome::ConversationNotFound))
         );
-        assert!(is_right, "exchange {number}: {outcome:?}");
+        assert!(is_right, "turn {number}: {outcome:?}");
         let turn = lookup::turn(storage, fixture::turn_id(number)).await;
-        assert_eq!(turn.is_some(), number % 4 == 0, "exchange {number}");
+        assert_eq!(turn.is_some(), number % 4 == 0, "turn {number}");
     }
     assert_eq!(count_of(storage, EventType::TurnCompleted).await, 16);
 }
@@ -189,18 +189,18 @@ pub async fn an_invalid_write_of_a_group_fails_alone(storage: &Storage) {
     let mut writers = JoinSet::new();
     for number in 0..32 {
         let target = ConversationTarget::New(fixture::conversation(number + 1_000, agent.id));
-        let mut exchange = fixture::exchange(number, &agent, target);
+        let mut turn = fixture::completed_turn(number, &agent, target);
         if number % 8 == 3 {
             // Some databases cannot store NUL. The others must store it correctly.
-            "before\0after".clone_into(&mut exchange.begin.input);
+            "before\0after".clone_into(&mut turn.begin.input);
         }
         let storage = storage.clone();
         writers.spawn(async move {
-            let input = exchange.begin.input.clone();
+            let input = turn.begin.input.clone();
             (
                 number,
                 input,
-                storage.turns.record_completed_turn(exchange).await,
+                storage.turns.record_completed_turn(turn).await,
             )
         });
     }
@@ -211,7 +211,7 @@ pub async fn an_invalid_write_of_a_group_fails_alone(storage: &Storage) {
                 assert_eq!(turn.map(|turn| turn.input), Some(input));
             }
             Err(_) if input.contains('\0') => assert_eq!(turn, None),
-            other => panic!("exchange {number}: {other:?}"),
+            other => panic!("turn {number}: {other:?}"),
         }
     }
 }
@@ -289,8 +289,8 @@ pub async fn turns_of_many_conversations_run_at_the_same_time(storage: &Storage)
                 id: begin.target.id(),
                 turn_count: 1,
             };
-            let exchange = fixture::exchange(number + 100, &agent, target);
-            setup::record_turn(&storage, exchange).await;
+            let turn = fixture::completed_turn(number + 100, &agent, target);
+            setup::record_turn(&storage, turn).await;
         });
     }
     writers.join_all().await;

@@ -93,17 +93,13 @@ pub async fn a_deletion_writes_conversation_deleted(storage: &Storage) {
 /// No method finds a deleted conversation.
 pub async fn a_deleted_conversation_is_not_found_by_any_method(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
-    let exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
-    setup::record_turn(storage, exchange).await;
+    let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
+    setup::record_turn(storage, turn).await;
     setup::delete_conversation(storage, &conversation).await;
     assert_not_found_by_any_method(storage, &conversation).await;
     let target = fixture::existing(&conversation, 1);
-    let exchange = fixture::exchange(2, &agent, target.clone());
-    let recorded = storage
-        .turns
-        .record_completed_turn(exchange)
-        .await
-        .success();
+    let turn = fixture::completed_turn(2, &agent, target.clone());
+    let recorded = storage.turns.record_completed_turn(turn).await.success();
     assert_eq!(recorded, RecordTurnOutcome::ConversationNotFound);
     let begin = fixture::begin_turn(3, &agent, target);
     let outcome = storage.turns.begin_turn(begin).await.success();
@@ -146,8 +142,8 @@ pub async fn deleting_a_conversation_cancels_open_turns_first(storage: &Storage)
 /// cancelled are found (see [`deleting_a_conversation_cancels_open_turns_first`]).
 pub async fn ended_turns_of_a_deleted_conversation_are_not_found(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
-    let exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
-    setup::record_turn(storage, exchange).await;
+    let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
+    setup::record_turn(storage, turn).await;
     let cancelled = fixture::begin_turn(2, &agent, fixture::existing(&conversation, 1));
     setup::start_turn(storage, &cancelled).await;
     let (tenant, turns, stamp) = (fixture::tenant(), &storage.turns, fixture::stamp(500));

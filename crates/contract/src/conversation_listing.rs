@@ -57,8 +57,8 @@ pub async fn activity_moves_a_conversation_to_the_front(storage: &Storage) {
         setup::conversation(storage, number, &agent).await;
     }
     let conversation = |number| fixture::conversation(number, agent.id);
-    let exchange = fixture::exchange(100, &agent, fixture::existing(&conversation(2), 0));
-    setup::record_turn(storage, exchange).await;
+    let turn = fixture::completed_turn(100, &agent, fixture::existing(&conversation(2), 0));
+    setup::record_turn(storage, turn).await;
     let begin = fixture::begin_turn(200, &agent, fixture::existing(&conversation(1), 0));
     setup::start_turn(storage, &begin).await;
     let mut next = fixture::retitled(&conversation(3), "Orders");
@@ -128,8 +128,8 @@ pub async fn inactive_conversations_are_not_skipped_while_others_become_active(s
     // One is created, and one is deleted.
     for (turn, number) in [(101, 4), (102, 7), (103, 9)] {
         let conversation = fixture::conversation(number, agent.id);
-        let exchange = fixture::exchange(turn, &agent, fixture::existing(&conversation, 0));
-        setup::record_turn(storage, exchange).await;
+        let turn = fixture::completed_turn(turn, &agent, fixture::existing(&conversation, 0));
+        setup::record_turn(storage, turn).await;
     }
     setup::conversation(storage, 50, &agent).await;
     setup::delete_conversation(storage, &fixture::conversation(2, agent.id)).await;

@@ -115,50 +115,50 @@ pub async fn an_insert_writes_conversation_created(storage: &Storage) {
 pub async fn a_conversation_without_agent_is_not_created(storage: &Storage) {
     let deleted = setup::agent(storage, 1).await;
     setup::delete_agent(storage, &deleted).await;
-    let (tenant, stamp, claim) = (fixture::tenant(), fixture::stamp(5), fixture::claim("k"));
+    let (tenant, stamp, entry) = (fixture::tenant(), fixture::stamp(5), fixture::entry("k"));
     let head = log::head(storage, &tenant).await;
     for agent in [deleted.id, fixture::agent_id(404)] {
         let conversation = fixture::conversation(1, agent);
         let conversations = &storage.conversations;
-        let result = conversations.insert(&tenant, &conversation, None, &stamp, Some(&claim));
+        let result = conversations.insert(&tenant, &conversation, None, &stamp, Some(&entry));
         assert_eq!(result.await.applied(), None);
         assert_eq!(lookup::conversation(storage, conversation.id).await, None);
-        assert_eq!(lookup::claim(storage, &claim).await, None);
+        assert_eq!(lookup::record(storage, &entry).await, None);
     }
     assert_eq!(log::head(storage, &tenant).await, head);
 }
 
-/// `insert` MUST write the claim in the same transaction.
-pub async fn the_claim_is_stored_with_the_conversation(storage: &Storage) {
+/// `insert` MUST write the entry in the same transaction.
+pub async fn the_idempotency_entry_is_stored_with_the_conversation(storage: &Storage) {
     let agent = setup::agent(storage, 1).await;
-    let claim = IdempotencyEntry {
+    let entry = IdempotencyEntry {
         answer: Some(json!({"id": "c"})),
-        ..fixture::claim("k")
+        ..fixture::entry("k")
     };
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(5));
     let conversation = fixture::conversation(1, agent.id);
     let conversations = &storage.conversations;
-    let result = conversations.insert(&tenant, &conversation, None, &stamp, Some(&claim));
+    let result = conversations.insert(&tenant, &conversation, None, &stamp, Some(&entry));
     assert!(result.await.applied().is_some());
-    let record = lookup::claim(storage, &claim).await;
-    let record = record.expect("the claim is stored");
-    assert_eq!(record.fingerprint, claim.fingerprint);
-    assert_eq!((record.answer, record.turn_id), (claim.answer, None));
+    let record = lookup::record(storage, &entry).await;
+    let record = record.expect("the entry is stored");
+    assert_eq!(record.fingerprint, entry.fingerprint);
+    assert_eq!((record.answer, record.turn_id), (entry.answer, None));
 }
 
-/// `insert` MUST write nothing if the claim's key was used before, whatever else is wrong.
+/// `insert` MUST write nothing if the key of the entry was used before, whatever else is wrong.
 pub async fn a_used_key_creates_no_second_conversation(storage: &Storage) {
     let agent = setup::agent(storage, 1).await;
-    let (tenant, stamp, claim) = (fixture::tenant(), fixture::stamp(5), fixture::claim("k"));
+    let (tenant, stamp, entry) = (fixture::tenant(), fixture::stamp(5), fixture::entry("k"));
     let conversations = &storage.conversations;
     let conversation = fixture::conversation(1, agent.id);
-    let result = conversations.insert(&tenant, &conversation, None, &stamp, Some(&claim));
+    let result = conversations.insert(&tenant, &conversation, None, &stamp, Some(&entry));
     assert!(result.await.applied().is_some());
     let head = log::head(storage, &tenant).await;
     for agent in [agent.id, fixture::agent_id(404)] {
         let second = fixture::conversation(2, agent);
-        let result = conversations.insert(&tenant, &second, None, &stamp, Some(&claim));
-        assert_eq!(result.await.replayed().fingerprint, claim.fingerprint);
+        let result = conversations.insert(&tenant, &second, None, &stamp, Some(&entry));
+        assert_eq!(result.await.replayed().fingerprint, entry.fingerprint);
         assert_eq!(lookup::conversation(storage, second.id).await, None);
     }
     assert_eq!(log::head(storage, &tenant).await, head);
@@ -189,8 +189,8 @@ pub async fn an_unknown_conversation_is_not_found(storage: &Storage) {
 /// The context has the number of messages and of started turns, and the turn in progress.
 pub async fn the_context_reflects_turns_and_messages(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
-    let exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
-    setup::record_turn(storage, exchange).await;
+    let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
+    setup::record_turn(storage, turn).await;
     let head = lookup::context(storage, conversation.id).await;
     assert_eq!((head.message_count, head.turn_count), (2, 1));
     assert_eq!(head.running_turn, None);
@@ -211,8 +211,8 @@ pub async fn the_context_reflects_turns_and_messages(storage: &Storage) {
 /// conversation as stored.
 pub async fn an_update_replaces_only_title_and_metadata(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
-    let exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
-    setup::record_turn(storage, exchange).await;
+    let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
+    setup::record_turn(storage, turn).await;
     let before = lookup::conversation(storage, conversation.id).await;
     let before = before.expect("the conversation exists");
     let next = Conversation {
@@ -243,8 +243,8 @@ pub async fn an_update_replaces_only_title_and_metadata(storage: &Storage) {
 /// `updated_at` MUST NOT move backwards: a turn may have ended after the caller read its clock.
 pub async fn a_late_update_moves_no_time_backwards(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
-    let exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
-    setup::record_turn(storage, exchange).await;
+    let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
+    setup::record_turn(storage, turn).await;
     let before = lookup::conversation(storage, conversation.id).await;
     let before = before.expect("the conversation exists");
     let late = Conversation {
@@ -303,8 +303,8 @@ pub async fn an_update_of_another_conversation_version_is_stale(storage: &Storag
 pub async fn a_deleted_conversation_cannot_be_updated(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(9));
-    let exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
-    setup::record_turn(storage, exchange).await;
+    let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
+    setup::record_turn(storage, turn).await;
     let second = fixture::retitled(&conversation, "Orders");
     setup::update_conversation(storage, &second).await;
     setup::delete_conversation(storage, &conversation).await;

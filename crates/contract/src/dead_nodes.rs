@@ -69,7 +69,7 @@ impl TurnQueue {
 }
 
 fn with_key(begin: BeginTurn) -> BeginTurn {
-    let key = fixture::claim(&format!("key-of-{}", begin.turn_id));
+    let key = fixture::entry(&format!("key-of-{}", begin.turn_id));
     BeginTurn {
         claim: Some(key),
         ..begin
@@ -113,7 +113,14 @@ pub(crate) async fn assert_failed(storage: &Storage, begin: &BeginTurn, code: Pr
     assert_eq!(turn.status, TurnStatus::Failed);
     assert_eq!(turn.error, Some(Problem::new(code)));
     assert_eq!(turn.finished_at, Some(sweep().now));
-    let record = lookup::claim(storage, begin.claim.as_ref().expect("it has one")).await;
+    let record = lookup::record(
+        storage,
+        begin
+            .claim
+            .as_ref()
+            .expect("the turn has an idempotency entry"),
+    )
+    .await;
     let record = record.expect("the key is stored");
     let named = (record.turn_id, record.released_into);
     assert_eq!(named, (None, Some(turn.conversation_id)));

@@ -31,8 +31,8 @@ async fn messages(storage: &Storage) -> Vec<Message> {
 
 async fn completed_turn(storage: &Storage) -> (Agent, Conversation, Turn) {
     let (agent, conversation) = setup::chat(storage).await;
-    let exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
-    setup::record_turn(storage, exchange).await;
+    let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
+    setup::record_turn(storage, turn).await;
     let turn = lookup::turn(storage, fixture::turn_id(1)).await;
     (agent, conversation, turn.expect("the turn exists"))
 }
@@ -121,8 +121,8 @@ pub async fn a_conversation_is_shown_in_its_current_state(storage: &Storage) {
     let result = conversations.insert(&tenant, &conversation, Some(&greeting), &stamp, None);
     assert!(result.await.applied().is_some());
     setup::update_conversation(storage, &fixture::retitled(&conversation, "Orders")).await;
-    let exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
-    setup::record_turn(storage, exchange).await;
+    let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
+    setup::record_turn(storage, turn).await;
     let now = lookup::conversation(storage, conversation.id).await;
     let now = now.expect("the conversation exists");
     assert_eq!(
@@ -145,7 +145,7 @@ pub async fn a_conversation_is_shown_in_its_current_state(storage: &Storage) {
 pub async fn a_first_message_of_a_user_is_no_greeting(storage: &Storage) {
     let agent = setup::agent(storage, 1).await;
     let target = ConversationTarget::New(fixture::conversation(1, agent.id));
-    setup::record_turn(storage, fixture::exchange(1, &agent, target)).await;
+    setup::record_turn(storage, fixture::completed_turn(1, &agent, target)).await;
     match event(storage, EventType::ConversationCreated).await.data {
         EventData::Conversation { greeting, .. } => assert_eq!(greeting, None),
         other => panic!("not a conversation: {other:?}"),
@@ -157,10 +157,10 @@ pub async fn large_messages_are_omitted_from_events(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
     // Two bytes per character: the limit is in bytes.
     let fits = "é".repeat(EVENT_MESSAGE_BYTES / 2);
-    let mut exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
-    exchange.begin.input.clone_from(&fits);
-    exchange.reply.content = format!("{fits}!");
-    setup::record_turn(storage, exchange.clone()).await;
+    let mut turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
+    turn.begin.input.clone_from(&fits);
+    turn.reply.content = format!("{fits}!");
+    setup::record_turn(storage, turn.clone()).await;
     let (_, message) = turn_of(event(storage, EventType::TurnStarted).await);
     let user = messages(storage).await.remove(0);
     assert_eq!(message, Some(EventMessage::Whole(user)));
@@ -169,12 +169,12 @@ pub async fn large_messages_are_omitted_from_events(storage: &Storage) {
         completed.data,
         EventData::Turn { omitted: true, .. }
     ));
-    let (turn, message) = turn_of(completed);
-    assert_eq!(turn.reply, None);
+    let (shown, message) = turn_of(completed);
+    assert_eq!(shown.reply, None);
     let expected = EventMessage::Omitted {
-        id: exchange.reply.message_id,
+        id: turn.reply.message_id,
         conversation_id: conversation.id,
-        turn_id: Some(exchange.begin.turn_id),
+        turn_id: Some(turn.begin.turn_id),
         seq: 2,
         role: domain::Role::Agent,
         omitted: true,
@@ -196,9 +196,9 @@ pub async fn large_arguments_are_omitted_from_events(storage: &Storage) {
     let mut kept = Vec::new();
     for (number, calls) in [(1, fitting), (2, too_large)] {
         let target = fixture::existing(&conversation, i64::from(number) - 1);
-        let mut exchange = fixture::exchange(number, &agent, target);
-        exchange.reply.tool_calls.clone_from(&calls);
-        setup::record_turn(storage, exchange).await;
+        let mut turn = fixture::completed_turn(number, &agent, target);
+        turn.reply.tool_calls.clone_from(&calls);
+        setup::record_turn(storage, turn).await;
         kept.push(calls);
     }
     let mut events = log::events(storage).await;

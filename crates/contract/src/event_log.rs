@@ -23,8 +23,8 @@ fn positions(page: &ports::EventPage) -> Vec<i64> {
 /// Events are numbered 1, 2, 3 …, one per change, in the order of the changes.
 pub async fn events_are_numbered_without_gaps(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
-    let exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
-    setup::record_turn(storage, exchange).await;
+    let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
+    setup::record_turn(storage, turn).await;
     setup::update_agent(storage, &fixture::renamed(&agent, "Grace")).await;
     setup::update_conversation(storage, &fixture::retitled(&conversation, "Orders")).await;
     setup::delete_conversation(storage, &conversation).await;
@@ -219,7 +219,7 @@ pub async fn a_page_scans_at_most_ten_thousand_events(storage: &Storage) {
             for round in 0..55 {
                 let number = 64 * round + writer;
                 let target = ConversationTarget::New(fixture::conversation(number, agent.id));
-                setup::record_turn(&storage, fixture::exchange(number, &agent, target)).await;
+                setup::record_turn(&storage, fixture::completed_turn(number, &agent, target)).await;
             }
         });
     }

@@ -111,8 +111,8 @@ pub async fn a_client_does_not_count_as_the_first_key(storage: &Storage) {
 
 /// A rejected `insert` writes nothing: its key does not count.
 pub async fn a_rejected_key_does_not_count_as_the_first_key(storage: &Storage) {
-    let (client, claim) = (fixture::client(1), fixture::claim("k"));
-    let result = storage.credentials.insert(&client, Some(&claim)).await;
+    let (client, entry) = (fixture::client(1), fixture::entry("k"));
+    let result = storage.credentials.insert(&client, Some(&entry)).await;
     result.applied();
     let duplicate = Credential {
         id: client.id.clone(),
@@ -120,7 +120,7 @@ pub async fn a_rejected_key_does_not_count_as_the_first_key(storage: &Storage) {
     };
     assert_conflict(&storage.credentials.insert(&duplicate, None).await);
     let key = fixture::key(1);
-    let result = storage.credentials.insert(&key, Some(&claim)).await;
+    let result = storage.credentials.insert(&key, Some(&entry)).await;
     result.replayed();
     assert!(!has_ever_held_a_key(storage).await);
     assert!(first_key_is_stored(storage, &key).await);

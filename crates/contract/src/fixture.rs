@@ -161,8 +161,8 @@ pub fn greeted(conversation: Conversation, text: &str) -> (Conversation, Message
     (conversation, greeting)
 }
 
-/// A claim on a key, without a response.
-pub fn claim(key: &str) -> IdempotencyEntry {
+/// A entry on a key, without a response.
+pub fn entry(key: &str) -> IdempotencyEntry {
     IdempotencyEntry {
         principal: principal(),
         operation: "POST /api/samples",
@@ -204,7 +204,7 @@ pub fn begin_turn(number: u32, agent: &Agent, target: ConversationTarget) -> Beg
 pub fn reply(number: u32) -> Reply {
     Reply {
         message_id: message_id(2 * number + 1),
-        content: format!("ResultExt {number}"),
+        content: format!("Reply {number}"),
         engine: "rules".to_owned(),
         degraded: false,
         finish_reason: domain::FinishReason::Stop,
@@ -224,7 +224,7 @@ pub fn tool_call() -> ToolCall {
 }
 
 /// A numbered turn that is recorded with its reply.
-pub fn exchange(number: u32, agent: &Agent, target: ConversationTarget) -> CompletedTurn {
+pub fn completed_turn(number: u32, agent: &Agent, target: ConversationTarget) -> CompletedTurn {
     CompletedTurn {
         begin: begin_turn(number, agent, target),
         reply: reply(number),

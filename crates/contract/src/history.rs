@@ -50,14 +50,14 @@ async fn positions(
 }
 
 /// Stores a conversation of completed turns with these messages and replies.
-async fn conversation_of(storage: &Storage, exchanges: &[(&str, &str)]) -> Conversation {
+async fn conversation_of(storage: &Storage, turns: &[(&str, &str)]) -> Conversation {
     let (agent, conversation) = setup::chat(storage).await;
-    for (number, (message, reply)) in (0..).zip(exchanges) {
+    for (number, (message, reply)) in (0..).zip(turns) {
         let target = fixture::existing(&conversation, i64::from(number));
-        let mut exchange = fixture::exchange(number, &agent, target);
-        (*message).clone_into(&mut exchange.begin.input);
-        (*reply).clone_into(&mut exchange.reply.content);
-        setup::record_turn(storage, exchange).await;
+        let mut turn = fixture::completed_turn(number, &agent, target);
+        (*message).clone_into(&mut turn.begin.input);
+        (*reply).clone_into(&mut turn.reply.content);
+        setup::record_turn(storage, turn).await;
     }
     conversation
 }
@@ -155,8 +155,8 @@ pub async fn history_omits_messages_of_failed_turns(storage: &Storage) {
     let begin = |number, count| {
         fixture::begin_turn(number, &agent, fixture::existing(&conversation, count))
     };
-    let exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
-    setup::record_turn(storage, exchange).await;
+    let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
+    setup::record_turn(storage, turn).await;
     for (number, problem) in [
         (2, fixture::lasting_problem()),
         (3, fixture::retryable_problem()),
@@ -196,8 +196,8 @@ pub async fn history_includes_the_greeting(storage: &Storage) {
     let conversations = &storage.conversations;
     let result = conversations.insert(&tenant, &conversation, Some(&greeting), &stamp, None);
     result.await.success();
-    let exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
-    setup::record_turn(storage, exchange).await;
+    let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
+    setup::record_turn(storage, turn).await;
     let shown = history(storage, &conversation, 3, None, None).await;
     assert_eq!(shown[..1], history_of(&[greeting]));
     assert_eq!(shown.len(), 2);

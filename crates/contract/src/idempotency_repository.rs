@@ -5,13 +5,13 @@ use ports::{BeginTurn, Storage};
 
 use crate::{fixture, lookup, results::IdempotentExt as _, setup};
 
-async fn is_stored(storage: &Storage, claim: &IdempotencyEntry) -> bool {
-    lookup::claim(storage, claim).await.is_some()
+async fn is_stored(storage: &Storage, entry: &IdempotencyEntry) -> bool {
+    lookup::record(storage, entry).await.is_some()
 }
 
 /// A key belongs to one principal and one operation.
 pub async fn keys_belong_to_one_principal_and_operation(storage: &Storage) {
-    let (tenant, stamp, used) = (fixture::tenant(), fixture::stamp(0), fixture::claim("k"));
+    let (tenant, stamp, used) = (fixture::tenant(), fixture::stamp(0), fixture::entry("k"));
     let agent = fixture::agent(1);
     let result = storage.agents.insert(&tenant, &agent, &stamp, Some(&used));
     result.await.applied();
@@ -24,7 +24,7 @@ pub async fn keys_belong_to_one_principal_and_operation(storage: &Storage) {
             operation: "POST /api/others",
             ..used.clone()
         },
-        fixture::claim("K"),
+        fixture::entry("K"),
     ];
     assert!(is_stored(storage, &used).await);
     for (number, other) in (2..).zip(others) {
@@ -40,23 +40,23 @@ pub async fn keys_belong_to_one_principal_and_operation(storage: &Storage) {
 pub async fn a_key_is_found_whatever_its_command(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = BeginTurn {
-        claim: Some(fixture::claim("k")),
+        claim: Some(fixture::entry("k")),
         ..fixture::begin_turn(7, &agent, fixture::existing(&conversation, 0))
     };
     setup::start_turn(storage, &begin).await;
     let other = IdempotencyEntry {
         fingerprint: domain::Fingerprint::of(&"another command"),
-        ..fixture::claim("k")
+        ..fixture::entry("k")
     };
-    let record = lookup::claim(storage, &other).await;
+    let record = lookup::record(storage, &other).await;
     let record = record.expect("the key is is_stored");
-    assert_eq!(record.fingerprint, fixture::claim("k").fingerprint);
+    assert_eq!(record.fingerprint, fixture::entry("k").fingerprint);
     assert_eq!(record.turn_id, Some(begin.turn_id));
 }
 
 /// A key is kept for its retention time, and no longer.
 pub async fn keys_expire_after_the_retention_time(storage: &Storage) {
-    let (tenant, stamp, used) = (fixture::tenant(), fixture::stamp(0), fixture::claim("k"));
+    let (tenant, stamp, used) = (fixture::tenant(), fixture::stamp(0), fixture::entry("k"));
     let agent = fixture::agent(1);
     let result = storage.agents.insert(&tenant, &agent, &stamp, Some(&used));
     result.await.applied();
@@ -77,36 +77,36 @@ pub async fn keys_expire_after_the_retention_time(storage: &Storage) {
     }
 }
 
-/// Any operation can claim an expired key; the new record replaces the old one.
-pub async fn expired_keys_can_be_claimed_by_any_operation(storage: &Storage) {
+/// Any operation can entry an expired key; the new record replaces the old one.
+pub async fn expired_keys_can_be_used_by_any_operation(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(0));
-    let mut claim = fixture::claim("k");
+    let mut entry = fixture::entry("k");
     let mut replaced = Vec::new();
     for number in 2..=5 {
         match number {
             2 | 3 => {
                 let agent = fixture::agent(number);
-                let result = storage.agents.insert(&tenant, &agent, &stamp, Some(&claim));
+                let result = storage.agents.insert(&tenant, &agent, &stamp, Some(&entry));
                 result.await.applied();
             }
             4 => {
                 let (conversation, conversations) =
                     (fixture::conversation(4, agent.id), &storage.conversations);
                 let result =
-                    conversations.insert(&tenant, &conversation, None, &stamp, Some(&claim));
+                    conversations.insert(&tenant, &conversation, None, &stamp, Some(&entry));
                 assert!(result.await.applied().is_some());
             }
             _ => {
                 let mut begin = fixture::begin_turn(5, &agent, fixture::existing(&conversation, 0));
-                begin.claim = Some(claim.clone());
+                begin.claim = Some(entry.clone());
                 setup::start_turn(storage, &begin).await;
             }
         }
-        let record = lookup::claim(storage, &claim).await;
-        let record = record.expect("the claim is is_stored");
-        replaced.push((record.created_at == claim.created_at, record.turn_id));
-        claim.created_at = claim.created_at + RETENTION + std::time::Duration::from_millis(1);
+        let record = lookup::record(storage, &entry).await;
+        let record = record.expect("the entry is is_stored");
+        replaced.push((record.created_at == entry.created_at, record.turn_id));
+        entry.created_at = entry.created_at + RETENTION + std::time::Duration::from_millis(1);
     }
     let named = Some(fixture::turn_id(5));
     assert_eq!(

@@ -73,8 +73,8 @@ pub async fn an_emptied_log_continues_its_numbering(storage: &Storage) {
     assert_eq!(bounds(storage, &tenant).await, (3, 2));
     let page = log::page(storage, &log::query(Seq(2))).await;
     assert_eq!((page.events, page.next_since), (vec![], Seq(2)));
-    let exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
-    let committed = setup::record_turn(storage, exchange).await;
+    let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
+    let committed = setup::record_turn(storage, turn).await;
     assert_eq!((committed.first, committed.last), (Seq(3), Seq(4)));
     assert_eq!(bounds(storage, &tenant).await, (3, 4));
     assert_eq!(shown(storage, 2).await, [3, 4]);
@@ -181,7 +181,7 @@ pub async fn trimming_is_correct_during_writes_and_other_trimming(storage: &Stor
     }
     for number in 1..=40 {
         let target = ConversationTarget::New(fixture::conversation(number, agent.id));
-        setup::record_turn(storage, fixture::exchange(number, &agent, target)).await;
+        setup::record_turn(storage, fixture::completed_turn(number, &agent, target)).await;
     }
     let removed: u64 = trimmers.join_all().await.into_iter().sum();
     let tenant = fixture::tenant();

@@ -52,12 +52,12 @@ pub(crate) async fn turn(storage: &Storage, id: TurnId) -> Option<Turn> {
     turn_with_owner(storage, id).await.map(|found| found.turn)
 }
 
-/// Reads the record of a claim's key.
-pub(crate) async fn claim(
+/// Reads the record of the key of an entry.
+pub(crate) async fn record(
     storage: &Storage,
-    claim: &IdempotencyEntry,
+    entry: &IdempotencyEntry,
 ) -> Option<IdempotencyRecord> {
-    let found = storage.claims.find(&fixture::tenant(), claim).await;
+    let found = storage.claims.find(&fixture::tenant(), entry).await;
     found.success()
 }
 

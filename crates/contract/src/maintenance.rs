@@ -17,8 +17,8 @@ async fn conversation_with_turns(storage: &Storage, number: u32) -> BeginTurn {
     let conversation = setup::conversation(storage, number, &agent).await;
     for turn in 0..3 {
         let target = fixture::existing(&conversation, i64::from(turn));
-        let exchange = fixture::exchange(100 * number + turn, &agent, target);
-        setup::record_turn(storage, exchange).await;
+        let turn = fixture::completed_turn(100 * number + turn, &agent, target);
+        setup::record_turn(storage, turn).await;
     }
     let open = fixture::begin_turn(
         100 * number + 3,
@@ -72,8 +72,8 @@ pub async fn a_purge_removes_a_deleted_conversation_and_keeps_its_agent(storage:
     let open = conversation_with_turns(storage, 1).await;
     let agent = fixture::agent(1);
     let kept = setup::conversation(storage, 2, &agent).await;
-    let exchange = fixture::exchange(50, &agent, fixture::existing(&kept, 0));
-    setup::record_turn(storage, exchange).await;
+    let turn = fixture::completed_turn(50, &agent, fixture::existing(&kept, 0));
+    setup::record_turn(storage, turn).await;
     let doomed = fixture::conversation(1, agent.id);
     setup::delete_conversation(storage, &doomed).await;
     assert!(purge_all(storage, 2, deleted_before(fixture::at(10_000))).await > 0);
@@ -138,17 +138,17 @@ pub async fn a_purge_writes_no_events(storage: &Storage) {
 /// Idempotency records created before the given time are removed, and no others.
 pub async fn a_purge_removes_expired_idempotency_records(storage: &Storage) {
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(0));
-    let claims = [(1, "old"), (2, "older"), (3, "young")].map(|(number, key)| IdempotencyEntry {
+    let entries = [(1, "old"), (2, "older"), (3, "young")].map(|(number, key)| IdempotencyEntry {
         created_at: fixture::at(if key == "young" {
             200
         } else {
             100 - i64::from(number)
         }),
-        ..fixture::claim(key)
+        ..fixture::entry(key)
     });
-    for (number, claim) in (1..).zip(&claims) {
+    for (number, entry) in (1..).zip(&entries) {
         let agent = fixture::agent(number);
-        let result = storage.agents.insert(&tenant, &agent, &stamp, Some(claim));
+        let result = storage.agents.insert(&tenant, &agent, &stamp, Some(entry));
         result.await.applied();
     }
     let outdated = RetentionCutoffs {
@@ -157,8 +157,8 @@ pub async fn a_purge_removes_expired_idempotency_records(storage: &Storage) {
     };
     assert_eq!(purge_all(storage, 1, outdated).await, 2);
     let mut are_stored = Vec::new();
-    for claim in &claims {
-        are_stored.push(lookup::claim(storage, claim).await.is_some());
+    for entry in &entries {
+        are_stored.push(lookup::record(storage, entry).await.is_some());
     }
     assert_eq!(are_stored, [false, false, true]);
     assert_eq!(
@@ -256,8 +256,8 @@ pub async fn a_purge_removes_all_outdated_data_in_chunks_of_any_size(storage: &S
     for (round, limit) in [(1, 1), (2, 3), (3, 1_000)] {
         conversation_with_turns(storage, round).await;
         setup::delete_agent(storage, &fixture::agent(round)).await;
-        let (key, claim) = (fixture::key(round), fixture::claim(&format!("{round}")));
-        let result = storage.credentials.insert(&key, Some(&claim)).await;
+        let (key, entry) = (fixture::key(round), fixture::entry(&format!("{round}")));
+        let result = storage.credentials.insert(&key, Some(&entry)).await;
         result.applied();
         let (digest, ends_at) = (fixture::digest(7), fixture::at(20));
         for number in 0..4 {
@@ -279,10 +279,10 @@ pub async fn a_purge_removes_all_outdated_data_in_chunks_of_any_size(storage: &S
             ended_before: fixture::at(30).max(now + Duration::from_secs(1)),
         };
         // A conversation that is marked, and its agent; 3 completed turns and 1 other; 7 messages;
-        // the conversation; the agent; the claim; 4 tokens, the assertion and the ticket.
+        // the conversation; the agent; the entry; 4 tokens, the assertion and the ticket.
         let touched = purge_all(storage, limit, outdated).await;
         assert_eq!(touched, 2 + 4 + 7 + 1 + 1 + 1 + 6, "in chunks of {limit}");
-        assert_eq!(lookup::claim(storage, &claim).await, None);
+        assert_eq!(lookup::record(storage, &entry).await, None);
         let revoked = storage.tokens.is_revoked(fixture::token(0)).await;
         assert!(!revoked.success(), "in chunks of {limit}");
         assert_eq!(lookup::credential(storage, &key).await, Some(key));

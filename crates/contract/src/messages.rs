@@ -30,15 +30,16 @@ fn positions(messages: &[Message]) -> Vec<i64> {
     messages.iter().map(|message| message.seq).collect()
 }
 
-async fn exchanges(storage: &Storage, numbers: std::ops::Range<u32>) -> (Agent, Conversation) {
+/// Records numbered turns in conversation 1, which exists.
+async fn record_turns(storage: &Storage, numbers: std::ops::Range<u32>) -> (Agent, Conversation) {
     let (agent, conversation) = (
         fixture::agent(1),
         fixture::conversation(1, fixture::agent_id(1)),
     );
     for number in numbers {
         let target = fixture::existing(&conversation, i64::from(number));
-        let exchange = fixture::exchange(number, &agent, target);
-        setup::record_turn(storage, exchange).await;
+        let turn = fixture::completed_turn(number, &agent, target);
+        setup::record_turn(storage, turn).await;
     }
     (agent, conversation)
 }
@@ -46,21 +47,21 @@ async fn exchanges(storage: &Storage, numbers: std::ops::Range<u32>) -> (Agent, 
 /// Every member of a message is stored, for user and agent.
 pub async fn messages_are_stored_with_every_member(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
-    let mut exchange = fixture::exchange(7, &agent, fixture::existing(&conversation, 0));
-    exchange.finished_at = fixture::at(99);
-    exchange.reply.finish_reason = domain::FinishReason::Length;
-    exchange.reply.usage = Some(domain::Usage {
+    let mut turn = fixture::completed_turn(7, &agent, fixture::existing(&conversation, 0));
+    turn.finished_at = fixture::at(99);
+    turn.reply.finish_reason = domain::FinishReason::Length;
+    turn.reply.usage = Some(domain::Usage {
         input_tokens: 12,
         output_tokens: 3_000_000_000,
     });
-    setup::record_turn(storage, exchange.clone()).await;
+    setup::record_turn(storage, turn.clone()).await;
     let user = Message {
-        id: exchange.begin.message_id,
+        id: turn.begin.message_id,
         conversation_id: conversation.id,
-        turn_id: Some(exchange.begin.turn_id),
+        turn_id: Some(turn.begin.turn_id),
         seq: 1,
         role: Role::User,
-        content: exchange.begin.input,
+        content: turn.begin.input,
         created_at: fixture::at(7),
         engine: None,
         agent_version: None,
@@ -68,15 +69,15 @@ pub async fn messages_are_stored_with_every_member(storage: &Storage) {
         usage: None,
     };
     let agent = Message {
-        id: exchange.reply.message_id,
+        id: turn.reply.message_id,
         seq: 2,
         role: Role::Agent,
-        content: exchange.reply.content,
+        content: turn.reply.content,
         created_at: fixture::at(99),
-        engine: Some(exchange.reply.engine),
+        engine: Some(turn.reply.engine),
         agent_version: Some(1),
-        finish_reason: Some(exchange.reply.finish_reason),
-        usage: exchange.reply.usage,
+        finish_reason: Some(turn.reply.finish_reason),
+        usage: turn.reply.usage,
         ..user.clone()
     };
     assert_eq!(
@@ -88,7 +89,7 @@ pub async fn messages_are_stored_with_every_member(storage: &Storage) {
 /// Both orders return all messages, in pages of every length.
 pub async fn messages_are_listed_in_both_orders(storage: &Storage) {
     setup::chat(storage).await;
-    let (_, conversation) = exchanges(storage, 0..4).await;
+    let (_, conversation) = record_turns(storage, 0..4).await;
     let ascending: Vec<i64> = (1..=8).collect();
     let descending: Vec<i64> = (1..=8).rev().collect();
     for (order, expected) in [
@@ -113,10 +114,10 @@ pub async fn messages_are_listed_in_both_orders(storage: &Storage) {
 /// else.
 pub async fn pages_of_messages_stay_correct_while_messages_are_added(storage: &Storage) {
     setup::chat(storage).await;
-    let (_, conversation) = exchanges(storage, 0..2).await;
+    let (_, conversation) = record_turns(storage, 0..2).await;
     let (up, _) = page(storage, &conversation, MessageOrder::Ascending, None, 3).await;
     let (down, _) = page(storage, &conversation, MessageOrder::Descending, None, 3).await;
-    exchanges(storage, 2..4).await;
+    record_turns(storage, 2..4).await;
     let after = up.last().map(|message| message.seq);
     let (rest, has_more) = page(storage, &conversation, MessageOrder::Ascending, after, 10).await;
     assert_eq!((positions(&rest), has_more), (vec![4, 5, 6, 7, 8], false));
@@ -143,7 +144,7 @@ pub async fn a_conversation_without_messages_has_an_empty_page(storage: &Storage
 /// The page has a log position that is not later than its content.
 pub async fn a_page_of_messages_has_its_log_position(storage: &Storage) {
     setup::chat(storage).await;
-    let (_, conversation) = exchanges(storage, 0..1).await;
+    let (_, conversation) = record_turns(storage, 0..1).await;
     let query = MessageQuery {
         order: MessageOrder::Ascending,
         after: None,

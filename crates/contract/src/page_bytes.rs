@@ -113,10 +113,10 @@ pub async fn a_page_of_large_messages_is_short(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
     for number in 0..3 {
         let target = fixture::existing(&conversation, i64::from(number));
-        let mut exchange = fixture::exchange(number, &agent, target);
-        exchange.begin.input = "x".repeat(LARGE);
-        exchange.reply.content = "y".repeat(LARGE);
-        setup::record_turn(storage, exchange).await;
+        let mut turn = fixture::completed_turn(number, &agent, target);
+        turn.begin.input = "x".repeat(LARGE);
+        turn.reply.content = "y".repeat(LARGE);
+        setup::record_turn(storage, turn).await;
     }
     for (order, expected) in [
         (MessageOrder::Ascending, [1, 2, 3, 4, 5, 6]),
@@ -213,9 +213,9 @@ pub async fn messages_count_towards_the_size_of_a_page_of_the_log(storage: &Stor
     let conversations = &storage.conversations;
     let result = conversations.insert(&tenant, &conversation, Some(&greeting), &stamp, None);
     result.await.success();
-    let mut exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
-    exchange.begin.input = "y".repeat(LARGE);
-    setup::record_turn(storage, exchange).await;
+    let mut turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
+    turn.begin.input = "y".repeat(LARGE);
+    setup::record_turn(storage, turn).await;
     let expected = [vec![1, 2], vec![3], vec![4]];
     assert_eq!(log_pages(storage, 2 * LARGE + 4_096).await, expected);
 }

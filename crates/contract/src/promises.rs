@@ -23,8 +23,8 @@ macro_rules! storage_promises {
                 an_inserted_agent_is_stored_unchanged,
                 an_insert_writes_agent_created_with_a_snapshot,
                 a_duplicate_agent_id_is_a_conflict,
-                a_rejected_duplicate_agent_writes_no_event_and_no_claim,
-                the_claim_is_stored_with_the_agent,
+                a_rejected_duplicate_agent_writes_no_event_and_no_idempotency_entry,
+                the_idempotency_entry_is_stored_with_the_agent,
                 a_used_key_creates_no_second_agent,
                 an_unknown_agent_is_not_found,
                 an_update_stores_the_next_version_of_an_agent,
@@ -66,7 +66,7 @@ macro_rules! storage_promises {
                 a_greeting_is_stored_as_the_first_message,
                 an_insert_writes_conversation_created,
                 a_conversation_without_agent_is_not_created,
-                the_claim_is_stored_with_the_conversation,
+                the_idempotency_entry_is_stored_with_the_conversation,
                 a_used_key_creates_no_second_conversation,
                 an_unknown_conversation_is_not_found,
                 the_context_reflects_turns_and_messages,
@@ -114,7 +114,7 @@ macro_rules! storage_promises {
                 keys_belong_to_one_principal_and_operation,
                 a_key_is_found_whatever_its_command,
                 keys_expire_after_the_retention_time,
-                expired_keys_can_be_claimed_by_any_operation,
+                expired_keys_can_be_used_by_any_operation,
             }
             event_log {
                 events_are_numbered_without_gaps,
@@ -188,13 +188,13 @@ macro_rules! storage_promises {
                 a_rejected_key_does_not_count_as_the_first_key,
                 one_of_eight_concurrent_first_keys_is_stored,
             }
-            credential_claims {
-                the_claim_is_stored_with_the_credential,
+            credential_idempotency {
+                the_idempotency_entry_is_stored_with_the_credential,
                 a_used_key_creates_no_second_credential,
                 a_used_key_is_checked_before_a_duplicate_id,
                 keys_of_other_operations_and_principals_can_create_credentials,
-                claims_of_credentials_belong_to_one_tenant,
-                a_rejected_credential_writes_no_claim,
+                idempotency_keys_of_credentials_belong_to_one_tenant,
+                a_rejected_credential_writes_no_idempotency_entry,
                 one_of_twenty_concurrent_credentials_with_one_key_is_created,
                 many_credentials_can_be_created_at_once,
             }
@@ -210,10 +210,10 @@ macro_rules! storage_promises {
                 a_rotation_replaces_public_keys,
                 concurrent_rotations_are_applied_one_after_the_other,
             }
-            rotation_claims {
-                the_claim_is_stored_with_the_rotation,
+            rotation_idempotency {
+                the_idempotency_entry_is_stored_with_the_rotation,
                 a_used_key_rotates_nothing,
-                a_rejected_rotation_writes_no_claim,
+                a_rejected_rotation_writes_no_idempotency_entry,
                 one_of_twenty_concurrent_rotations_with_one_key_is_applied,
             }
             credential_revocation {

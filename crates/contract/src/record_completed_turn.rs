@@ -12,45 +12,45 @@ use crate::{
     snapshot::Snapshot,
 };
 
-async fn outcome(storage: &Storage, exchange: &CompletedTurn) -> RecordTurnOutcome {
+async fn outcome(storage: &Storage, turn: &CompletedTurn) -> RecordTurnOutcome {
     storage
         .turns
-        .record_completed_turn(exchange.clone())
+        .record_completed_turn(turn.clone())
         .await
         .success()
 }
 
-fn claimed(mut exchange: CompletedTurn, key: &str) -> CompletedTurn {
-    exchange.begin.claim = Some(fixture::claim(key));
-    exchange
+fn with_key(mut turn: CompletedTurn, key: &str) -> CompletedTurn {
+    turn.begin.claim = Some(fixture::entry(key));
+    turn
 }
 
 /// The turn is completed, both messages are stored, and the conversation is updated.
 pub async fn a_completed_turn_is_stored_with_both_messages(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
-    let mut exchange = fixture::exchange(7, &agent, fixture::existing(&conversation, 0));
-    exchange.finished_at = fixture::at(99);
-    let RecordTurnOutcome::Recorded { message_seq, .. } = outcome(storage, &exchange).await else {
+    let mut turn = fixture::completed_turn(7, &agent, fixture::existing(&conversation, 0));
+    turn.finished_at = fixture::at(99);
+    let RecordTurnOutcome::Recorded { message_seq, .. } = outcome(storage, &turn).await else {
         panic!("not recorded");
     };
     let messages = lookup::messages(storage, conversation.id).await;
     assert_eq!(messages.len(), 2);
     assert_eq!(message_seq, messages[0].seq);
-    let as_asked = exchange.turn(message_seq);
+    let as_asked = turn.turn(message_seq);
     let turn = Turn {
         id: fixture::turn_id(7),
         conversation_id: conversation.id,
         agent_id: agent.id,
         agent_version: Some(1),
         status: TurnStatus::Completed,
-        input: exchange.begin.input,
+        input: turn.begin.input,
         reply: Some(messages[1].clone()),
-        engine: Some(exchange.reply.engine),
+        engine: Some(turn.reply.engine),
         degraded: false,
-        finish_reason: Some(exchange.reply.finish_reason),
+        finish_reason: Some(turn.reply.finish_reason),
         usage: None,
         tool_calls: Vec::new(),
-        metadata: exchange.begin.metadata,
+        metadata: turn.begin.metadata,
         error: None,
         created_at: fixture::at(7),
         started_at: Some(fixture::at(7)),
@@ -78,8 +78,8 @@ pub async fn a_completed_turn_is_stored_with_both_messages(storage: &Storage) {
 pub async fn a_completed_turn_writes_turn_started_and_turn_completed(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
     let head = log::head(storage, &fixture::tenant()).await;
-    let exchange = fixture::exchange(7, &agent, fixture::existing(&conversation, 0));
-    let committed = setup::record_turn(storage, exchange).await;
+    let turn = fixture::completed_turn(7, &agent, fixture::existing(&conversation, 0));
+    let committed = setup::record_turn(storage, turn).await;
     assert_eq!(
         (committed.first, committed.last),
         (head.plus(1), head.plus(2))
@@ -101,7 +101,7 @@ pub async fn a_new_conversation_is_created_with_its_first_completed_turn(storage
     let agent = setup::agent(storage, 1).await;
     let conversation = fixture::conversation(1, agent.id);
     let target = ConversationTarget::New(conversation.clone());
-    let committed = setup::record_turn(storage, fixture::exchange(7, &agent, target)).await;
+    let committed = setup::record_turn(storage, fixture::completed_turn(7, &agent, target)).await;
     let expected = [
         EventType::ConversationCreated,
         EventType::TurnStarted,
@@ -127,14 +127,14 @@ pub async fn completed_turns_are_numbered_without_gaps(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
     for number in 0..20 {
         let target = fixture::existing(&conversation, i64::from(number));
-        setup::record_turn(storage, fixture::exchange(number, &agent, target)).await;
+        setup::record_turn(storage, fixture::completed_turn(number, &agent, target)).await;
     }
     let messages = lookup::messages(storage, conversation.id).await;
     let positions: Vec<_> = messages.iter().map(|message| message.seq).collect();
     assert_eq!(positions, (1..=40).collect::<Vec<_>>());
     for (number, pair) in (0..).zip(messages.chunks(2)) {
         assert_eq!(pair[0].content, format!("Question {number}"));
-        assert_eq!(pair[1].content, format!("ResultExt {number}"));
+        assert_eq!(pair[1].content, format!("Reply {number}"));
     }
     assert_eq!(
         lookup::context(storage, conversation.id).await.turn_count,
@@ -148,24 +148,24 @@ pub async fn a_completed_turn_for_another_agent_version_is_stale(storage: &Stora
     setup::update_agent(storage, &fixture::renamed(&agent, "Grace")).await;
     let new = ConversationTarget::New(fixture::conversation(2, agent.id));
     for target in [fixture::existing(&conversation, 0), new] {
-        let exchange = claimed(fixture::exchange(7, &agent, target), "k");
-        let before = Snapshot::take(storage, &exchange.begin).await;
-        assert_stale(&storage.turns.record_completed_turn(exchange.clone()).await);
-        before.assert_no_trace_of(storage, &exchange.begin).await;
+        let turn = with_key(fixture::completed_turn(7, &agent, target), "k");
+        let before = Snapshot::take(storage, &turn.begin).await;
+        assert_stale(&storage.turns.record_completed_turn(turn.clone()).await);
+        before.assert_no_trace_of(storage, &turn.begin).await;
     }
 }
 
 /// The outcome MUST be `Stale`, and nothing written, if the turn count is not the assumed one.
 pub async fn a_completed_turn_for_another_turn_count_is_stale(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
-    let first = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
+    let first = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::record_turn(storage, first).await;
     for count in [0, 2] {
         let target = fixture::existing(&conversation, count);
-        let exchange = claimed(fixture::exchange(7, &agent, target), "k");
-        let before = Snapshot::take(storage, &exchange.begin).await;
-        assert_stale(&storage.turns.record_completed_turn(exchange.clone()).await);
-        before.assert_no_trace_of(storage, &exchange.begin).await;
+        let turn = with_key(fixture::completed_turn(7, &agent, target), "k");
+        let before = Snapshot::take(storage, &turn.begin).await;
+        assert_stale(&storage.turns.record_completed_turn(turn.clone()).await);
+        before.assert_no_trace_of(storage, &turn.begin).await;
     }
 }
 
@@ -176,11 +176,11 @@ pub async fn a_completed_turn_needs_an_existing_agent(storage: &Storage) {
     for agent in [deleted, fixture::agent(404)] {
         let new = ConversationTarget::New(fixture::conversation(2, agent.id));
         for target in [fixture::existing(&conversation, 0), new] {
-            let exchange = claimed(fixture::exchange(7, &agent, target), "k");
-            let before = Snapshot::take(storage, &exchange.begin).await;
-            let result = outcome(storage, &exchange).await;
+            let turn = with_key(fixture::completed_turn(7, &agent, target), "k");
+            let before = Snapshot::take(storage, &turn.begin).await;
+            let result = outcome(storage, &turn).await;
             assert_eq!(result, RecordTurnOutcome::AgentNotFound);
-            before.assert_no_trace_of(storage, &exchange.begin).await;
+            before.assert_no_trace_of(storage, &turn.begin).await;
         }
     }
 }
@@ -194,11 +194,11 @@ pub async fn a_completed_turn_needs_an_existing_conversation(storage: &Storage) 
     let foreign = setup::conversation(storage, 2, &other).await;
     for conversation in [deleted, foreign, fixture::conversation(404, agent.id)] {
         let target = fixture::existing(&conversation, 0);
-        let exchange = claimed(fixture::exchange(7, &agent, target), "k");
-        let before = Snapshot::take(storage, &exchange.begin).await;
-        let result = outcome(storage, &exchange).await;
+        let turn = with_key(fixture::completed_turn(7, &agent, target), "k");
+        let before = Snapshot::take(storage, &turn.begin).await;
+        let result = outcome(storage, &turn).await;
         assert_eq!(result, RecordTurnOutcome::ConversationNotFound);
-        before.assert_no_trace_of(storage, &exchange.begin).await;
+        before.assert_no_trace_of(storage, &turn.begin).await;
     }
 }
 
@@ -209,36 +209,36 @@ pub async fn a_completed_turn_is_busy_beside_an_open_turn(storage: &Storage) {
     setup::start_turn(storage, &running).await;
     let target = fixture::existing(&conversation, 1);
     setup::queue_turn(storage, &fixture::begin_turn(2, &agent, target.clone())).await;
-    let exchange = claimed(fixture::exchange(7, &agent, target), "k");
+    let turn = with_key(fixture::completed_turn(7, &agent, target), "k");
     for ended in [false, true] {
         if ended {
             setup::cancel_turn(storage, &running, None).await;
         }
-        let before = Snapshot::take(storage, &exchange.begin).await;
-        assert_eq!(outcome(storage, &exchange).await, RecordTurnOutcome::Busy);
-        before.assert_no_trace_of(storage, &exchange.begin).await;
+        let before = Snapshot::take(storage, &turn.begin).await;
+        assert_eq!(outcome(storage, &turn).await, RecordTurnOutcome::Busy);
+        before.assert_no_trace_of(storage, &turn.begin).await;
     }
 }
 
-/// The claim is written with the turn and names it.
-pub async fn the_claim_is_stored_with_the_completed_turn(storage: &Storage) {
+/// The entry is written with the turn and names it.
+pub async fn the_idempotency_entry_is_stored_with_the_completed_turn(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
     let target = fixture::existing(&conversation, 0);
-    let exchange = claimed(fixture::exchange(7, &agent, target), "k");
-    setup::record_turn(storage, exchange.clone()).await;
-    let claim = exchange.begin.claim.expect("claimed above");
-    let record = lookup::claim(storage, &claim).await;
-    let record = record.expect("the claim is stored");
+    let turn = with_key(fixture::completed_turn(7, &agent, target), "k");
+    setup::record_turn(storage, turn.clone()).await;
+    let entry = turn.begin.claim.expect("set above");
+    let record = lookup::record(storage, &entry).await;
+    let record = record.expect("the entry is stored");
     assert_eq!(record.turn_id, Some(fixture::turn_id(7)));
-    assert_eq!(record.fingerprint, claim.fingerprint);
-    assert_eq!((record.answer, record.created_at), (None, claim.created_at));
+    assert_eq!(record.fingerprint, entry.fingerprint);
+    assert_eq!((record.answer, record.created_at), (None, entry.created_at));
 }
 
 /// The key MUST be checked before everything else: agent, conversation, staleness, occupancy.
 pub async fn the_key_of_a_completed_turn_is_checked_first(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
-    let first = claimed(
-        fixture::exchange(1, &agent, fixture::existing(&conversation, 0)),
+    let first = with_key(
+        fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0)),
         "k",
     );
     setup::record_turn(storage, first).await;
@@ -248,49 +248,49 @@ pub async fn the_key_of_a_completed_turn_is_checked_first(storage: &Storage) {
     let mut old_agent = agent.clone();
     old_agent.version = 7;
     let new = ConversationTarget::New(fixture::conversation(2, agent.id));
-    for exchange in [
-        fixture::exchange(7, &agent, new),
-        fixture::exchange(7, &agent, fixture::existing(&conversation, 2)),
-        fixture::exchange(7, &agent, fixture::existing(&conversation, 5)),
-        fixture::exchange(7, &agent, fixture::existing(&no_talk, 0)),
-        fixture::exchange(7, &old_agent, fixture::existing(&conversation, 2)),
-        fixture::exchange(7, &fixture::agent(404), fixture::existing(&conversation, 2)),
+    for turn in [
+        fixture::completed_turn(7, &agent, new),
+        fixture::completed_turn(7, &agent, fixture::existing(&conversation, 2)),
+        fixture::completed_turn(7, &agent, fixture::existing(&conversation, 5)),
+        fixture::completed_turn(7, &agent, fixture::existing(&no_talk, 0)),
+        fixture::completed_turn(7, &old_agent, fixture::existing(&conversation, 2)),
+        fixture::completed_turn(7, &fixture::agent(404), fixture::existing(&conversation, 2)),
     ] {
-        let exchange = claimed(exchange, "k");
-        let before = Snapshot::take(storage, &exchange.begin).await;
-        match outcome(storage, &exchange).await {
+        let turn = with_key(turn, "k");
+        let before = Snapshot::take(storage, &turn.begin).await;
+        match outcome(storage, &turn).await {
             RecordTurnOutcome::Replayed(record) => {
                 assert_eq!(record.turn_id, Some(fixture::turn_id(1)));
             }
             other => panic!("the key was not checked first: {other:?}"),
         }
-        before.assert_unchanged_by(storage, &exchange.begin).await;
+        before.assert_unchanged_by(storage, &turn.begin).await;
     }
 }
 
 /// A key older than the retention time counts as unused.
 pub async fn an_expired_key_can_be_used_again(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
-    let first = claimed(
-        fixture::exchange(1, &agent, fixture::existing(&conversation, 0)),
+    let first = with_key(
+        fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0)),
         "k",
     );
     setup::record_turn(storage, first.clone()).await;
     let after = |time: Duration| {
-        let mut exchange = fixture::exchange(2, &agent, fixture::existing(&conversation, 1));
-        let mut claim = fixture::claim("k");
-        claim.created_at = claim.created_at + time;
-        exchange.begin.claim = Some(claim);
-        exchange
+        let mut turn = fixture::completed_turn(2, &agent, fixture::existing(&conversation, 1));
+        let mut entry = fixture::entry("k");
+        entry.created_at = entry.created_at + time;
+        turn.begin.claim = Some(entry);
+        turn
     };
     let millisecond = Duration::from_millis(1);
     let early = outcome(storage, &after(RETENTION.saturating_sub(millisecond))).await;
     assert!(matches!(early, RecordTurnOutcome::Replayed(_)), "{early:?}");
     let late = after(RETENTION + millisecond);
     setup::record_turn(storage, late.clone()).await;
-    let claim = late.begin.claim.expect("claimed above");
-    let record = lookup::claim(storage, &claim).await;
-    let record = record.expect("the claim is stored");
+    let entry = late.begin.claim.expect("set above");
+    let record = lookup::record(storage, &entry).await;
+    let record = record.expect("the entry is stored");
     assert_eq!(record.turn_id, Some(late.begin.turn_id));
-    assert_eq!(record.created_at, claim.created_at);
+    assert_eq!(record.created_at, entry.created_at);
 }

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use crate::{fixture, log, lookup, results::ResultExt as _, setup, snapshot::Snapshot};
 
 fn key() -> IdempotencyEntry {
-    fixture::claim("k")
+    fixture::entry("k")
 }
 
 fn with_key(begin: BeginTurn) -> BeginTurn {
@@ -43,7 +43,7 @@ fn repeat_command(number: u32) -> BeginTurn {
 }
 
 async fn record(storage: &Storage) -> IdempotencyRecord {
-    let record = lookup::claim(storage, &key()).await;
+    let record = lookup::record(storage, &key()).await;
     record.expect("the key is stored")
 }
 
@@ -71,15 +71,11 @@ pub async fn a_released_key_is_replayed_to_a_repeated_command_for_a_new_conversa
     let before = Snapshot::take(storage, &begin).await;
     let outcome = storage.turns.begin_turn(begin.clone()).await.success();
     assert_eq!(outcome, BeginOutcome::Replayed(expected.clone()));
-    let exchange = CompletedTurn {
+    let turn = CompletedTurn {
         begin: begin.clone(),
-        ..fixture::exchange(2, &fixture::agent(1), begin.target.clone())
+        ..fixture::completed_turn(2, &fixture::agent(1), begin.target.clone())
     };
-    let recorded = storage
-        .turns
-        .record_completed_turn(exchange)
-        .await
-        .success();
+    let recorded = storage.turns.record_completed_turn(turn).await.success();
     assert_eq!(recorded, RecordTurnOutcome::Replayed(expected.clone()));
     before.assert_unchanged_by(storage, &begin).await;
     assert_eq!(record(storage).await, expected);
@@ -87,7 +83,14 @@ pub async fn a_released_key_is_replayed_to_a_repeated_command_for_a_new_conversa
 
 async fn assert_key_reused(storage: &Storage, begin: &BeginTurn) {
     setup::start_turn(storage, begin).await;
-    let record = lookup::claim(storage, begin.claim.as_ref().expect("there is one")).await;
+    let record = lookup::record(
+        storage,
+        begin
+            .claim
+            .as_ref()
+            .expect("the turn has an idempotency entry"),
+    )
+    .await;
     let record = record.expect("the key is stored");
     let named = (record.turn_id, record.released_into);
     assert_eq!(named, (Some(begin.turn_id), None));
@@ -122,8 +125,11 @@ pub async fn a_released_key_is_reused_by_a_resumption(storage: &Storage) {
 pub async fn a_released_key_is_reused_by_another_command(storage: &Storage) {
     release_key(storage).await;
     let mut begin = repeat_command(2);
-    let claim = begin.claim.as_mut().expect("there is one");
-    claim.fingerprint = Fingerprint::of(&"another command");
+    let entry = begin
+        .claim
+        .as_mut()
+        .expect("the turn has an idempotency entry");
+    entry.fingerprint = Fingerprint::of(&"another command");
     assert_key_reused(storage, &begin).await;
 }
 
@@ -134,11 +140,11 @@ pub async fn a_released_key_is_reused_by_a_completed_turn(storage: &Storage) {
         is_resumption: true,
         ..repeat_command(2)
     };
-    let exchange = CompletedTurn {
+    let turn = CompletedTurn {
         begin: begin.clone(),
-        ..fixture::exchange(2, &fixture::agent(1), begin.target.clone())
+        ..fixture::completed_turn(2, &fixture::agent(1), begin.target.clone())
     };
-    setup::record_turn(storage, exchange).await;
+    setup::record_turn(storage, turn).await;
     let record = record(storage).await;
     let named = (record.turn_id, record.released_into);
     assert_eq!(named, (Some(begin.turn_id), None));
@@ -176,9 +182,12 @@ pub async fn one_of_many_concurrent_turns_reuses_a_released_key(storage: &Storag
 pub async fn a_released_key_expires_after_the_retention_time(storage: &Storage) {
     release_key(storage).await;
     let mut begin = repeat_command(2);
-    let claim = begin.claim.as_mut().expect("there is one");
-    claim.created_at = claim.created_at + RETENTION;
-    assert_eq!(lookup::claim(storage, claim).await, None);
+    let entry = begin
+        .claim
+        .as_mut()
+        .expect("the turn has an idempotency entry");
+    entry.created_at = entry.created_at + RETENTION;
+    assert_eq!(lookup::record(storage, entry).await, None);
     setup::start_turn(storage, &begin).await;
 }
 
@@ -187,9 +196,9 @@ pub async fn any_other_end_keeps_the_key(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
     for (number, key) in [(1, "fails"), (2, "completes"), (3, "is cancelled")] {
         let count = i64::from(number) - 1;
-        let claim = fixture::claim(&key.replace(' ', "-"));
+        let entry = fixture::entry(&key.replace(' ', "-"));
         let begin = BeginTurn {
-            claim: Some(claim.clone()),
+            claim: Some(entry.clone()),
             ..fixture::begin_turn(number, &agent, fixture::existing(&conversation, count))
         };
         setup::start_turn(storage, &begin).await;
@@ -205,7 +214,7 @@ pub async fn any_other_end_keeps_the_key(storage: &Storage) {
                 setup::cancel_turn(storage, &begin, None).await;
             }
         }
-        let record = lookup::claim(storage, &claim).await;
+        let record = lookup::record(storage, &entry).await;
         let named = record.and_then(|record| record.turn_id);
         assert_eq!(named, Some(begin.turn_id), "a turn that {key}");
         let again = storage.turns.begin_turn(begin).await.success();
@@ -213,21 +222,21 @@ pub async fn any_other_end_keeps_the_key(storage: &Storage) {
     }
 }
 
-/// A turn releases only its own key: a key that expired and was claimed by another turn stays.
-pub async fn a_turn_does_not_release_a_key_that_another_turn_claimed(storage: &Storage) {
+/// A turn releases only its own key: a key that expired and was used by another turn stays.
+pub async fn a_turn_does_not_release_a_key_that_another_turn_uses(storage: &Storage) {
     let (agent, _) = setup::chat(storage).await;
     let first = repeat_command(1);
     setup::start_turn(storage, &first).await;
-    let mut claim = key();
-    claim.created_at = claim.created_at + RETENTION + std::time::Duration::from_millis(1);
+    let mut entry = key();
+    entry.created_at = entry.created_at + RETENTION + std::time::Duration::from_millis(1);
     let other_talk = setup::conversation(storage, 2, &agent).await;
     let second = BeginTurn {
-        claim: Some(claim.clone()),
+        claim: Some(entry.clone()),
         ..fixture::begin_turn(2, &agent, fixture::existing(&other_talk, 0))
     };
     setup::start_turn(storage, &second).await;
     fail_turn(storage, &first, fixture::retryable_problem()).await;
-    let record = lookup::claim(storage, &claim).await;
+    let record = lookup::record(storage, &entry).await;
     let named = record.and_then(|record| record.turn_id);
     assert_eq!(named, Some(second.turn_id));
 }

@@ -21,7 +21,7 @@ impl<T> ResultExt<T> for Result<T, RepositoryError> {
     }
 }
 
-/// A result of a write that may have an idempotency claim.
+/// A result of a write that may have an idempotency entry.
 pub(crate) trait IdempotentExt<T> {
     /// Returns the outcome of an applied write.
     fn applied(self) -> T;

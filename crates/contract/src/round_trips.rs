@@ -128,33 +128,33 @@ pub async fn conversations_are_read_back_as_written(storage: &Storage) {
     }
 }
 
-fn exchange_of(number: u32, text: &str) -> CompletedTurn {
+fn turn_with_message(number: u32, text: &str) -> CompletedTurn {
     let agent = fixture::agent(1);
     let conversation = Conversation {
         user_id: Some(text.to_owned()),
         ..fixture::conversation(number, agent.id)
     };
-    let mut exchange = fixture::exchange(number, &agent, ConversationTarget::New(conversation));
-    text.clone_into(&mut exchange.begin.input);
-    exchange.begin.metadata = [(text.to_owned(), text.to_owned())].into();
-    text.clone_into(&mut exchange.reply.content);
-    text.clone_into(&mut exchange.reply.engine);
-    exchange.reply.tool_calls = vec![domain::ToolCall {
+    let mut turn = fixture::completed_turn(number, &agent, ConversationTarget::New(conversation));
+    text.clone_into(&mut turn.begin.input);
+    turn.begin.metadata = [(text.to_owned(), text.to_owned())].into();
+    text.clone_into(&mut turn.reply.content);
+    text.clone_into(&mut turn.reply.engine);
+    turn.reply.tool_calls = vec![domain::ToolCall {
         name: text.to_owned(),
         arguments: serde_json::json!({ text: [text, 0.5, 1.0, i64::MAX, u64::MAX, null] }),
         status: text.to_owned(),
         duration_ms: i64::MAX,
     }];
-    exchange
+    turn
 }
 
 /// Turns and messages, from the store and from the log.
 pub async fn turns_are_read_back_as_written(storage: &Storage) {
     setup::agent(storage, 1).await;
     for (number, text) in (1..).zip(TEXTS) {
-        let exchange = exchange_of(number, text);
-        let CompletedTurn { begin, reply, .. } = exchange.clone();
-        setup::record_turn(storage, exchange).await;
+        let turn = turn_with_message(number, text);
+        let CompletedTurn { begin, reply, .. } = turn.clone();
+        setup::record_turn(storage, turn).await;
         let found = lookup::turn_with_owner(storage, begin.turn_id).await;
         let found = found.expect("the turn exists");
         assert_eq!(found.user_id.as_deref(), Some(*text));
@@ -236,11 +236,11 @@ pub async fn times_are_read_back_as_written(storage: &Storage) {
         setup::insert_conversation(storage, conversation.clone()).await;
         let found = lookup::conversation(storage, conversation.id).await;
         assert_eq!(found.as_ref(), Some(&conversation));
-        let mut exchange = fixture::exchange(number, &agent, fixture::existing(&conversation, 0));
-        exchange.begin.stamp = stamp;
-        exchange.finished_at = moment;
-        setup::record_turn(storage, exchange.clone()).await;
-        let turn = lookup::turn(storage, exchange.begin.turn_id).await;
+        let mut turn = fixture::completed_turn(number, &agent, fixture::existing(&conversation, 0));
+        turn.begin.stamp = stamp;
+        turn.finished_at = moment;
+        setup::record_turn(storage, turn.clone()).await;
+        let turn = lookup::turn(storage, turn.begin.turn_id).await;
         let turn = turn.expect("the turn exists");
         assert_eq!((turn.created_at, turn.finished_at), (moment, Some(moment)));
         let messages = lookup::messages(storage, conversation.id).await;
@@ -253,10 +253,10 @@ pub async fn finish_reasons_are_read_back_as_written(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
     for (number, reason) in (0..).zip(domain::FinishReason::ALL) {
         let target = fixture::existing(&conversation, i64::from(number));
-        let mut exchange = fixture::exchange(number, &agent, target);
-        exchange.reply.finish_reason = reason;
-        exchange.reply.degraded = number % 2 == 1;
-        setup::record_turn(storage, exchange).await;
+        let mut turn = fixture::completed_turn(number, &agent, target);
+        turn.reply.finish_reason = reason;
+        turn.reply.degraded = number % 2 == 1;
+        setup::record_turn(storage, turn).await;
         let turn = lookup::turn(storage, fixture::turn_id(number)).await;
         let turn = turn.expect("the turn exists");
         assert_eq!(

@@ -119,13 +119,8 @@ pub(crate) async fn chat(storage: &Storage) -> (Agent, Conversation) {
 }
 
 /// Records a completed turn.
-pub(crate) async fn record_turn(storage: &Storage, exchange: CompletedTurn) -> Committed {
-    match storage
-        .turns
-        .record_completed_turn(exchange)
-        .await
-        .success()
-    {
+pub(crate) async fn record_turn(storage: &Storage, turn: CompletedTurn) -> Committed {
+    match storage.turns.record_completed_turn(turn).await.success() {
         RecordTurnOutcome::Recorded { committed, .. } => committed,
         other => panic!("not recorded: {other:?}"),
     }

@@ -25,7 +25,7 @@ impl Snapshot {
         }
     }
 
-    /// Asserts that nothing of `begin` is stored, except possibly its claim.
+    /// Asserts that nothing of `begin` is stored, except possibly its entry.
     pub(crate) async fn assert_unchanged_by(&self, storage: &Storage, begin: &BeginTurn) {
         let now = Self::take(storage, begin).await;
         assert_eq!(now.head, self.head, "an event was written");
@@ -43,12 +43,12 @@ impl Snapshot {
         }
     }
 
-    /// Asserts that nothing of `begin` is stored, including its claim.
+    /// Asserts that nothing of `begin` is stored, including its entry.
     pub(crate) async fn assert_no_trace_of(&self, storage: &Storage, begin: &BeginTurn) {
         self.assert_unchanged_by(storage, begin).await;
-        if let Some(claim) = &begin.claim {
-            let record = lookup::claim(storage, claim).await;
-            assert_eq!(record, None, "the claim was written");
+        if let Some(entry) = &begin.claim {
+            let record = lookup::record(storage, entry).await;
+            assert_eq!(record, None, "the entry was written");
         }
     }
 }

@@ -28,7 +28,7 @@ impl Neighbours {
         let other = setup::second_tenant(storage).await;
         let (agent, conversation) = setup::chat(storage).await;
         let running = BeginTurn {
-            claim: Some(fixture::claim("k")),
+            claim: Some(fixture::entry("k")),
             ..fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0))
         };
         setup::start_turn(storage, &running).await;
@@ -184,10 +184,10 @@ pub async fn agents_and_conversations_of_another_tenant_cannot_be_used_in_chats(
     } = &neighbours;
     let new = ConversationTarget::New(fixture::conversation(9, agent.id));
     for target in [fixture::existing(conversation, 1), new] {
-        let mut exchange = fixture::exchange(5, agent, target);
-        exchange.begin.tenant = other.clone();
-        let begin = exchange.begin.clone();
-        let recorded = storage.turns.record_completed_turn(exchange).await;
+        let mut turn = fixture::completed_turn(5, agent, target);
+        turn.begin.tenant = other.clone();
+        let begin = turn.begin.clone();
+        let recorded = storage.turns.record_completed_turn(turn).await;
         assert_eq!(recorded.success(), RecordTurnOutcome::AgentNotFound);
         let outcome = storage.turns.begin_turn(begin).await;
         assert_eq!(outcome.success(), BeginOutcome::AgentNotFound);
@@ -195,10 +195,10 @@ pub async fn agents_and_conversations_of_another_tenant_cannot_be_used_in_chats(
     neighbours.assert_undisturbed(storage).await;
     let own = fixture::agent(2);
     setup::insert_agent_in(storage, other, own.clone()).await;
-    let mut exchange = fixture::exchange(5, &own, fixture::existing(conversation, 1));
-    exchange.begin.tenant = other.clone();
-    let begin = exchange.begin.clone();
-    let recorded = storage.turns.record_completed_turn(exchange).await;
+    let mut turn = fixture::completed_turn(5, &own, fixture::existing(conversation, 1));
+    turn.begin.tenant = other.clone();
+    let begin = turn.begin.clone();
+    let recorded = storage.turns.record_completed_turn(turn).await;
     assert_eq!(recorded.success(), RecordTurnOutcome::ConversationNotFound);
     let outcome = storage.turns.begin_turn(begin).await;
     assert_eq!(outcome.success(), BeginOutcome::ConversationNotFound);
@@ -275,13 +275,13 @@ pub async fn credentials_of_another_tenant_are_not_changed(storage: &Storage) {
 /// A key that one tenant has used counts as unused in another.
 pub async fn idempotency_keys_belong_to_one_tenant(storage: &Storage) {
     let Neighbours { other, .. } = Neighbours::settled(storage).await;
-    let (agent, stamp, claim) = (fixture::agent(1), fixture::stamp(0), fixture::claim("k"));
-    let before = storage.claims.find(&other, &claim).await.success();
+    let (agent, stamp, entry) = (fixture::agent(1), fixture::stamp(0), fixture::entry("k"));
+    let before = storage.claims.find(&other, &entry).await.success();
     assert_eq!(before, None);
-    let result = storage.agents.insert(&other, &agent, &stamp, Some(&claim));
+    let result = storage.agents.insert(&other, &agent, &stamp, Some(&entry));
     result.await.applied();
-    let ours = lookup::claim(storage, &claim).await;
-    let theirs = storage.claims.find(&other, &claim).await.success();
+    let ours = lookup::record(storage, &entry).await;
+    let theirs = storage.claims.find(&other, &entry).await.success();
     assert!(ours.is_some_and(|record| record.turn_id.is_some()));
     assert!(theirs.is_some_and(|record| record.turn_id.is_none()));
 }

@@ -223,15 +223,19 @@ pub async fn a_promoted_turn_releases_its_own_key(storage: &Storage) {
     let running = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::start_turn(storage, &running).await;
     let waiting = BeginTurn {
-        claim: Some(fixture::claim("k")),
+        claim: Some(fixture::entry("k")),
         ..fixture::begin_turn(2, &agent, fixture::existing(&conversation, 1))
     };
     setup::queue_turn(storage, &waiting).await;
     promoted_by(storage, completed(&running)).await;
-    assert!(lookup::claim(storage, &fixture::claim("k")).await.is_some());
+    assert!(
+        lookup::record(storage, &fixture::entry("k"))
+            .await
+            .is_some()
+    );
     let ending = TurnEnding::failed(fixture::retryable_problem());
     setup::finish_turn(storage, fixture::finish(&waiting, ending)).await;
-    let record = lookup::claim(storage, &fixture::claim("k")).await;
+    let record = lookup::record(storage, &fixture::entry("k")).await;
     let released_into = record.and_then(|record| record.released_into);
     assert_eq!(released_into, Some(conversation.id));
 }

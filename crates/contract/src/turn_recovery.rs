@@ -262,7 +262,14 @@ pub async fn a_queued_turn_can_be_failed(storage: &Storage) {
         (TurnStatus::Failed, Some(problem))
     );
     assert_eq!(turn.finished_at, Some(fixture::at(800)));
-    let record = lookup::claim(storage, failed.claim.as_ref().expect("it has one")).await;
+    let record = lookup::record(
+        storage,
+        failed
+            .claim
+            .as_ref()
+            .expect("the turn has an idempotency entry"),
+    )
+    .await;
     let released_into = record.and_then(|record| record.released_into);
     assert_eq!(released_into, Some(queue.conversation.id));
     assert_eq!(

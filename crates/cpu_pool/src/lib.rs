@@ -1,11 +1,11 @@
 //! Threads for CPU work that takes longer than a request thread may be blocked.
 //!
 //! Tenants take turns, and the jobs of each are limited: a tenant with much work waits for itself,
-//! and delays another by at most one [`Slice`]. On Linux the threads have a low priority, so that
+//! and delays another by at most one [`TimeSlice`]. On Linux the threads have a low priority, so that
 //! requests are served first when all cores are busy.
 
 mod queue;
-mod slice;
+mod time_slice;
 
 use std::{io, num::NonZero, sync::Arc, task::Poll, thread::available_parallelism, time::Duration};
 
@@ -18,7 +18,7 @@ use tokio::{
 use tokio_util::task::AbortOnDropHandle;
 
 use queue::{Limits, Permit, Queue};
-pub use slice::Slice;
+pub use time_slice::TimeSlice;
 
 /// The maximum time for which a job occupies a thread before other jobs continue.
 const SLICE: Duration = Duration::from_millis(10);
@@ -115,11 +115,11 @@ impl Admission {
     /// after its current slice.
     pub async fn run<T: Send + 'static>(
         &self,
-        mut job: impl FnMut(Slice) -> Poll<T> + Send + 'static,
+        mut job: impl FnMut(TimeSlice) -> Poll<T> + Send + 'static,
     ) -> Result<T, PoolError> {
         let slices = async move {
             loop {
-                if let Poll::Ready(result) = job(Slice::new(SLICE)) {
+                if let Poll::Ready(result) = job(TimeSlice::new(SLICE)) {
                     return result;
                 }
                 yield_now().await;

@@ -71,7 +71,7 @@ fn a_cancelled_job_holds_no_permit() {
 #[tokio::test]
 async fn a_hostile_tenant_does_not_block_others() {
     let pool = CpuPool::with_threads(1).unwrap();
-    let endless = |_slice: Slice| Poll::<()>::Pending;
+    let endless = |_slice: TimeSlice| Poll::<()>::Pending;
     let hostile = (0..8).map(|_| async {
         let admission = pool.admit(&tenant("hostile")).await.unwrap();
         admission.run(endless).await
@@ -80,7 +80,7 @@ async fn a_hostile_tenant_does_not_block_others() {
     let other = async {
         let admission = pool.admit(&tenant("other")).await.unwrap();
         let mut slices = 0;
-        let job = move |_slice: Slice| {
+        let job = move |_slice: TimeSlice| {
             slices += 1;
             if slices < 3 {
                 Poll::Pending

@@ -61,14 +61,14 @@ impl Faults {
         let mut faults = self.found;
         faults.sort_by(|a, b| (&a.pointer, a.code).cmp(&(&b.pointer, b.code)));
         faults.dedup_by(|later, kept| later.pointer == kept.pointer && later.code == kept.code);
-        drop_consequences(&mut faults);
+        drop_implied_faults(&mut faults);
         faults
     }
 }
 
 /// Removes faults that follow from another one: a value of the wrong type is also not in the
 /// enumeration of its member. Expects sorted faults.
-fn drop_consequences(faults: &mut Vec<Fault>) {
+fn drop_implied_faults(faults: &mut Vec<Fault>) {
     let unmet_types: Vec<String> = faults
         .iter()
         .filter(|fault| fault.code == FaultCode::WrongType)

@@ -128,7 +128,7 @@ struct Node<'a> {
 
 impl Node<'_> {
     fn text(self, text: String) -> Value {
-        refuse_nul(&text, self.path, self.faults);
+        check_nul(&text, self.path, self.faults);
         Value::String(text)
     }
 
@@ -140,7 +140,7 @@ impl Node<'_> {
     }
 }
 
-fn refuse_nul(text: &str, path: &Path<'_>, faults: &mut Faults) {
+fn check_nul(text: &str, path: &Path<'_>, faults: &mut Faults) {
     if text.as_bytes().contains(&0) && !faults.is_full() {
         let fault = Fault::new(
             path.pointer(),
@@ -217,7 +217,7 @@ impl<'de> Visitor<'de> for Node<'_> {
         while let Some(name) = members.next_key::<String>()? {
             let before = self.faults.checkpoint();
             let path = Path::Member(self.path, &name);
-            refuse_nul(&name, &path, self.faults);
+            check_nul(&name, &path, self.faults);
             let value = members.next_value_seed(Node {
                 path: &path,
                 depth: self.depth + 1,
@@ -226,7 +226,7 @@ impl<'de> Visitor<'de> for Node<'_> {
             if object.contains_key(&name) {
                 // Faults inside the duplicate are dropped, because their pointers would lead to the
                 // first member.
-                self.faults.roll_back_to(before);
+                self.faults.rollback_to(before);
                 if !self.faults.is_full() && !repeated.contains(&name) {
                     let detail = "is sent more than once";
                     let fault = Fault::new(path.pointer(), FaultCode::DuplicateMember, detail);

@@ -18,7 +18,7 @@ use crate::{
         requires_max_completion_tokens,
     },
     error::LlmError,
-    options::{LlmOptions, LlmOptionsError, LlmTimes},
+    options::{LlmOptions, LlmOptionsError, LlmTimeouts},
     retry_policy::retry_after,
     upstream_error::UpstreamError,
     wire::Settings,
@@ -43,7 +43,7 @@ pub(crate) struct Upstream {
     requires_max_completion_tokens: bool,
     pub(crate) model: Option<String>,
     pub(crate) streams: bool,
-    pub(crate) times: LlmTimes,
+    pub(crate) times: LlmTimeouts,
 }
 
 impl Upstream {
@@ -198,7 +198,7 @@ impl Upstream {
     }
 }
 
-fn times(options: &LlmOptions) -> LlmTimes {
+fn times(options: &LlmOptions) -> LlmTimeouts {
     let mut times = options.times;
     if !options.streams {
         times.first_byte = UNSTREAMED_FIRST_BYTE_TIMEOUT;

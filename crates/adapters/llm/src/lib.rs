@@ -30,4 +30,4 @@ mod upstream_error;
 mod wire;
 
 pub use engine::LlmReplyEngine;
-pub use options::{LlmOptions, LlmOptionsError, LlmTimes};
+pub use options::{LlmOptions, LlmOptionsError, LlmTimeouts};

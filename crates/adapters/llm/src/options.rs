@@ -24,7 +24,7 @@ pub struct LlmOptions {
     /// Requests streamed responses. Some servers do not support them, or not together with tools.
     pub streams: bool,
     /// The time limits of the server.
-    pub times: LlmTimes,
+    pub times: LlmTimeouts,
     /// Runs the fetch of the model list, which continues if the caller is dropped.
     pub tasks: TaskTracker,
     /// The runtime of `tasks`.
@@ -46,7 +46,7 @@ impl LlmOptions {
             model: None,
             proxy: None,
             streams: true,
-            times: LlmTimes::default(),
+            times: LlmTimeouts::default(),
             tasks,
             runtime,
         }
@@ -88,7 +88,7 @@ pub enum LlmOptionsError {
 
 /// The time limits of a provider, and the pauses between attempts.
 #[derive(Debug, Clone, Copy)]
-pub struct LlmTimes {
+pub struct LlmTimeouts {
     /// Limit for connecting, including TLS.
     pub connect: Duration,
     /// Limit for the head of a response, and again from there to its first line. A response that is
@@ -108,7 +108,7 @@ pub struct LlmTimes {
     pub models: Duration,
 }
 
-impl Default for LlmTimes {
+impl Default for LlmTimeouts {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(5),

@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::{
     error::LlmError,
     event_decoder::EventDecoder,
-    options::LlmTimes,
+    options::LlmTimeouts,
     reply_writer::ReplyWriter,
     response_accumulator::ResponseAccumulator,
     wire::{Chunk, replace_lone_surrogates},
@@ -25,7 +25,7 @@ const STREAM_END_GRACE: Duration = Duration::from_millis(10);
 /// Reads one response to its end and sends its text as it arrives.
 pub(crate) async fn read_response(
     response: Response,
-    times: &LlmTimes,
+    times: &LlmTimeouts,
     key: Option<&str>,
     accumulator: &mut ResponseAccumulator,
     writer: &mut ReplyWriter,
@@ -77,7 +77,7 @@ fn parse(json: &[u8]) -> Result<Chunk, LlmError> {
     read.map_err(|_error| LlmError::Malformed("the upstream's response is malformed"))
 }
 
-async fn read_whole(mut response: Response, times: &LlmTimes) -> Result<Vec<u8>, LlmError> {
+async fn read_whole(mut response: Response, times: &LlmTimeouts) -> Result<Vec<u8>, LlmError> {
     let mut body = Vec::new();
     let mut limit = times.first_byte;
     loop {
@@ -97,7 +97,7 @@ async fn read_whole(mut response: Response, times: &LlmTimes) -> Result<Vec<u8>,
 /// Reads a stream.
 struct StreamReader<'a> {
     response: Response,
-    times: &'a LlmTimes,
+    times: &'a LlmTimeouts,
     decoder: EventDecoder,
 }
 

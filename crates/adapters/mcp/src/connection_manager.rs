@@ -31,7 +31,7 @@ const MAX_LOGGED_REASONS: usize = 3;
 
 /// The intervals of a connection.
 #[derive(Debug, Clone, Copy)]
-pub struct McpTimes {
+pub struct McpIntervals {
     /// The time after which the tools of an idle server are listed again. A server that died
     /// unnoticed stays available for that long.
     pub refresh: Duration,
@@ -41,7 +41,7 @@ pub struct McpTimes {
     pub longest_pause: Duration,
 }
 
-impl Default for McpTimes {
+impl Default for McpIntervals {
     fn default() -> Self {
         Self {
             refresh: Duration::from_secs(15),
@@ -55,7 +55,7 @@ impl Default for McpTimes {
 pub(crate) struct ConnectionManager {
     state: Arc<State>,
     connector: Connector,
-    times: McpTimes,
+    times: McpIntervals,
     stop: CancellationToken,
     skipped: SkippedTools,
     log_throttle: LogThrottle,
@@ -67,7 +67,7 @@ impl ConnectionManager {
     pub(crate) fn new(
         state: Arc<State>,
         transport: McpTransport,
-        times: McpTimes,
+        times: McpIntervals,
         tasks: TaskTracker,
         stop: CancellationToken,
     ) -> Self {

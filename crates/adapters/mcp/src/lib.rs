@@ -25,7 +25,7 @@ mod transport;
 mod web;
 mod window;
 
-pub use connection_manager::McpTimes;
+pub use connection_manager::McpIntervals;
 pub use process::Program;
 pub use server::McpServer;
 pub use transport::McpTransport;

@@ -7,7 +7,7 @@ use ports::{ProvidedTools, ToolArguments, ToolError, ToolProvider};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    connection_manager::{ConnectionManager, McpTimes},
+    connection_manager::{ConnectionManager, McpIntervals},
     state::State,
     supervision::restart_on_panic,
     transport::McpTransport,
@@ -30,14 +30,14 @@ impl McpServer {
         tasks: &TaskTracker,
         stop: CancellationToken,
     ) -> Self {
-        Self::start_with(name, transport, McpTimes::default(), tasks, stop)
+        Self::start_with(name, transport, McpIntervals::default(), tasks, stop)
     }
 
     /// Like [`Self::start`], with other intervals.
     pub fn start_with(
         name: String,
         transport: McpTransport,
-        times: McpTimes,
+        times: McpIntervals,
         tasks: &TaskTracker,
         stop: CancellationToken,
     ) -> Self {

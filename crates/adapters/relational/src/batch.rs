@@ -51,7 +51,7 @@ mod tests {
             turn_count: 0,
         };
         WriteOp::Begin(Box::new(BeginTurn {
-            claim: key.map(fixture::claim),
+            claim: key.map(fixture::entry),
             ..fixture::begin_turn(number, &fixture::agent(1), target)
         }))
     }

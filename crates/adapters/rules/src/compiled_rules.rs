@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, mem, sync::Arc, task::Poll, time::Duration};
 
-use cpu_pool::Slice;
+use cpu_pool::TimeSlice;
 use domain::{
     Agent, Fault, FaultCode, Rule,
     fault::{push_index, push_token},
@@ -75,7 +75,7 @@ impl CompiledRules {
     pub(crate) fn compile(agent: &Arc<Agent>) -> Result<Self, Vec<Fault>> {
         let mut compilation = Compilation::new(Arc::clone(agent));
         loop {
-            if let Poll::Ready(result) = compilation.advance(Slice::new(Duration::MAX)) {
+            if let Poll::Ready(result) = compilation.advance(TimeSlice::new(Duration::MAX)) {
                 return result;
             }
         }
@@ -108,7 +108,7 @@ impl CompiledRules {
         memory: &mut SearchMemory,
         message: &str,
         folded: impl FnOnce() -> &'a FoldedText,
-        slice: Slice,
+        slice: TimeSlice,
     ) -> Poll<Option<Captures>> {
         match &self.rules[index].matcher {
             Matcher::Pattern(pattern) => pattern.find(&mut memory.patterns[index], message, slice),
@@ -172,7 +172,7 @@ impl Compilation {
     /// Continues until it is done or the slice is over; compiles at least one rule. Rules that are
     /// inactive because the agent lacks their capability are compiled, too, so that all faults are
     /// found at once. Pointers are relative to the agent.
-    pub(crate) fn advance(&mut self, slice: Slice) -> Poll<Result<CompiledRules, Vec<Fault>>> {
+    pub(crate) fn advance(&mut self, slice: TimeSlice) -> Poll<Result<CompiledRules, Vec<Fault>>> {
         let agent = Arc::clone(&self.agent);
         let rules = agent.config.rules.as_deref().unwrap_or_default();
         while let Some(rule) = rules.get(self.next) {

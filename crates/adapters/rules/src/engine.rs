@@ -3,7 +3,7 @@
 use std::{io, ops::ControlFlow, sync::Arc, task::Poll, time::Duration};
 
 use async_trait::async_trait;
-use cpu_pool::{CpuPool, PoolError, Slice};
+use cpu_pool::{CpuPool, PoolError, TimeSlice};
 use domain::{Agent, Fault, FinishReason, TenantId};
 use futures::{StreamExt as _, stream};
 use ports::{PrepareError, ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream};
@@ -60,7 +60,7 @@ impl RuleReplyEngine {
             Ok(search) => search,
             Err(refused) => return ControlFlow::Break(Err(refused)),
         };
-        match advance(&mut search, Slice::new(INLINE_SLICE)) {
+        match advance(&mut search, TimeSlice::new(INLINE_SLICE)) {
             Poll::Ready(reply) => ControlFlow::Break(reply),
             Poll::Pending => ControlFlow::Continue(search.request),
         }
@@ -121,7 +121,7 @@ fn search(entry: &Entry, request: ReplyRequest) -> Result<Search, ReplyError> {
     Ok(Search::new(Arc::clone(rules), request))
 }
 
-fn advance(search: &mut Search, slice: Slice) -> Poll<Result<FilledReply, ReplyError>> {
+fn advance(search: &mut Search, slice: TimeSlice) -> Poll<Result<FilledReply, ReplyError>> {
     search.advance(slice).map(|found| match found {
         Ok(found) => Ok(choose_reply(search, found.as_ref())),
         Err(SearchTimeout) => Err(ReplyError::TimedOut),

@@ -9,7 +9,7 @@ mod nfa_search;
 
 use std::{mem, ops::Range, task::Poll};
 
-use cpu_pool::Slice;
+use cpu_pool::TimeSlice;
 use regex_automata::{
     MatchKind, PatternID,
     hybrid::dfa::{Cache, Config, DFA},
@@ -116,7 +116,7 @@ impl Pattern {
         let mut cache = dfa.create_cache();
         // Without the prefilter, which would skip the whole text.
         if let Some(mut search) = DfaSearch::new(dfa, &mut cache, WARM_UP_TEXT, 0) {
-            let slice = Slice::new(std::time::Duration::MAX);
+            let slice = TimeSlice::new(std::time::Duration::MAX);
             let _ = search.advance(dfa, &mut cache, None, WARM_UP_TEXT, slice);
         }
         self.kept_bytes = cache.memory_usage() + MAX_GROWTH_BYTES;
@@ -128,7 +128,7 @@ impl Pattern {
         &self,
         memory: &mut PatternMemory,
         message: &str,
-        slice: Slice,
+        slice: TimeSlice,
     ) -> Poll<Option<Captures>> {
         let found = self.search(memory, message, slice);
         let cache = memory.cache.as_ref();
@@ -142,7 +142,7 @@ impl Pattern {
         &self,
         memory: &mut PatternMemory,
         message: &str,
-        slice: Slice,
+        slice: TimeSlice,
     ) -> Poll<Option<Captures>> {
         let prefilter = self.prefilter.as_ref();
         loop {

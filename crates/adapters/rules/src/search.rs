@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cpu_pool::Slice;
+use cpu_pool::TimeSlice;
 use ports::ReplyRequest;
 
 use crate::{
@@ -56,7 +56,10 @@ impl Search {
     }
 
     /// Continues until a rule matches, no rule is left, or the slice is over.
-    pub(crate) fn advance(&mut self, slice: Slice) -> Poll<Result<Option<Match>, SearchTimeout>> {
+    pub(crate) fn advance(
+        &mut self,
+        slice: TimeSlice,
+    ) -> Poll<Result<Option<Match>, SearchTimeout>> {
         let started = Instant::now();
         let memory = self.memory.take();
         let mut memory = memory.unwrap_or_else(|| self.rules.acquire_memory());
@@ -72,7 +75,7 @@ impl Search {
         Poll::Pending
     }
 
-    fn try_rules(&mut self, memory: &mut SearchMemory, slice: Slice) -> Poll<Option<Match>> {
+    fn try_rules(&mut self, memory: &mut SearchMemory, slice: TimeSlice) -> Poll<Option<Match>> {
         while self.next < self.rules.len() {
             let (index, message) = (self.next, &self.request.message);
             let folded = || self.folded.get_or_init(|| FoldedText::new(message));
@@ -126,9 +129,9 @@ mod tests {
     fn a_search_pauses_between_rules_and_continues() {
         let mut search = search("oh, hello");
         for _ in 0..2 {
-            assert!(search.advance(Slice::new(Duration::ZERO)).is_pending());
+            assert!(search.advance(TimeSlice::new(Duration::ZERO)).is_pending());
         }
-        let Poll::Ready(Ok(Some(found))) = search.advance(Slice::new(Duration::MAX)) else {
+        let Poll::Ready(Ok(Some(found))) = search.advance(TimeSlice::new(Duration::MAX)) else {
             panic!("the third rule matches");
         };
         assert_eq!((found.index, found.captures), (2, vec![Some(4..9)]));
@@ -138,7 +141,7 @@ mod tests {
     fn a_search_ends_when_no_rule_is_left() {
         let mut search = search("good-bye");
         for _ in 0..2 {
-            let found = search.advance(Slice::new(Duration::MAX));
+            let found = search.advance(TimeSlice::new(Duration::MAX));
             assert!(matches!(found, Poll::Ready(Ok(None))));
         }
     }
@@ -147,7 +150,7 @@ mod tests {
     fn a_search_ends_when_it_takes_too_long() {
         let mut search = search("good-bye");
         search.spent = MAX_SEARCH_TIME;
-        let found = search.advance(Slice::new(Duration::ZERO));
+        let found = search.advance(TimeSlice::new(Duration::ZERO));
         assert!(matches!(found, Poll::Ready(Err(SearchTimeout))));
     }
 }

@@ -202,7 +202,7 @@ fn next_placeholder(source: &str) -> Option<(&str, &str, &str)> {
 mod tests {
     use std::{task::Poll, time::Duration};
 
-    use cpu_pool::Slice;
+    use cpu_pool::TimeSlice;
     use proptest::prelude::*;
     use rstest::rstest;
 
@@ -263,7 +263,7 @@ mod tests {
             assert!(Template::parse(unknown, known).is_err(), "{unknown}");
         }
         let message = "Call me Bob!";
-        let (mut memory, slice) = (PatternMemory::default(), Slice::new(Duration::MAX));
+        let (mut memory, slice) = (PatternMemory::default(), TimeSlice::new(Duration::MAX));
         let Poll::Ready(Some(found)) = pattern.find(&mut memory, message, slice) else {
             panic!("the pattern matches");
         };

@@ -8,7 +8,7 @@ use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream};
 use tokio::time::sleep;
 
 use crate::{
-    plan::{Ending, Plan},
+    planned_reply::{PlannedReply, ReplyEnd},
     shared_state::{OpenStream, SharedState},
 };
 
@@ -57,10 +57,10 @@ impl ScriptedEngine {
 impl ReplyEngine for ScriptedEngine {
     async fn reply(&self, request: ReplyRequest) -> Result<ReplyStream, ReplyError> {
         self.state.count_request();
-        let plan = Plan::from_message(&request.message);
+        let plan = PlannedReply::from_message(&request.message);
         let plan = plan.map_err(|error| ReplyError::Refused(error.into()))?;
-        match plan.ending {
-            Ending::Failure(failure) if plan.fails_at_once => Err(failure.to_error()),
+        match plan.end {
+            ReplyEnd::Failure(failure) if plan.fails_at_once => Err(failure.to_error()),
             _ => Ok(ReplyPlayer::start(plan, &self.state)),
         }
     }
@@ -68,14 +68,14 @@ impl ReplyEngine for ScriptedEngine {
 
 /// The stream of one reply.
 struct ReplyPlayer {
-    plan: Plan,
+    plan: PlannedReply,
     position: usize,
     state: SharedState,
     open_stream: OpenStream,
 }
 
 impl ReplyPlayer {
-    fn start(plan: Plan, state: &SharedState) -> ReplyStream {
+    fn start(plan: PlannedReply, state: &SharedState) -> ReplyStream {
         let player = Self {
             plan,
             position: 0,
@@ -103,17 +103,17 @@ impl ReplyPlayer {
             self.position += 1;
             return Some((Ok(delta), Some(self)));
         }
-        let last = match plan.ending {
-            Ending::End {
+        let last = match plan.end {
+            ReplyEnd::End {
                 finish_reason,
                 usage,
             } => Ok(ReplyChunk::End {
                 finish_reason,
                 usage,
             }),
-            Ending::Failure(failure) => Err(failure.to_error()),
-            Ending::Hang => pending().await,
-            Ending::Panic => panic!("requested by the script"),
+            ReplyEnd::Failure(failure) => Err(failure.to_error()),
+            ReplyEnd::Hang => pending().await,
+            ReplyEnd::Panic => panic!("requested by the script"),
         };
         drop(self.open_stream);
         Some((last, None))

@@ -9,7 +9,7 @@
 //! the number of requests, the open streams and the open gates.
 
 mod engine;
-mod plan;
+mod planned_reply;
 mod script;
 mod shared_state;
 

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use reqwest::{Client, ClientBuilder, redirect};
 
-use crate::{permission::Reach, resolver::PublicResolver};
+use crate::{permission::ReachableAddresses, resolver::PublicResolver};
 
-/// One client for each [`Reach`].
+/// One client for each [`ReachableAddresses`].
 pub(crate) struct Clients {
     anywhere: Client,
     public_only: Client,
@@ -26,10 +26,10 @@ impl Clients {
     }
 
     /// Returns the client for this reach.
-    pub(crate) fn for_reach(&self, reach: Reach) -> &Client {
+    pub(crate) fn for_addresses(&self, reach: ReachableAddresses) -> &Client {
         match reach {
-            Reach::Anywhere => &self.anywhere,
-            Reach::PublicOnly => &self.public_only,
+            ReachableAddresses::All => &self.anywhere,
+            ReachableAddresses::PublicOnly => &self.public_only,
         }
     }
 }

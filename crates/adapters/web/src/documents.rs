@@ -10,7 +10,7 @@ use tokio::{sync::OnceCell, task::spawn_blocking, time::timeout};
 
 use crate::{
     clients::Clients,
-    permission::{AllowedHosts, Reach},
+    permission::{AllowedHosts, ReachableAddresses},
     resolver::NotPublic,
 };
 
@@ -58,11 +58,11 @@ impl WebDocuments {
         Self { deadlines, ..self }
     }
 
-    async fn get(&self, url: Url, reach: Reach) -> Result<Value, DocumentError> {
+    async fn get(&self, url: Url, reach: ReachableAddresses) -> Result<Value, DocumentError> {
         let request = self
             .clients()
             .await?
-            .for_reach(reach)
+            .for_addresses(reach)
             .get(url)
             .header(header::ACCEPT, "application/json");
         let response = request.send().await.map_err(from_reqwest)?;

@@ -9,9 +9,9 @@ use crate::public::is_public;
 
 /// The addresses that a permitted request may reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum ReachableAddresses {
     /// Any address.
-    Anywhere,
+    All,
     /// Only public addresses; a host name must resolve to nothing else.
     PublicOnly,
 }
@@ -27,22 +27,22 @@ impl AllowedHosts {
     }
 
     /// Returns the reach of a request to this URL; `None` if it is forbidden.
-    pub(crate) fn permit(&self, url: &Url, trust: UrlTrust) -> Option<Reach> {
+    pub(crate) fn permit(&self, url: &Url, trust: UrlTrust) -> Option<ReachableAddresses> {
         match trust {
             UrlTrust::Operator => permit_operator(url),
             UrlTrust::Tenant => self.permit_tenant(url),
         }
     }
 
-    fn permit_tenant(&self, url: &Url) -> Option<Reach> {
+    fn permit_tenant(&self, url: &Url) -> Option<ReachableAddresses> {
         if !url.username().is_empty() || url.password().is_some() {
             return None;
         }
         match url.scheme() {
-            "http" | "https" if self.contains_host_of(url) => Some(Reach::Anywhere),
+            "http" | "https" if self.contains_host_of(url) => Some(ReachableAddresses::All),
             "https" => match ip_address(url) {
                 Some(address) if !is_public(address) => None,
-                _ => Some(Reach::PublicOnly),
+                _ => Some(ReachableAddresses::PublicOnly),
             },
             _ => None,
         }
@@ -58,12 +58,12 @@ impl AllowedHosts {
     }
 }
 
-fn permit_operator(url: &Url) -> Option<Reach> {
+fn permit_operator(url: &Url) -> Option<ReachableAddresses> {
     let is_loopback =
         ip_address(url).map_or_else(|| url.host_str() == Some("localhost"), is_loopback);
     match url.scheme() {
-        "https" => Some(Reach::Anywhere),
-        "http" if is_loopback => Some(Reach::Anywhere),
+        "https" => Some(ReachableAddresses::All),
+        "http" if is_loopback => Some(ReachableAddresses::All),
         _ => None,
     }
 }
@@ -88,11 +88,11 @@ mod tests {
 
     use super::*;
 
-    const ANYWHERE: Option<Reach> = Some(Reach::Anywhere);
-    const PUBLIC_ONLY: Option<Reach> = Some(Reach::PublicOnly);
+    const ANYWHERE: Option<ReachableAddresses> = Some(ReachableAddresses::All);
+    const PUBLIC_ONLY: Option<ReachableAddresses> = Some(ReachableAddresses::PublicOnly);
 
     #[track_caller]
-    fn permitted(url: &str, trust: UrlTrust) -> Option<Reach> {
+    fn permitted(url: &str, trust: UrlTrust) -> Option<ReachableAddresses> {
         let allowed = ["Keys.internal", "issuer.internal:8443", "[fd00::1]:80"];
         let allowed = AllowedHosts::new(allowed.map(str::to_owned).into());
         allowed.permit(&url.parse().expect("a URL"), trust)
@@ -117,7 +117,10 @@ mod tests {
     #[case("file:///etc/passwd", None)]
     #[case("ftp://localhost/keys", None)]
     #[case("data:application/json,1", None)]
-    fn operators_may_use_https_and_loopback(#[case] url: &str, #[case] expected: Option<Reach>) {
+    fn operators_may_use_https_and_loopback(
+        #[case] url: &str,
+        #[case] expected: Option<ReachableAddresses>,
+    ) {
         assert_eq!(permitted(url, UrlTrust::Operator), expected);
     }
 
@@ -152,7 +155,7 @@ mod tests {
     #[case("file:///etc/passwd", None)]
     fn tenants_may_use_only_public_https_addresses(
         #[case] url: &str,
-        #[case] expected: Option<Reach>,
+        #[case] expected: Option<ReachableAddresses>,
     ) {
         assert_eq!(permitted(url, UrlTrust::Tenant), expected);
     }
@@ -172,7 +175,10 @@ mod tests {
     #[case("https://[fd00::1]/keys", None)]
     #[case("https://user@keys.internal/keys", None)]
     #[case("ftp://keys.internal/keys", None)]
-    fn tenants_may_use_allowed_hosts(#[case] url: &str, #[case] expected: Option<Reach>) {
+    fn tenants_may_use_allowed_hosts(
+        #[case] url: &str,
+        #[case] expected: Option<ReachableAddresses>,
+    ) {
         assert_eq!(permitted(url, UrlTrust::Tenant), expected);
     }
 }

@@ -27,7 +27,8 @@ impl TrustedProxies {
         if !self.trusts(peer) {
             return peer;
         }
-        let forwarded = self.client_from_header(peer, headers, header::FORWARDED, forwarded::hops);
+        let forwarded =
+            self.client_from_header(peer, headers, header::FORWARDED, forwarded::forwarded_hops);
         let x_forwarded_for =
             self.client_from_header(peer, headers, X_FORWARDED_FOR, x_forwarded_for_hops);
         match (forwarded, x_forwarded_for) {

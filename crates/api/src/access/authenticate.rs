@@ -13,7 +13,7 @@ use domain::{CredentialKind, ProblemCode};
 
 use super::{authorized::CHALLENGE, socket_handshake::check_socket_request};
 use crate::{
-    layers::refuse, operations::is_public, problem::ApiError, request::routed_path, state::ApiState,
+    layers::reject, operations::is_public, problem::ApiError, request::routed_path, state::ApiState,
 };
 
 const X_API_KEY: &str = "x-api-key";
@@ -35,7 +35,7 @@ pub async fn authenticate(
 ) -> Result<ServiceResponse, Error> {
     match authenticate_request(&request).await {
         Ok(()) => Ok(next.call(request).await?.map_into_boxed_body()),
-        Err(error) => Ok(refuse(request, error)),
+        Err(error) => Ok(reject(request, error)),
     }
 }
 

@@ -144,7 +144,7 @@ pub fn unauthenticated() -> ApiError {
 
 /// Returns the error for a caller that lacks all of the scopes `missing`.
 pub fn missing_scopes(missing: Scopes) -> ApiError {
-    insufficient(&missing.joined(" "))
+    insufficient_scope(&missing.joined(" "))
         .with_detail(format!("the credential needs {}", missing.joined(" and ")))
 }
 
@@ -152,13 +152,13 @@ pub fn missing_scopes(missing: Scopes) -> ApiError {
 /// contains only the first one, because all scopes of a challenge are needed (RFC 6750).
 fn missing_any_scope(any_of: &[Scope]) -> ApiError {
     let names: Vec<&str> = any_of.iter().map(|scope| scope.as_str()).collect();
-    insufficient(names.first().copied().unwrap_or_default()).with_detail(format!(
+    insufficient_scope(names.first().copied().unwrap_or_default()).with_detail(format!(
         "the credential needs the scope {}",
         names.join(" or ")
     ))
 }
 
-fn insufficient(scopes: &str) -> ApiError {
+fn insufficient_scope(scopes: &str) -> ApiError {
     let challenge = format!("{CHALLENGE}, error=\"insufficient_scope\", scope=\"{scopes}\"");
     ApiError {
         challenge: Some(challenge.into()),

@@ -5,8 +5,8 @@ use std::{iter::Peekable, net::IpAddr, str::Chars};
 use super::address::parse_address;
 
 /// Returns the hops of one line of `Forwarded`, starting at the client: the value of `for` in each
-/// element, or `None` if it is no address. A malformed element is one such hop, and ends the line.
-pub(super) fn hops(line: &str) -> Vec<Option<IpAddr>> {
+/// element, or `None` if it is not an address. A malformed element is one such hop, and ends the line.
+pub(super) fn forwarded_hops(line: &str) -> Vec<Option<IpAddr>> {
     let mut hops = Vec::new();
     let mut rest = line.chars().peekable();
     loop {
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     fn addresses(line: &str) -> Vec<Option<String>> {
-        let hops = hops(line).into_iter();
+        let hops = forwarded_hops(line).into_iter();
         hops.map(|hop| hop.map(|address| address.to_string()))
             .collect()
     }

@@ -13,7 +13,7 @@ use actix_web::{
 use domain::{ProblemCode, web_address};
 
 use crate::{
-    layers::{AllowedOrigins, refuse},
+    layers::{AllowedOrigins, reject},
     problem::ApiError,
 };
 
@@ -95,7 +95,7 @@ pub async fn restrict_origins(
     });
     match checked {
         Ok(()) => Ok(next.call(request).await?.map_into_boxed_body()),
-        Err(error) => Ok(refuse(request, error)),
+        Err(error) => Ok(reject(request, error)),
     }
 }
 
@@ -136,7 +136,7 @@ mod tests {
         }
     }
 
-    fn is_let_in(origins: &[&[u8]]) -> bool {
+    fn is_allowed(origins: &[&[u8]]) -> bool {
         let auth_context = auth_context(&["https://shop.example", "https://app.example"]);
         let checked = check_request(&auth_context, &headers(origins));
         is_ok(checked)
@@ -187,15 +187,15 @@ mod tests {
 
     #[test]
     fn an_allowed_origin_or_none_is_accepted() {
-        assert!(is_let_in(&[]));
-        assert!(is_let_in(&[b"https://shop.example"]));
-        assert!(is_let_in(&[b"https://app.example"]));
+        assert!(is_allowed(&[]));
+        assert!(is_allowed(&[b"https://shop.example"]));
+        assert!(is_allowed(&[b"https://app.example"]));
     }
 
     #[test]
     fn any_other_origin_is_rejected() {
         for origins in FOREIGN {
-            assert!(!is_let_in(origins), "{origins:?}");
+            assert!(!is_allowed(origins), "{origins:?}");
         }
     }
 

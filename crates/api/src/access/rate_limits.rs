@@ -15,7 +15,7 @@ use application::limits::PolicyResult;
 use domain::ProblemCode;
 
 use crate::{
-    layers::refuse,
+    layers::reject,
     operations::cost_of,
     problem::{ApiError, seconds_to_wait},
     request::routed_path,
@@ -50,7 +50,7 @@ pub async fn rate_limit(
             let tenant = &auth_context.principal.tenant;
             state.large_responses.bound(tenant, response)
         }
-        Err(error) => refuse(request, error),
+        Err(error) => reject(request, error),
     };
     let headers = response.headers_mut();
     for (name, value) in [

@@ -12,7 +12,7 @@ use actix_web::{
 use domain::ProblemCode;
 
 use super::check_socket_origin;
-use crate::{layers::WasHead, problem::ApiError, request::QueryParameters, state::ApiState};
+use crate::{layers::HeadRequest, problem::ApiError, request::QueryParameters, state::ApiState};
 
 /// The WebSocket subprotocol of this service.
 pub const SUBPROTOCOL: &str = "agent-service.v1";
@@ -42,7 +42,7 @@ pub fn is_upgrade(request: &HttpRequest) -> bool {
         GetMethodRequired, NoConnectionUpgrade, NoVersionHeader, NoWebsocketUpgrade,
         UnsupportedVersion,
     };
-    let is_head = request.extensions().contains::<WasHead>();
+    let is_head = request.extensions().contains::<HeadRequest>();
     let verified = verify_handshake(request.head());
     let is_other = matches!(
         verified,
@@ -62,14 +62,14 @@ fn check_handshake(request: &HttpRequest) -> Result<(), ApiError> {
         let detail = "must be 16 bytes in base64";
         return Err(ApiError::header(SEC_WEBSOCKET_KEY.as_str(), detail));
     }
-    if offers_others_only(headers) {
+    if offers_only_other_subprotocols(headers) {
         return Err(ProblemCode::InvalidSubprotocol.into());
     }
     Ok(())
 }
 
 /// Returns true if the client offers subprotocols, but not this service's.
-fn offers_others_only(headers: &HeaderMap) -> bool {
+fn offers_only_other_subprotocols(headers: &HeaderMap) -> bool {
     let mut offered = headers.get_all(SEC_WEBSOCKET_PROTOCOL).peekable();
     let is_offered = offered.peek().is_some();
     is_offered

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     access::SUBPROTOCOL,
-    openapi::Missing,
+    openapi::MissingComponent,
     socket::{CloseCode, Reconnect, frames},
 };
 
@@ -19,7 +19,7 @@ const VERSION: &str = "3.0.0";
 
 /// Returns the document of a server that clients reach at `url`. `openapi` is the finished OpenAPI
 /// document, which has the same components.
-pub fn document(openapi: &Value, url: &str) -> Result<Value, Missing> {
+pub fn document(openapi: &Value, url: &str) -> Result<Value, MissingComponent> {
     let frames = frames::document(openapi)?;
     let mut components = frames["components"]["schemas"].clone();
     schemas::name_frames(&mut components)?;

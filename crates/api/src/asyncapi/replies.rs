@@ -6,7 +6,7 @@ use super::{
     message::Message,
     socket::{frame, frame_of, reply},
 };
-use crate::openapi::Missing;
+use crate::openapi::MissingComponent;
 
 /// The key of the reply to a command that was not executed.
 pub(super) const ERROR: &str = "errorReply";
@@ -46,14 +46,14 @@ pub(super) fn success_key(command: &str) -> &'static str {
 }
 
 /// Returns all replies.
-pub(super) fn all(components: &Value) -> Result<Vec<Message>, Missing> {
+pub(super) fn all(components: &Value) -> Result<Vec<Message>, MissingComponent> {
     let keys = RESULTS.iter().map(|(key, _, _)| *key).chain([ERROR]);
     keys.map(|key| frame(components, key, "reply", &frame_of(key)))
         .collect()
 }
 
 /// Adds a component for each reply.
-pub(super) fn name_frames(components: &mut Value) -> Result<(), Missing> {
+pub(super) fn name_frames(components: &mut Value) -> Result<(), MissingComponent> {
     for (key, result, summary) in RESULTS {
         let mut frame = reply(components, true, "result", result)?;
         frame["description"] = (*summary).into();

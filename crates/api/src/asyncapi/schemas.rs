@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{replies, socket};
 use crate::{
-    openapi::{Missing, tagged_variants},
+    openapi::{MissingComponent, tagged_variants},
     socket::frames::COMMANDS,
 };
 
@@ -18,8 +18,13 @@ pub(super) fn reference(name: &str) -> Value {
 }
 
 /// The component `name`.
-pub(super) fn component<'a>(components: &'a Value, name: &str) -> Result<&'a Value, Missing> {
-    components.get(name).ok_or_else(|| Missing(name.to_owned()))
+pub(super) fn component<'a>(
+    components: &'a Value,
+    name: &str,
+) -> Result<&'a Value, MissingComponent> {
+    components
+        .get(name)
+        .ok_or_else(|| MissingComponent(name.to_owned()))
 }
 
 /// The description of a component.
@@ -31,15 +36,21 @@ pub(super) fn summary(schema: &Value) -> String {
 }
 
 /// The variant of `union` whose `type` is `name`, as a constant.
-pub(super) fn variant(components: &Value, union: &str, name: &str) -> Result<Value, Missing> {
+pub(super) fn variant(
+    components: &Value,
+    union: &str,
+    name: &str,
+) -> Result<Value, MissingComponent> {
     let variants = tagged_variants(components, union)?.into_iter();
     let mut named = variants.filter(|(tag, _)| tag == name);
-    let (_, variant) = named.next().ok_or(Missing(format!("{union}.{name}")))?;
+    let (_, variant) = named
+        .next()
+        .ok_or(MissingComponent(format!("{union}.{name}")))?;
     Ok(variant)
 }
 
 /// Adds a component for every frame, so that generators create a type for each.
-pub(super) fn name_frames(components: &mut Value) -> Result<(), Missing> {
+pub(super) fn name_frames(components: &mut Value) -> Result<(), MissingComponent> {
     for (name, command) in COMMANDS {
         let kind = &mut components[*command]["properties"]["type"];
         *kind = json!({"type": "string", "const": name});

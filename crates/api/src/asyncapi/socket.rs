@@ -9,7 +9,7 @@ use super::{
     schemas::{component, reference, summary, variant},
 };
 use crate::{
-    openapi::{Missing, pascal_case},
+    openapi::{MissingComponent, pascal_case},
     socket::frames::COMMANDS,
 };
 
@@ -38,7 +38,7 @@ pub(super) fn server_messages() -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns a message for every command.
-pub(super) fn commands(components: &Value) -> Result<Vec<Message>, Missing> {
+pub(super) fn commands(components: &Value) -> Result<Vec<Message>, MissingComponent> {
     COMMANDS
         .iter()
         .map(|(name, of)| {
@@ -56,7 +56,7 @@ pub(super) fn commands(components: &Value) -> Result<Vec<Message>, Missing> {
 }
 
 /// Returns a message for every frame of the server.
-pub(super) fn server_frames(components: &Value) -> Result<Vec<Message>, Missing> {
+pub(super) fn server_frames(components: &Value) -> Result<Vec<Message>, MissingComponent> {
     let mut messages = replies::all(components)?;
     for (key, name) in FRAMES {
         messages.push(frame(components, key, name, &frame_of(key))?);
@@ -68,7 +68,7 @@ pub(super) fn server_frames(components: &Value) -> Result<Vec<Message>, Missing>
 }
 
 /// Adds a component for each frame of the server that is not a reply, and for each live event.
-pub(super) fn name_frames(components: &mut Value) -> Result<(), Missing> {
+pub(super) fn name_frames(components: &mut Value) -> Result<(), MissingComponent> {
     for (key, name) in FRAMES {
         components[frame_of(key)] = variant(components, "ServerFrame", name)?;
     }
@@ -95,7 +95,7 @@ pub(super) fn frame(
     key: &'static str,
     name: &'static str,
     of: &str,
-) -> Result<Message, Missing> {
+) -> Result<Message, MissingComponent> {
     Ok(Message {
         channel: SOCKET,
         key,
@@ -113,7 +113,7 @@ pub(super) fn reply(
     is_ok: bool,
     member: &str,
     of: &str,
-) -> Result<Value, Missing> {
+) -> Result<Value, MissingComponent> {
     component(components, of)?;
     let id = &component(components, "ReplyFrame")?["properties"]["id"];
     let mut payload = json!({

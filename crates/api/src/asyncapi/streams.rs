@@ -8,7 +8,7 @@ use super::{
     message::{CHAT, Channel, LOG, Message},
     schemas::{component, reference, summary},
 };
-use crate::openapi::Missing;
+use crate::openapi::MissingComponent;
 
 /// The key of the message that requests a stream.
 pub(super) const REQUEST: &str = "chatRequest";
@@ -26,7 +26,7 @@ pub(super) const CHAT_EVENTS: &[(&str, &str, &str)] = &[
 ];
 
 /// Returns the messages of the log's stream.
-pub(super) fn log(components: &Value) -> Result<Vec<Message>, Missing> {
+pub(super) fn log(components: &Value) -> Result<Vec<Message>, MissingComponent> {
     let types: Vec<&str> = EventType::ALL.iter().map(|kind| kind.as_str()).collect();
     let mut event = event_message(components, LOG, "logEvent", "agent.created", "Event")?;
     event.headers = Some(json!({
@@ -50,7 +50,7 @@ pub(super) fn log(components: &Value) -> Result<Vec<Message>, Missing> {
 }
 
 /// Returns the request of a chat's stream, and its events.
-pub(super) fn chat(components: &Value) -> Result<Vec<Message>, Missing> {
+pub(super) fn chat(components: &Value) -> Result<Vec<Message>, MissingComponent> {
     let mut messages = vec![Message {
         headers: None,
         summary: "Request a reply as a stream.".to_owned(),
@@ -72,7 +72,7 @@ fn event_message(
     key: &'static str,
     name: &'static str,
     of: &str,
-) -> Result<Message, Missing> {
+) -> Result<Message, MissingComponent> {
     Ok(Message {
         channel,
         key,

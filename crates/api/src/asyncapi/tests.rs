@@ -133,8 +133,8 @@ fn every_message_belongs_to_an_operation() {
         for messages in [&operation["messages"], &operation["reply"]["messages"]] {
             for message in messages.as_array().into_iter().flatten() {
                 let target = message["$ref"].as_str().unwrap().trim_start_matches('#');
-                let referred = document.pointer(target).expect(target);
-                let component = referred["$ref"].as_str().unwrap().trim_start_matches('#');
+                let referenced = document.pointer(target).expect(target);
+                let component = referenced["$ref"].as_str().unwrap().trim_start_matches('#');
                 assert!(document.pointer(component).is_some(), "{component}");
                 used.insert(component.rsplit('/').next().unwrap().to_owned());
             }
@@ -148,14 +148,14 @@ fn every_message_belongs_to_an_operation() {
 fn the_components_are_exactly_those_that_the_document_refers_to() {
     let document = published();
     let text = document.to_string();
-    let referred: BTreeSet<&str> = text
+    let referenced: BTreeSet<&str> = text
         .split("#/components/schemas/")
         .skip(1)
         .map(|rest| rest.split('"').next().unwrap())
         .collect();
     let schemas = document["components"]["schemas"].as_object().unwrap();
     let present: BTreeSet<&str> = schemas.keys().map(String::as_str).collect();
-    assert_eq!(referred, present);
+    assert_eq!(referenced, present);
 }
 
 #[test]

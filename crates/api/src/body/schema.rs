@@ -82,7 +82,7 @@ impl Schemas {
                 return;
             }
             // There may be more faults where the lists were truncated.
-            faults.roll_back_to(before);
+            faults.rollback_to(before);
             max_items *= 4;
         }
     }

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
     use crate::cli::{
         Command,
-        tests::{command, parsed, refusal},
+        tests::{command, parse_error, parsed},
     };
 
     fn of_tenant(id: &str, tenant: &str) -> CredentialOptions {
@@ -150,12 +150,12 @@ mod tests {
     #[test]
     fn a_new_key_or_client_needs_a_name_and_known_scopes() {
         for noun in ["keys", "clients"] {
-            let (kind, _) = refusal(&format!("{noun} create --scopes agents:read"));
+            let (kind, _) = parse_error(&format!("{noun} create --scopes agents:read"));
             assert_eq!(kind, ErrorKind::MissingRequiredArgument);
-            let (kind, _) = refusal(&format!("{noun} create --name ci"));
+            let (kind, _) = parse_error(&format!("{noun} create --name ci"));
             assert_eq!(kind, ErrorKind::MissingRequiredArgument);
             let create = format!("{noun} create --name ci --scopes agents:read,agents:own");
-            let (kind, message) = refusal(&create);
+            let (kind, message) = parse_error(&create);
             assert_eq!(kind, ErrorKind::ValueValidation);
             assert!(message.contains("agents:own"), "{message}");
         }
@@ -172,7 +172,7 @@ mod tests {
             command("clients revoke 0123456789ab --tenant acme"),
             Command::Clients(ClientsCommand::Revoke(revoked))
         );
-        let (kind, _) = refusal("keys revoke agk_0123456789ab");
+        let (kind, _) = parse_error("keys revoke agk_0123456789ab");
         assert_eq!(kind, ErrorKind::ValueValidation);
     }
 
@@ -190,7 +190,7 @@ mod tests {
             command("clients rotate 0123456789ab --overlap-seconds 604800"),
             Command::Clients(ClientsCommand::Rotate(rotation(604_800)))
         );
-        let (kind, _) = refusal("keys rotate 0123456789ab --overlap-seconds 604801");
+        let (kind, _) = parse_error("keys rotate 0123456789ab --overlap-seconds 604801");
         assert_eq!(kind, ErrorKind::ValueValidation);
     }
 

@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 
 use super::{
     print_line,
-    store::{self, IfMissing},
+    store::{self, IfStoreMissing},
 };
 use crate::{
     cli::{ClientsCommand, CredentialOptions, KeysCommand, NewCredentialOptions, RotationOptions},
@@ -64,8 +64,8 @@ fn generate_key() -> Result<()> {
 
 async fn execute(settings: &Settings, kind: CredentialKind, task: Task) -> Result<()> {
     let if_missing = match task {
-        Task::Create(..) => IfMissing::Create,
-        Task::List(_) | Task::Rotate(_) | Task::Revoke(_) => IfMissing::Fail,
+        Task::Create(..) => IfStoreMissing::Create,
+        Task::List(_) | Task::Rotate(_) | Task::Revoke(_) => IfStoreMissing::Fail,
     };
     let store = store::open(settings, if_missing, &TaskTracker::new()).await?;
     let commands = CredentialCommands::new(settings, store, kind);

@@ -7,7 +7,7 @@ use tokio_util::task::TaskTracker;
 
 use super::{
     print_line, print_note,
-    store::{self, IfMissing},
+    store::{self, IfStoreMissing},
 };
 use crate::{
     cli::{SigningKeyRotationOptions, SigningKeysCommand},
@@ -17,7 +17,7 @@ use crate::{
 
 /// Executes a command on signing keys.
 pub(super) async fn signing_keys(settings: &Settings, command: SigningKeysCommand) -> Result<()> {
-    let store = store::open(settings, IfMissing::Fail, &TaskTracker::new()).await?;
+    let store = store::open(settings, IfStoreMissing::Fail, &TaskTracker::new()).await?;
     let (clock, ids) = wiring::system();
     let keys = wiring::signing_keys(settings, &store.storage(), &clock, &ids);
     let outcome = match command {

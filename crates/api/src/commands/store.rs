@@ -8,7 +8,7 @@ use crate::{settings::Settings, wiring::Store};
 
 /// The behavior of a command if the store does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum IfMissing {
+pub(super) enum IfStoreMissing {
     /// Creates the store: the command can write the first data.
     Create,
     /// Fails: a new store contains nothing for the command.
@@ -20,14 +20,14 @@ pub(super) enum IfMissing {
 /// directory, or without its variable, it may not be the intended one.
 pub(super) async fn open(
     settings: &Settings,
-    if_missing: IfMissing,
+    if_missing: IfStoreMissing,
     tasks: &TaskTracker,
 ) -> Result<Store> {
     let file = Store::file(&settings.database)?;
     let description = match &file {
         None => settings.database.to_string(),
         Some(file) if file.exists() => file.display().to_string(),
-        Some(file) if if_missing == IfMissing::Create => {
+        Some(file) if if_missing == IfStoreMissing::Create => {
             format!("{} (new)", file.display())
         }
         Some(file) => bail!(

@@ -127,7 +127,7 @@ impl View for Client {
     const PATH: &'static str = "/api/oauth-clients";
     type WithSecret = ClientWithSecret;
 
-    fn stored(client: Credential) -> Result<Self, ApiError> {
+    fn from_stored(client: Credential) -> Result<Self, ApiError> {
         let (last4, jwks, jwks_uri) = match client.proof {
             Proof::Secret(secret) => (Some(secret.last4), None, None),
             Proof::Keys(PublicKeys::Set(set)) => (None, Some(set), None),
@@ -151,7 +151,7 @@ impl View for Client {
     fn minted(minted: IssuedCredential) -> Result<ClientWithSecret, ApiError> {
         Ok(ClientWithSecret {
             secret: minted.secret.map(|it| it.reveal().to_owned()),
-            client: Self::stored(minted.credential)?,
+            client: Self::from_stored(minted.credential)?,
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use actix_web::{HttpRequest, HttpResponse};
 
-use super::{Client, ClientDraft, ClientRotation, ClientWithSecret, IdOf, operations};
+use super::{Client, ClientDraft, ClientRotation, ClientWithSecret, CredentialPathId, operations};
 use crate::{
     access::{Authorized, KeysAdmin},
     problem::ApiError,
@@ -54,7 +54,7 @@ pub async fn list_oauth_clients(
 )]
 pub async fn get_oauth_client(
     authorized: Authorized<KeysAdmin>,
-    id: PathId<IdOf<Client>>,
+    id: PathId<CredentialPathId<Client>>,
 ) -> Result<HttpResponse, ApiError> {
     operations::get(authorized, id).await
 }
@@ -74,7 +74,7 @@ pub async fn get_oauth_client(
 pub async fn rotate_oauth_client(
     authorized: Authorized<KeysAdmin>,
     key: IdempotencyHeader,
-    id: PathId<IdOf<Client>>,
+    id: PathId<CredentialPathId<Client>>,
     rotation: OptionalJson<ClientRotation>,
 ) -> Result<HttpResponse, ApiError> {
     operations::rotate(authorized, key, id, rotation.0).await
@@ -88,7 +88,7 @@ pub async fn rotate_oauth_client(
 )]
 pub async fn revoke_oauth_client(
     authorized: Authorized<KeysAdmin>,
-    id: PathId<IdOf<Client>>,
+    id: PathId<CredentialPathId<Client>>,
 ) -> Result<HttpResponse, ApiError> {
     operations::revoke(authorized, id).await
 }

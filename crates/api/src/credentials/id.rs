@@ -9,13 +9,13 @@ use crate::{problem, request::ResourceId};
 
 /// The id of a credential of the kind that `V` represents.
 #[derive(Debug, Clone)]
-pub struct IdOf<V> {
+pub struct CredentialPathId<V> {
     /// The id.
     pub id: CredentialId,
     view: PhantomData<V>,
 }
 
-impl<V> FromStr for IdOf<V> {
+impl<V> FromStr for CredentialPathId<V> {
     type Err = MalformedCredentialId;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -25,6 +25,6 @@ impl<V> FromStr for IdOf<V> {
     }
 }
 
-impl<V: View> ResourceId for IdOf<V> {
+impl<V: View> ResourceId for CredentialPathId<V> {
     const NOT_FOUND: ProblemCode = problem::not_found(V::KIND);
 }

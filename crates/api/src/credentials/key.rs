@@ -115,7 +115,7 @@ impl View for Key {
     const PATH: &'static str = "/api/keys";
     type WithSecret = KeyWithSecret;
 
-    fn stored(key: Credential) -> Result<Self, ApiError> {
+    fn from_stored(key: Credential) -> Result<Self, ApiError> {
         let Proof::Secret(secret) = key.proof else {
             return Err(missing_secret());
         };
@@ -136,7 +136,7 @@ impl View for Key {
     fn minted(minted: IssuedCredential) -> Result<KeyWithSecret, ApiError> {
         let secret = minted.secret.ok_or_else(missing_secret)?;
         Ok(KeyWithSecret {
-            key: Self::stored(minted.credential)?,
+            key: Self::from_stored(minted.credential)?,
             secret: secret.reveal().to_owned(),
         })
     }
@@ -144,7 +144,7 @@ impl View for Key {
 
 /// Such a key can only exist in a corrupt store.
 fn missing_secret() -> ApiError {
-    ApiError::new(ProblemCode::Internal).because("a key has no secret")
+    ApiError::new(ProblemCode::Internal).with_source("a key has no secret")
 }
 
 /// A key that was just created or rotated, with its secret.

@@ -2,7 +2,7 @@
 
 use actix_web::{HttpRequest, HttpResponse};
 
-use super::{IdOf, Key, KeyDraft, KeyRotation, KeyWithSecret, operations};
+use super::{CredentialPathId, Key, KeyDraft, KeyRotation, KeyWithSecret, operations};
 use crate::{
     access::{Authorized, KeysAdmin},
     problem::ApiError,
@@ -51,7 +51,7 @@ pub async fn list_keys(
 )]
 pub async fn get_key(
     authorized: Authorized<KeysAdmin>,
-    id: PathId<IdOf<Key>>,
+    id: PathId<CredentialPathId<Key>>,
 ) -> Result<HttpResponse, ApiError> {
     operations::get(authorized, id).await
 }
@@ -67,7 +67,7 @@ pub async fn get_key(
 pub async fn rotate_key(
     authorized: Authorized<KeysAdmin>,
     key: IdempotencyHeader,
-    id: PathId<IdOf<Key>>,
+    id: PathId<CredentialPathId<Key>>,
     rotation: OptionalJson<KeyRotation>,
 ) -> Result<HttpResponse, ApiError> {
     operations::rotate(authorized, key, id, rotation.0).await
@@ -81,7 +81,7 @@ pub async fn rotate_key(
 )]
 pub async fn revoke_key(
     authorized: Authorized<KeysAdmin>,
-    id: PathId<IdOf<Key>>,
+    id: PathId<CredentialPathId<Key>>,
 ) -> Result<HttpResponse, ApiError> {
     operations::revoke(authorized, id).await
 }

@@ -15,7 +15,7 @@ pub use clients::{
     __path_revoke_oauth_client, __path_rotate_oauth_client, create_oauth_client, get_oauth_client,
     list_oauth_clients, revoke_oauth_client, rotate_oauth_client,
 };
-pub use id::IdOf;
+pub use id::CredentialPathId;
 pub use key::{Key, KeyDraft, KeyRotation, KeyWithSecret, Origin};
 pub use keys::{
     __path_create_key, __path_get_key, __path_list_keys, __path_revoke_key, __path_rotate_key,

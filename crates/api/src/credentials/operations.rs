@@ -4,7 +4,7 @@ use access::Rotation;
 use actix_web::{HttpRequest, HttpResponse};
 use domain::{CredentialDraft, Page};
 
-use super::{IdOf, view::View};
+use super::{CredentialPathId, view::View};
 use crate::{
     access::{Authorized, KeysAdmin},
     problem::ApiError,
@@ -24,7 +24,7 @@ pub(super) async fn create<V: View>(
         .create(authorized.caller(), V::KIND, draft.into(), key.0)
         .await?;
     let path = format!("{}/{}", V::PATH, created.value.credential.id);
-    Ok(created_response(path, created.is_replayed).json(V::minted(created.value)?))
+    Ok(created_response(path, created.is_replayed).json(V::from_minted(created.value)?))
 }
 
 pub(super) async fn list<V: View>(
@@ -39,7 +39,7 @@ pub(super) async fn list<V: View>(
         .credentials
         .list(authorized.caller(), V::KIND, cursor.as_deref(), limit)
         .await?;
-    let items: Result<Vec<V>, ApiError> = page.items.into_iter().map(V::stored).collect();
+    let items: Result<Vec<V>, ApiError> = page.items.into_iter().map(V::from_stored).collect();
     let page = Page {
         items: items?,
         has_more: page.has_more,
@@ -49,19 +49,19 @@ pub(super) async fn list<V: View>(
 
 pub(super) async fn get<V: View>(
     authorized: Authorized<KeysAdmin>,
-    id: PathId<IdOf<V>>,
+    id: PathId<CredentialPathId<V>>,
 ) -> HandlerResult {
     let found = authorized
         .credentials
         .get(authorized.caller(), V::KIND, &id.0.id)
         .await?;
-    Ok(HttpResponse::Ok().json(V::stored(found)?))
+    Ok(HttpResponse::Ok().json(V::from_stored(found)?))
 }
 
 pub(super) async fn rotate<V: View>(
     authorized: Authorized<KeysAdmin>,
     key: IdempotencyHeader,
-    id: PathId<IdOf<V>>,
+    id: PathId<CredentialPathId<V>>,
     rotation: impl Into<Rotation>,
 ) -> HandlerResult {
     let rotated = authorized
@@ -74,13 +74,13 @@ pub(super) async fn rotate<V: View>(
             key.0,
         )
         .await?;
-    let response = HttpResponse::Ok().json(V::minted(rotated.value)?);
+    let response = HttpResponse::Ok().json(V::from_minted(rotated.value)?);
     mark_replayed(Ok(response), rotated.is_replayed)
 }
 
 pub(super) async fn revoke<V: View>(
     authorized: Authorized<KeysAdmin>,
-    id: PathId<IdOf<V>>,
+    id: PathId<CredentialPathId<V>>,
 ) -> HandlerResult {
     authorized
         .credentials

@@ -16,7 +16,7 @@ pub trait View: Serialize + Sized + 'static {
     type WithSecret: Serialize;
 
     /// Converts a stored credential into its representation without the secret.
-    fn stored(credential: Credential) -> Result<Self, ApiError>;
+    fn from_stored(credential: Credential) -> Result<Self, ApiError>;
 
     /// Converts a credential that was just created or rotated into its representation with the
     /// secret.

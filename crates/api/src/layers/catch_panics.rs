@@ -47,7 +47,7 @@ async fn catch_panics(
     match caught {
         Ok(outcome) => outcome.map(ServiceResponse::map_into_boxed_body),
         Err(_panic) => {
-            let error = ApiError::new(ProblemCode::Internal).because("a handler panicked");
+            let error = ApiError::new(ProblemCode::Internal).with_source("a handler panicked");
             Ok(ServiceResponse::new(kept, HttpResponse::from_error(error)))
         }
     }

@@ -1,4 +1,4 @@
-//! What a request's head must be, whatever it asks for.
+//! Checks of the head of every request.
 
 use actix_web::{
     dev::ServiceRequest,
@@ -16,36 +16,37 @@ use crate::{
     sse::EVENT_STREAM,
 };
 
-/// The longest `cursor` parameter that does not count towards the size of a target: cursors hold at
-/// most a name of 512 characters and an id, in base64.
-const MOST_CURSOR_BYTES: usize = 4_096;
+/// The maximum size of a `cursor` parameter that does not count towards the size of a target: a
+/// cursor contains at most a name of 512 characters and an id, in base64.
+const MAX_CURSOR_BYTES: usize = 4_096;
 
-/// Refuses a request whose head nothing here can answer.
+/// Rejects a request whose target is too long, whose `Host` is invalid, or whose `Accept` excludes all
+/// media types of the API.
 pub(super) fn check_head(request: &ServiceRequest, sizes: &Sizes) -> Result<(), ApiError> {
     if counted_target_bytes(request.uri()) > sizes.url_bytes as usize {
         return Err(ApiError::new(ProblemCode::UriTooLong));
     }
-    if request.version() == Version::HTTP_11 && !names_its_host(request.headers()) {
+    if request.version() == Version::HTTP_11 && !has_one_valid_host(request.headers()) {
         return Err(ApiError::header(
             "Host",
             "an HTTP/1.1 request names its host once",
         ));
     }
     let path = routed_path(request.request());
-    let takes = |media_type| accepts(request.headers(), media_type);
-    let takes_stream = operations::streams(path) && takes(EVENT_STREAM);
+    let is_accepted = |media_type| accepts(request.headers(), media_type);
+    let accepts_stream = operations::streams(path) && is_accepted(EVENT_STREAM);
     if operations::is_api(path)
-        && !takes("application/json")
-        && !takes(PROBLEM_JSON)
-        && !takes_stream
+        && !is_accepted("application/json")
+        && !is_accepted(PROBLEM_JSON)
+        && !accepts_stream
     {
         return Err(ApiError::new(ProblemCode::NotAcceptable));
     }
     Ok(())
 }
 
-/// The size of a request's target without its cursor: a link to the next page that this service
-/// made out of an accepted request is never too long.
+/// Returns the size of the target without its cursor. A link to the next page, derived from an
+/// accepted request, is therefore never too long.
 fn counted_target_bytes(uri: &Uri) -> usize {
     let target = uri
         .path_and_query()
@@ -54,16 +55,16 @@ fn counted_target_bytes(uri: &Uri) -> usize {
     let cursor = cursor
         .filter(|pair| pair.starts_with("cursor="))
         .map(str::len);
-    target - cursor.max().unwrap_or(0).min(MOST_CURSOR_BYTES)
+    target - cursor.max().unwrap_or(0).min(MAX_CURSOR_BYTES)
 }
 
-/// Two hosts, or one that is none, make a proxy and this service see different requests
-/// (RFC 9112, 3.2).
-fn names_its_host(headers: &HeaderMap) -> bool {
+/// Returns true if there is exactly one `Host` with valid characters. Otherwise a proxy and this
+/// service could interpret the request differently (RFC 9112, section 3.2).
+fn has_one_valid_host(headers: &HeaderMap) -> bool {
     let mut hosts = headers.get_all(header::HOST);
-    let is_one = |host: &[u8]| {
+    let is_valid = |host: &[u8]| {
         host.iter()
             .all(|byte| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:[]%".contains(byte))
     };
-    hosts.next().is_some_and(|host| is_one(host.as_bytes())) && hosts.next().is_none()
+    hosts.next().is_some_and(|host| is_valid(host.as_bytes())) && hosts.next().is_none()
 }

@@ -21,13 +21,13 @@ use crate::problem::ApiError;
 
 pub use catch_panics::{RoutePattern, resource};
 pub use cors::{AllowedOrigins, cors};
-pub use problem_responses::{WasHead, problem_responses};
+pub use problem_responses::{HeadRequest, problem_responses};
 pub use read_body::read_body;
 pub use security_headers::security_headers;
 pub use trace_request::{RequestId, trace_request};
 
-/// Responds to a request with an error instead of passing it on.
-pub fn refuse(request: ServiceRequest, error: ApiError) -> ServiceResponse {
+/// Responds to a request with an error instead of calling the next service.
+pub fn reject(request: ServiceRequest, error: ApiError) -> ServiceResponse {
     // `ServiceRequest::into_response` would drop the error, from which `problem_responses` writes
     // the body.
     let (request, payload) = request.into_parts();

@@ -19,7 +19,7 @@ use super::unread_body;
 use crate::{problem::into_problem, state::ApiState};
 
 /// Marks a request whose method was HEAD, for handlers that do not treat it as GET.
-pub struct WasHead;
+pub struct HeadRequest;
 
 /// Handles HEAD like GET, and converts every error into a problem.
 pub async fn problem_responses(
@@ -30,7 +30,7 @@ pub async fn problem_responses(
     if is_head {
         // The encoder remembers that the method was HEAD and omits the body.
         request.head_mut().method = Method::GET;
-        request.extensions_mut().insert(WasHead);
+        request.extensions_mut().insert(HeadRequest);
     }
     let response = next.call(request).await?.map_into_boxed_body();
     let mut response = into_problem(response);

@@ -15,7 +15,7 @@ use domain::ProblemCode;
 use futures::StreamExt;
 use http_listener::ConnectionState;
 
-use super::{head::check_head, refuse, unread_body::UnreadBody};
+use super::{head::check_head, reject, unread_body::UnreadBody};
 use crate::{operations, problem::ApiError, request::routed_path, state::ApiState};
 
 /// The maximum size in bytes of a client's form: two tokens of 16 KiB and the parameters around
@@ -31,7 +31,7 @@ pub async fn read_body(
 ) -> Result<ServiceResponse, Error> {
     match read_request(&mut request).await {
         Ok(()) => Ok(next.call(request).await?.map_into_boxed_body()),
-        Err(error) => Ok(refuse(request, error)),
+        Err(error) => Ok(reject(request, error)),
     }
 }
 
@@ -113,7 +113,7 @@ async fn collect(payload: &mut Payload, max: usize, expected: usize) -> Result<B
             let refused = ApiError::new(ProblemCode::MalformedJson);
             refused
                 .with_detail("the connection was closed before the end of the body")
-                .because(error.to_string())
+                .with_source(error.to_string())
         })?;
         if body.len() + chunk.len() > max {
             return Err(ApiError::new(ProblemCode::BodyTooLarge));

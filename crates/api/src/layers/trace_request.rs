@@ -83,7 +83,7 @@ pub async fn trace_request(
         .await;
     let outcome = caught.unwrap_or_else(|_panic| {
         Err(ApiError::new(domain::ProblemCode::Internal)
-            .because("a middleware panicked")
+            .with_source("a middleware panicked")
             .into())
     });
     let is_upgraded =

@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{OAuthErrorResponse, OAuthErrors, OAuthRequest, revoke::AboutTokenForm};
+use super::{OAuthErrorResponse, OAuthErrors, OAuthRequest, revoke::TokenReferenceForm};
 use crate::state::ApiState;
 
 /// The result of an introspection.
@@ -14,22 +14,24 @@ use crate::state::ApiState;
 #[serde(untagged)]
 pub enum IntrospectionBody {
     /// The token is active.
-    Good(GoodToken),
+    Active(ActiveToken),
     /// The token is not active; nothing else is disclosed.
-    Nothing(NoToken),
+    Inactive(InactiveToken),
 }
 
 /// A token that is not active.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = NoToken)]
 #[serde(deny_unknown_fields)]
-pub struct NoToken {
+pub struct InactiveToken {
     /// Always false.
     active: bool,
 }
 
 /// An active token.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct GoodToken {
+#[schema(as = GoodToken)]
+pub struct ActiveToken {
     /// Always true.
     active: bool,
     /// Its scopes, separated by spaces.
@@ -54,7 +56,7 @@ pub struct GoodToken {
     jti: Uuid,
 }
 
-impl GoodToken {
+impl ActiveToken {
     fn new(token: &OwnToken, issuer: &str) -> Self {
         let client = token.client.id.to_string();
         Self {
@@ -77,7 +79,7 @@ impl GoodToken {
 #[utoipa::path(
     post, path = "/oauth2/introspect", operation_id = "introspect_token", tag = "OAuth",
     request_body(
-        content = AboutTokenForm, content_type = "application/x-www-form-urlencoded",
+        content = TokenReferenceForm, content_type = "application/x-www-form-urlencoded",
         example = json!({
             "token": "eyJhbGciOiJFUzI1NiJ9.…", "client_id": "3mP0aZ9kQx1T",
             "client_secret": "ags_3mP0aZ9kQx1T_…",
@@ -97,8 +99,8 @@ pub async fn introspect_token(
         .oauth
         .introspect(&request.credentials, token.as_deref());
     let body = match found.await? {
-        Some(token) => IntrospectionBody::Good(GoodToken::new(&token, state.oauth.issuer())),
-        None => IntrospectionBody::Nothing(NoToken { active: false }),
+        Some(token) => IntrospectionBody::Active(ActiveToken::new(&token, state.oauth.issuer())),
+        None => IntrospectionBody::Inactive(InactiveToken { active: false }),
     };
     Ok(HttpResponse::Ok().json(body))
 }

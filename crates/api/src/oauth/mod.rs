@@ -15,7 +15,7 @@ mod token;
 pub use client_form::ClientForm;
 pub use error::{ErrorBody, OAuthErrorResponse, OAuthErrors, error_body};
 pub use introspect::{
-    __path_introspect_token, GoodToken, IntrospectionBody, NoToken, introspect_token,
+    __path_introspect_token, ActiveToken, InactiveToken, IntrospectionBody, introspect_token,
 };
 pub use key_set::{__path_get_jwks, KeySetBody, get_jwks};
 pub use metadata::{
@@ -24,5 +24,5 @@ pub use metadata::{
     get_authorization_server_at_path, get_protected_resource, get_protected_resource_at_path,
 };
 pub use request::OAuthRequest;
-pub use revoke::{__path_revoke_token, AboutTokenForm, revoke_token};
+pub use revoke::{__path_revoke_token, TokenReferenceForm, revoke_token};
 pub use token::{__path_issue_token, TokenBody, TokenForm, issue_token};

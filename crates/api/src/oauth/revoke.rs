@@ -10,7 +10,7 @@ use crate::state::ApiState;
 #[derive(ToSchema)]
 #[schema(as = AboutToken)]
 #[expect(dead_code, reason = "only its schema is used")]
-pub struct AboutTokenForm {
+pub struct TokenReferenceForm {
     /// The token.
     token: String,
     /// The type of the token; only one type exists.
@@ -24,7 +24,7 @@ pub struct AboutTokenForm {
 #[utoipa::path(
     post, path = "/oauth2/revoke", operation_id = "revoke_token", tag = "OAuth",
     request_body(
-        content = AboutTokenForm, content_type = "application/x-www-form-urlencoded",
+        content = TokenReferenceForm, content_type = "application/x-www-form-urlencoded",
         example = json!({
             "token": "eyJhbGciOiJFUzI1NiJ9.…", "client_id": "3mP0aZ9kQx1T",
             "client_secret": "ags_3mP0aZ9kQx1T_…",

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use super::component::{self, reference};
 use crate::problem::LimitPolicy;
 
-/// The component of problems that tell which limit was met.
+/// The component of problems that name the exceeded rate limit.
 pub(super) const RATE_LIMIT_PROBLEM: &str = "RateLimitProblem";
-/// The component of problems that tell which turn has no reply.
+/// The component of problems that name the turn without a reply.
 pub(super) const CHAT_PROBLEM: &str = "ChatProblem";
 
 /// The types that a page of the log can be narrowed to, separated by commas.

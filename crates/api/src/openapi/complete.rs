@@ -3,12 +3,12 @@
 use domain::Sizes;
 use serde_json::Value;
 
-use super::{component::Missing, config_body, constraints, merge_patch, sizes};
+use super::{component::MissingComponent, config_body, constraints, merge_patch, sizes};
 
 /// Adds everything that cannot be derived, and writes the configured sizes into `document`: the
 /// components `AgentDraftPatch`, `ConversationDraftPatch` (with the components below them) and
 /// `ConfigBody`. Must be called once, before the document is published and used to validate bodies.
-pub fn complete(document: &mut Value, sizes: &Sizes) -> Result<(), Missing> {
+pub fn complete(document: &mut Value, sizes: &Sizes) -> Result<(), MissingComponent> {
     // Constraints and sizes are first, so that components derived from others have them too.
     constraints::apply(document)?;
     sizes::apply(document, sizes)?;

@@ -5,28 +5,28 @@ use serde_json::{Map, Value};
 /// A component, or a member of one, is missing in the document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the OpenAPI document has no '{0}'")]
-pub struct Missing(pub String);
+pub struct MissingComponent(pub String);
 
 /// Returns the schema of the component `name`.
 pub(super) fn component<'a>(
     document: &'a Value,
     name: &str,
-) -> Result<&'a Map<String, Value>, Missing> {
+) -> Result<&'a Map<String, Value>, MissingComponent> {
     document["components"]["schemas"]
         .get(name)
         .and_then(Value::as_object)
-        .ok_or_else(|| Missing(name.to_owned()))
+        .ok_or_else(|| MissingComponent(name.to_owned()))
 }
 
 /// Returns the schema of the component `name` for changes.
 pub(super) fn component_mut<'a>(
     document: &'a mut Value,
     name: &str,
-) -> Result<&'a mut Map<String, Value>, Missing> {
+) -> Result<&'a mut Map<String, Value>, MissingComponent> {
     document["components"]["schemas"]
         .get_mut(name)
         .and_then(Value::as_object_mut)
-        .ok_or_else(|| Missing(name.to_owned()))
+        .ok_or_else(|| MissingComponent(name.to_owned()))
 }
 
 /// Returns the schema of a member of the component `name` for changes.
@@ -34,11 +34,11 @@ pub(super) fn member_mut<'a>(
     document: &'a mut Value,
     name: &str,
     member: &str,
-) -> Result<&'a mut Map<String, Value>, Missing> {
+) -> Result<&'a mut Map<String, Value>, MissingComponent> {
     component_mut(document, name)?
         .get_mut("properties")
         .and_then(|members| members.get_mut(member)?.as_object_mut())
-        .ok_or_else(|| Missing(format!("{name}.{member}")))
+        .ok_or_else(|| MissingComponent(format!("{name}.{member}")))
 }
 
 /// Adds or replaces the component `name`.
@@ -47,7 +47,7 @@ pub(super) fn put(document: &mut Value, name: &str, schema: Value) {
 }
 
 /// Returns the name of the component that `schema` refers to.
-pub(super) fn referred(schema: &Map<String, Value>) -> Option<&str> {
+pub(super) fn reference_target(schema: &Map<String, Value>) -> Option<&str> {
     schema
         .get("$ref")?
         .as_str()?

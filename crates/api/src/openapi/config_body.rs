@@ -3,19 +3,19 @@
 
 use serde_json::{Map, Value, json};
 
-use super::component::{Missing, component, put};
+use super::component::{MissingComponent, component, put};
 
 /// The members of the agent that the body may contain; they keep their values when absent.
 pub const AGENT_MEMBERS: [&str; 3] = ["name", "personality", "capabilities"];
 
 /// Adds the component `ConfigBody`.
-pub(super) fn add(document: &mut Value) -> Result<(), Missing> {
+pub(super) fn add(document: &mut Value) -> Result<(), MissingComponent> {
     let mut body = component(document, "AgentConfig")?.clone();
     let agent = component(document, "AgentDraft")?;
     let mut members = object(body.remove("properties"));
     for name in AGENT_MEMBERS {
         let member = agent["properties"].get(name);
-        let member = member.ok_or_else(|| Missing(format!("AgentDraft.{name}")))?;
+        let member = member.ok_or_else(|| MissingComponent(format!("AgentDraft.{name}")))?;
         let mut member = object(Some(member.clone()));
         member.remove("default");
         members.insert(name.to_owned(), member.into());

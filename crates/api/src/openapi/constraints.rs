@@ -10,11 +10,11 @@ use domain::{
 };
 use serde_json::{Value, json};
 
-use super::component::{Missing, component_mut, member_mut};
+use super::component::{MissingComponent, component_mut, member_mut};
 
 /// Adds the constraints: a rule has exactly one kind of match and one kind of reply, lists have
 /// unique items, and credentials have the limits of the domain.
-pub(super) fn apply(document: &mut Value) -> Result<(), Missing> {
+pub(super) fn apply(document: &mut Value) -> Result<(), MissingComponent> {
     let exactly_one = |first: &str, second: &str| json!({"oneOf": [{"required": [first]}, {"required": [second]}]});
     component_mut(document, "Rule")?.insert(
         "allOf".to_owned(),

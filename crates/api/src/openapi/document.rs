@@ -46,7 +46,7 @@ pub const BODIES: &[&str] = &[
     "TicketRequest",
 ];
 
-/// The document cannot be made: what the code says of itself does not fit together.
+/// The document cannot be generated, because its parts contradict each other.
 #[derive(Debug, thiserror::Error)]
 pub enum DocumentError {
     /// Serializing failed.
@@ -54,7 +54,7 @@ pub enum DocumentError {
     Json(#[from] serde_json::Error),
     /// A component is missing.
     #[error("the document is not complete")]
-    Missing(#[from] super::Missing),
+    MissingComponent(#[from] super::MissingComponent),
     /// The method or path of an operation differs from its row in the table of operations.
     #[error("the operation '{0}' differs from its row in the table of operations")]
     Mismatch(String),

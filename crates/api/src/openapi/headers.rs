@@ -29,7 +29,7 @@ pub(super) fn add_parameters(operation: &Operation, described: &mut Value) {
 }
 
 /// The headers of a response.
-pub(super) fn of_answer(operation: &Operation, status: &str) -> Value {
+pub(super) fn of_response(operation: &Operation, status: &str) -> Value {
     let mut names = vec![
         ("X-Request-Id", "XRequestId"),
         ("Cache-Control", "CacheControl"),

@@ -1,4 +1,4 @@
-//! What follows what: from the answer of one operation to the parameters of the next.
+//! OpenAPI links from the response of one operation to the parameters of another.
 
 use serde_json::{Value, json};
 

@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::component::{Missing, component, put, reference, referred};
+use super::component::{MissingComponent, component, put, reference, reference_target};
 
 /// Adds the component `<name>Patch`: a merge patch of the component `name`, and of the objects in
 /// it that are components. No member is required, and `null` removes optional members. Returns the
 /// name of the new component.
-pub(super) fn add(document: &mut Value, name: &str) -> Result<String, Missing> {
+pub(super) fn add(document: &mut Value, name: &str) -> Result<String, MissingComponent> {
     let patch_name = format!("{name}Patch");
     if component(document, &patch_name).is_ok() {
         return Ok(patch_name);
@@ -49,11 +49,14 @@ pub(super) fn add(document: &mut Value, name: &str) -> Result<String, Missing> {
 
 /// Returns the schema of a member in a patch, apart from `null`. Objects are merged, so their
 /// schema is a patch too; all other values are replaced.
-fn member_patch(document: &mut Value, schema: &Value) -> Result<Map<String, Value>, Missing> {
+fn member_patch(
+    document: &mut Value,
+    schema: &Value,
+) -> Result<Map<String, Value>, MissingComponent> {
     let mut schema = schema.as_object().cloned().unwrap_or_default();
     // An absent member of a patch keeps its value and has no default.
     schema.remove("default");
-    if let Some(name) = referred(&schema).map(str::to_owned)
+    if let Some(name) = reference_target(&schema).map(str::to_owned)
         && is_merged(component(document, &name)?)
     {
         let patch_name = add(document, &name)?;

@@ -19,7 +19,7 @@ pub(crate) mod tests;
 mod variants;
 
 pub use complete::complete;
-pub use component::Missing;
+pub use component::MissingComponent;
 pub use config_body::AGENT_MEMBERS;
 pub use document::{BODIES, DocumentError, document};
 pub use swagger::{swagger_headers, swagger_ui};

@@ -55,19 +55,19 @@ fn complete_operation(
     let responses = described["responses"].as_object_mut();
     for (status, response) in responses.into_iter().flatten() {
         if status.starts_with(['4', '5']) {
-            response["content"] = refusal(operation, status);
+            response["content"] = error_content(operation, status);
         }
-        response["headers"] = headers::of_answer(operation, status);
+        response["headers"] = headers::of_response(operation, status);
     }
     Ok(())
 }
 
 /// The content of an error response.
-fn refusal(operation: &Operation, status: &str) -> Value {
+fn error_content(operation: &Operation, status: &str) -> Value {
     let (media_type, schema) = match status {
         _ if operation.is_oauth() => ("application/json", "OAuthError"),
         "429" => ("application/problem+json", RATE_LIMIT_PROBLEM),
-        _ if operation.names_turn(status) => ("application/problem+json", CHAT_PROBLEM),
+        _ if operation.may_name_turn(status) => ("application/problem+json", CHAT_PROBLEM),
         _ => ("application/problem+json", "Problem"),
     };
     json!({media_type: {"schema": {"$ref": reference(schema)}}})

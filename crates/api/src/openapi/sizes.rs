@@ -4,11 +4,11 @@
 use domain::Sizes;
 use serde_json::Value;
 
-use super::component::{Missing, component_mut, member_mut};
+use super::component::{MissingComponent, component_mut, member_mut};
 
 /// Writes `sizes` into the document. The default sizes change nothing, because the derived schemas
 /// contain them.
-pub(super) fn apply(document: &mut Value, sizes: &Sizes) -> Result<(), Missing> {
+pub(super) fn apply(document: &mut Value, sizes: &Sizes) -> Result<(), MissingComponent> {
     let members = [
         ("AgentDraft", "name", "maxLength", sizes.name_characters),
         ("KeyDraft", "name", "maxLength", sizes.name_characters),

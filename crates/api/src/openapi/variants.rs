@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::component::{self, Missing, component, component_mut, reference};
+use super::component::{self, MissingComponent, component, component_mut, reference};
 
 const COMPONENTS: &str = "#/components/schemas/";
 
@@ -15,7 +15,7 @@ pub(super) fn name_variants(
     document: &mut Value,
     union: &str,
     prefix: &str,
-) -> Result<(), Missing> {
+) -> Result<(), MissingComponent> {
     let schemas = &document["components"]["schemas"];
     let variants = tagged_variants(schemas, union)?;
     let names: Map<String, Value> = variants
@@ -40,8 +40,8 @@ pub(super) fn name_variants(
 pub(crate) fn tagged_variants(
     components: &Value,
     union: &str,
-) -> Result<Vec<(String, Value)>, Missing> {
-    let missing = || Missing(union.to_owned());
+) -> Result<Vec<(String, Value)>, MissingComponent> {
+    let missing = || MissingComponent(union.to_owned());
     let variants = components[union]["oneOf"].as_array().ok_or_else(missing)?;
     let tagged = variants.iter().map(|variant| tagged(components, variant));
     tagged.collect::<Option<_>>().ok_or_else(missing)

@@ -25,7 +25,7 @@ pub const fn store_problem(error: &RepositoryError) -> ProblemCode {
 
 impl From<RepositoryError> for ApiError {
     fn from(error: RepositoryError) -> Self {
-        Self::new(store_problem(&error)).because(error)
+        Self::new(store_problem(&error)).with_source(error)
     }
 }
 

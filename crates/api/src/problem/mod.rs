@@ -71,7 +71,7 @@ impl ApiError {
 
     /// Adds the cause, which is only logged.
     #[must_use]
-    pub fn because(mut self, source: impl Into<BoxError>) -> Self {
+    pub fn with_source(mut self, source: impl Into<BoxError>) -> Self {
         self.source = Some(source.into());
         self
     }

@@ -120,7 +120,7 @@ impl ReceivedBody {
         match pool.run_once(&auth_context.principal.tenant, job).await {
             Ok(checked) => Ok(checked?),
             Err(PoolError::Overloaded) => Err(ApiError::new(ProblemCode::Overloaded)),
-            Err(error) => Err(ApiError::new(ProblemCode::Internal).because(error)),
+            Err(error) => Err(ApiError::new(ProblemCode::Internal).with_source(error)),
         }
     }
 }
@@ -151,7 +151,7 @@ fn read_bytes(
         let state = state.ok_or(ApiError::new(ProblemCode::Internal))?;
         let auth_context = auth_context.ok_or_else(unauthenticated)?;
         let bytes = body.await.map_err(|error| {
-            ApiError::new(ProblemCode::MalformedJson).because(error.to_string())
+            ApiError::new(ProblemCode::MalformedJson).with_source(error.to_string())
         })?;
         Ok(ReceivedBody {
             bytes,

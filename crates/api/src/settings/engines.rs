@@ -31,7 +31,7 @@ impl EngineSettings {
         }
         let names: Vec<_> = known.iter().copied().collect();
         let expected = format!("the name of an existing engine: {}", names.join(", "));
-        values.refuse(DEFAULT, &expected);
+        values.reject(DEFAULT, &expected);
     }
 }
 

@@ -85,7 +85,7 @@ fn issuer_name(named: &mut NamedSettings<'_>, used_names: &mut BTreeSet<String>)
     })?;
     if !used_names.insert(name.clone()) {
         let expected = "different from the names of other issuers and from the URL of this service";
-        named.refuse(ISSUER, expected);
+        named.reject(ISSUER, expected);
         return None;
     }
     Some(name)
@@ -98,7 +98,7 @@ fn tenant(named: &mut NamedSettings<'_>) -> Option<TenantSource> {
     let claim = named.read_optional(TENANT_CLAIM, expected, |text| text.parse().ok());
     match (named.is_set(TENANT), named.is_set(TENANT_CLAIM)) {
         (true, true) => {
-            named.refuse(TENANT_CLAIM, "unset if TENANT is set");
+            named.reject(TENANT_CLAIM, "unset if TENANT is set");
             None
         }
         (_, true) => claim.map(TenantSource::Claim),

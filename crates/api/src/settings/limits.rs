@@ -5,7 +5,7 @@ use std::{ops::RangeInclusive, time::Duration};
 use domain::{Quota, RateLimits, Sizes};
 
 use super::values::Values;
-use crate::socket::SocketTimes;
+use crate::socket::SocketTimeouts;
 
 /// The range for indexed text: with its tenant it must fit into a third of a page of Postgres,
 /// which is 2,704 bytes, and a character may take four.
@@ -39,7 +39,7 @@ pub struct LimitSettings {
     /// `LIMITS__BODY_SECONDS`: the time in which the body of a request must arrive.
     pub body_deadline: Duration,
     /// The deadlines for clients of sockets; not configurable.
-    pub sockets: SocketTimes,
+    pub sockets: SocketTimeouts,
 }
 
 impl LimitSettings {
@@ -56,7 +56,7 @@ impl LimitSettings {
             address,
             sizes: sizes(values),
             body_deadline: Duration::from_secs(seconds),
-            sockets: SocketTimes::default(),
+            sockets: SocketTimeouts::default(),
         }
     }
 }

@@ -101,7 +101,7 @@ pub(super) fn is_partly_configured(values: &Values, name: &str) -> bool {
 fn main_provider(values: &mut Values) -> Option<ModelProvider> {
     let base_url = values.read_optional(BASE_URL, BASE_URL_FORM, address);
     let api_key = values.read_optional(API_KEY, API_KEY_FORM, key);
-    let model = values.read_optional(MODEL, MODEL_FORM, name_of_model);
+    let model = values.read_optional(MODEL, MODEL_FORM, parse_model_name);
     let streams = values.read_optional(STREAM, BOOLEAN_FORM, true_or_false);
     if is_partly_configured(values, LLM) {
         values.require(BASE_URL, BASE_URL_FORM);
@@ -119,11 +119,11 @@ fn main_provider(values: &mut Values) -> Option<ModelProvider> {
 fn provider(named: &mut NamedSettings<'_>, used_names: &[&str]) -> Option<ModelProvider> {
     let base_url = named.read_required(PROVIDER_BASE_URL, BASE_URL_FORM, address);
     let api_key = named.read_optional(PROVIDER_API_KEY, API_KEY_FORM, key);
-    let model = named.read_required(PROVIDER_MODEL, MODEL_FORM, name_of_model);
+    let model = named.read_required(PROVIDER_MODEL, MODEL_FORM, parse_model_name);
     let streams = named.read_optional(PROVIDER_STREAM, BOOLEAN_FORM, true_or_false);
     let engine = named.name().to_owned();
     if engine == LLM || used_names.contains(&engine.as_str()) {
-        named.refuse(
+        named.reject(
             PROVIDER_BASE_URL,
             "configured under a name that no other engine has",
         );
@@ -152,7 +152,7 @@ fn key(text: &str) -> Option<SecretString> {
     is_good.then(|| text.into())
 }
 
-fn name_of_model(text: &str) -> Option<String> {
+fn parse_model_name(text: &str) -> Option<String> {
     let fits = (1..=256).contains(&text.chars().count()) && !text.contains(char::is_control);
     fits.then(|| text.to_owned())
 }

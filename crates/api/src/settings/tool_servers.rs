@@ -64,22 +64,22 @@ fn server(named: &mut NamedSettings<'_>, used_names: &[&str]) -> Option<ToolServ
     let name = named.name().to_owned();
     if used_names.contains(&name.as_str()) {
         let key = if named.is_set(URL) { URL } else { COMMAND };
-        named.refuse(key, "configured under a name that no other capability has");
+        named.reject(key, "configured under a name that no other capability has");
         return None;
     }
     let transport = match (named.is_set(URL), named.is_set(COMMAND)) {
         (true, true) => {
-            named.refuse(COMMAND, "unset if URL is set");
+            named.reject(COMMAND, "unset if URL is set");
             return None;
         }
         (false, false) => {
-            named.refuse(URL, "set, or else COMMAND");
+            named.reject(URL, "set, or else COMMAND");
             return None;
         }
         (true, false) => {
             for key in [ARGS, ENV] {
                 if named.is_set(key) {
-                    named.refuse(key, "unset if URL is set");
+                    named.reject(key, "unset if URL is set");
                 }
             }
             ToolServerTransport::Http { url: url? }

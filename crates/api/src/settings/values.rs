@@ -28,13 +28,13 @@ pub struct SettingKey {
 impl SettingKey {
     /// Returns true if a variable belongs to this setting.
     pub fn has(&self, variable: &str) -> bool {
-        self.variable == variable || chosen_name(self.variable, variable).is_some()
+        self.variable == variable || name_in_variable(self.variable, variable).is_some()
     }
 }
 
 /// Returns the chosen name if `variable` matches `pattern`: 1 to 64 letters, digits, `-` and single
 /// `_`.
-fn chosen_name<'a>(pattern: &str, variable: &'a str) -> Option<&'a str> {
+fn name_in_variable<'a>(pattern: &str, variable: &'a str) -> Option<&'a str> {
     let (before, behind) = pattern.split_once(ID_PLACEHOLDER)?;
     let name = variable.strip_prefix(before)?.strip_suffix(behind)?;
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
@@ -137,7 +137,7 @@ impl Values {
         let names: BTreeSet<String> = self
             .by_variable
             .keys()
-            .filter_map(|variable| keys.iter().find_map(|key| chosen_name(key, variable)))
+            .filter_map(|variable| keys.iter().find_map(|key| name_in_variable(key, variable)))
             .map(str::to_ascii_lowercase)
             .collect();
         let mut results = Vec::with_capacity(names.len());
@@ -181,7 +181,7 @@ impl Values {
             .as_deref()
             .and_then(parse);
         if parsed.is_none() {
-            self.refuse(variable, expected);
+            self.reject(variable, expected);
         }
         parsed
     }
@@ -189,12 +189,12 @@ impl Values {
     /// Rejects a setting that is not set. `expected` completes "… must be set:".
     pub(super) fn require(&mut self, variable: &str, expected: &str) {
         if !self.is_set(variable) {
-            self.refuse(variable, &format!("set: {expected}"));
+            self.reject(variable, &format!("set: {expected}"));
         }
     }
 
     /// Rejects a setting because of others. `expected` completes "… must be".
-    pub(super) fn refuse(&mut self, variable: &str, expected: &str) {
+    pub(super) fn reject(&mut self, variable: &str, expected: &str) {
         let values = self.by_variable.get(variable);
         self.invalid.push(InvalidSetting::BadValue {
             variable: variable.to_owned(),
@@ -243,8 +243,8 @@ impl NamedSettings<'_> {
     }
 
     /// Rejects a setting because of others. `expected` completes "… must be".
-    pub(super) fn refuse(&mut self, key: &'static str, expected: &str) {
-        self.values.refuse(&self.variable(key), expected);
+    pub(super) fn reject(&mut self, key: &'static str, expected: &str) {
+        self.values.reject(&self.variable(key), expected);
     }
 
     fn variable(&self, key: &'static str) -> String {

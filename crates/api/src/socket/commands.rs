@@ -20,7 +20,7 @@ use super::{
     CloseCode,
     context::{Admission, Caller, Context},
     frames::{Channel, ChatFrame, Command, RefreshFrame, TypingFrame},
-    subscriptions::{Coverage, ReplayRequest},
+    subscriptions::{ReplayAvailability, ReplayRequest},
 };
 use crate::{
     access::{ChatWrite, EventsRead, check_credential_origin, check_policies, unauthenticated},
@@ -72,7 +72,7 @@ impl OpenedChannel {
     /// Returns whether the client receives all events after its cursor.
     pub(super) fn is_recovered(&self) -> bool {
         self.replay
-            .is_some_and(|replay| replay.coverage == Coverage::Whole)
+            .is_some_and(|replay| replay.coverage == ReplayAvailability::Whole)
     }
 }
 

@@ -8,7 +8,7 @@ use super::CloseCode;
 
 /// The timeouts of sockets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SocketTimes {
+pub struct SocketTimeouts {
     /// The time for the first frame of a client without a credential.
     pub connect: Duration,
     /// The interval between pings.
@@ -19,7 +19,7 @@ pub struct SocketTimes {
     pub write: Duration,
 }
 
-impl Default for SocketTimes {
+impl Default for SocketTimeouts {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
@@ -32,7 +32,7 @@ impl Default for SocketTimes {
 
 /// An action that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Due {
+pub(super) enum DueAction {
     /// No action.
     Nothing,
     /// Send a ping.
@@ -44,7 +44,7 @@ pub(super) enum Due {
 /// The deadlines of one socket.
 #[derive(Debug)]
 pub(super) struct Deadlines {
-    times: SocketTimes,
+    times: SocketTimeouts,
     connect: Option<Instant>,
     ping: Instant,
     pong: Option<Instant>,
@@ -53,7 +53,7 @@ pub(super) struct Deadlines {
 impl Deadlines {
     /// The deadlines of a new socket. `is_authenticated` is whether the upgrade carried a
     /// credential.
-    pub(super) fn new(times: SocketTimes, is_authenticated: bool, now: Instant) -> Self {
+    pub(super) fn new(times: SocketTimeouts, is_authenticated: bool, now: Instant) -> Self {
         Self {
             times,
             connect: (!is_authenticated).then_some(now + times.connect),
@@ -85,26 +85,26 @@ impl Deadlines {
         now: Instant,
         stalled_since: Option<Instant>,
         is_reading: bool,
-    ) -> Due {
+    ) -> DueAction {
         let has_passed = |at: Option<Instant>| at.is_some_and(|at| at <= now);
         if has_passed(self.connect) {
-            return Due::Close(CloseCode::ConnectTimeout);
+            return DueAction::Close(CloseCode::ConnectTimeout);
         }
         if has_passed(stalled_since.map(|since| since + self.times.write)) {
-            return Due::Close(CloseCode::SlowConsumer);
+            return DueAction::Close(CloseCode::SlowConsumer);
         }
         if has_passed(self.pong) {
             if is_reading {
-                return Due::Close(CloseCode::NoPong);
+                return DueAction::Close(CloseCode::NoPong);
             }
             self.pong = Some(now + self.times.pong);
         }
         if self.ping <= now {
             self.ping = now + self.times.ping;
             self.pong.get_or_insert(now + self.times.pong);
-            return Due::Ping;
+            return DueAction::Ping;
         }
-        Due::Nothing
+        DueAction::Nothing
     }
 
     /// The time of the next deadline.
@@ -141,7 +141,7 @@ impl Timer {
 mod tests {
     use super::*;
 
-    const TIMES: SocketTimes = SocketTimes {
+    const TIMES: SocketTimeouts = SocketTimeouts {
         connect: Duration::from_secs(10),
         ping: Duration::from_secs(25),
         pong: Duration::from_secs(10),
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn the_default_timeouts_are_the_documented_ones() {
-        assert_eq!(SocketTimes::default(), TIMES);
+        assert_eq!(SocketTimeouts::default(), TIMES);
     }
 
     #[test]
@@ -162,11 +162,17 @@ mod tests {
         let start = Instant::now();
         let mut deadlines = Deadlines::new(TIMES, false, start);
         assert_eq!(deadlines.next_deadline(None), start + seconds(10));
-        assert_eq!(deadlines.due(start + seconds(9), None, true), Due::Nothing);
+        assert_eq!(
+            deadlines.due(start + seconds(9), None, true),
+            DueAction::Nothing
+        );
         let late = deadlines.due(start + seconds(10), None, true);
-        assert_eq!(late, Due::Close(CloseCode::ConnectTimeout));
+        assert_eq!(late, DueAction::Close(CloseCode::ConnectTimeout));
         deadlines.authenticated();
-        assert_eq!(deadlines.due(start + seconds(10), None, true), Due::Nothing);
+        assert_eq!(
+            deadlines.due(start + seconds(10), None, true),
+            DueAction::Nothing
+        );
         assert_eq!(deadlines.next_deadline(None), start + seconds(25));
     }
 
@@ -174,29 +180,50 @@ mod tests {
     fn a_ping_is_due_every_25_seconds_and_its_answer_within_10() {
         let start = Instant::now();
         let mut deadlines = Deadlines::new(TIMES, true, start);
-        assert_eq!(deadlines.due(start + seconds(25), None, true), Due::Ping);
-        assert_eq!(deadlines.due(start + seconds(25), None, true), Due::Nothing);
+        assert_eq!(
+            deadlines.due(start + seconds(25), None, true),
+            DueAction::Ping
+        );
+        assert_eq!(
+            deadlines.due(start + seconds(25), None, true),
+            DueAction::Nothing
+        );
         assert_eq!(deadlines.next_deadline(None), start + seconds(35));
         deadlines.received();
-        assert_eq!(deadlines.due(start + seconds(35), None, true), Due::Nothing);
-        assert_eq!(deadlines.due(start + seconds(50), None, true), Due::Ping);
-        assert_eq!(deadlines.due(start + seconds(59), None, true), Due::Nothing);
+        assert_eq!(
+            deadlines.due(start + seconds(35), None, true),
+            DueAction::Nothing
+        );
+        assert_eq!(
+            deadlines.due(start + seconds(50), None, true),
+            DueAction::Ping
+        );
+        assert_eq!(
+            deadlines.due(start + seconds(59), None, true),
+            DueAction::Nothing
+        );
         let silent = deadlines.due(start + seconds(60), None, true);
-        assert_eq!(silent, Due::Close(CloseCode::NoPong));
+        assert_eq!(silent, DueAction::Close(CloseCode::NoPong));
     }
 
     #[test]
     fn a_pong_is_not_expected_while_the_socket_does_not_read() {
         let start = Instant::now();
         let mut deadlines = Deadlines::new(TIMES, true, start);
-        assert_eq!(deadlines.due(start + seconds(25), None, true), Due::Ping);
+        assert_eq!(
+            deadlines.due(start + seconds(25), None, true),
+            DueAction::Ping
+        );
         assert_eq!(
             deadlines.due(start + seconds(35), None, false),
-            Due::Nothing
+            DueAction::Nothing
         );
-        assert_eq!(deadlines.due(start + seconds(44), None, true), Due::Nothing);
+        assert_eq!(
+            deadlines.due(start + seconds(44), None, true),
+            DueAction::Nothing
+        );
         let silent = deadlines.due(start + seconds(45), None, true);
-        assert_eq!(silent, Due::Close(CloseCode::NoPong));
+        assert_eq!(silent, DueAction::Close(CloseCode::NoPong));
     }
 
     #[test]
@@ -207,9 +234,9 @@ mod tests {
         assert_eq!(deadlines.next_deadline(stalled), start + seconds(13));
         assert_eq!(
             deadlines.due(start + seconds(12), stalled, true),
-            Due::Nothing
+            DueAction::Nothing
         );
         let slow = deadlines.due(start + seconds(13), stalled, true);
-        assert_eq!(slow, Due::Close(CloseCode::SlowConsumer));
+        assert_eq!(slow, DueAction::Close(CloseCode::SlowConsumer));
     }
 }

@@ -83,7 +83,7 @@ impl FrameHeaderParser {
                     127 => self.field = Field::ExtendedLength { left: 8 },
                     length => {
                         self.length = u64::from(length);
-                        return self.is_oversized();
+                        return self.start_payload();
                     }
                 }
             }
@@ -91,7 +91,7 @@ impl FrameHeaderParser {
                 self.length = self.length << 8 | u64::from(byte);
                 self.field = Field::ExtendedLength { left: left - 1 };
                 if left == 1 {
-                    return self.is_oversized();
+                    return self.start_payload();
                 }
             }
         }
@@ -100,7 +100,7 @@ impl FrameHeaderParser {
 
     /// Starts the payload of the frame whose length is now known. Returns whether the frame or its
     /// message is oversized.
-    fn is_oversized(&mut self) -> bool {
+    fn start_payload(&mut self) -> bool {
         if self.length > MAX_FRAME_BYTES {
             return true;
         }

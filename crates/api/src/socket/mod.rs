@@ -3,7 +3,7 @@
 //! [`open_socket`] upgrades a request. One task then serves the socket: it reads [`frames`],
 //! executes commands, and sends events of the log and live data of running turns. Each limit has a
 //! module of its own: input ([`FrameGuard`], [`CommandRate`]), output ([`SendQueue`]), time
-//! ([`SocketTimes`]). [`CloseCode`] lists the reasons for a close.
+//! ([`SocketTimeouts`]). [`CloseCode`] lists the reasons for a close.
 
 mod close;
 mod command_rate;
@@ -30,7 +30,7 @@ mod upgrade;
 
 pub use close::{CloseCode, Reconnect};
 pub use command_rate::CommandRate;
-pub use deadlines::SocketTimes;
+pub use deadlines::SocketTimeouts;
 pub use frame_guard::{FrameGuard, guard_payload};
 pub use frame_headers::{MAX_FRAME_BYTES, MAX_MESSAGE_BYTES};
 pub use limits::SOCKET_LIMITS;

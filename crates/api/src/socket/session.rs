@@ -12,7 +12,7 @@ use super::{
     command_rate::RejectionCounter,
     commands::{CommandError, CommandOutcome},
     context::{Admission, Context},
-    deadlines::{Deadlines, Due, Timer},
+    deadlines::{Deadlines, DueAction, Timer},
     frames::{ServerFrame, encode},
     socket_metrics::SocketMetrics,
     subscriber::{Subscriber, SubscriberEvent},
@@ -190,13 +190,13 @@ impl Session {
             .deadlines
             .due(Instant::now(), stalled_since, is_reading)
         {
-            Due::Nothing => {}
-            Due::Ping => {
+            DueAction::Nothing => {}
+            DueAction::Ping => {
                 self.send_queue.ping();
                 // Browsers do not show protocol pings to pages.
                 self.send_queue.push(encode(&ServerFrame::Ping))?;
             }
-            Due::Close(code) => return Err(End::Close(code)),
+            DueAction::Close(code) => return Err(End::Close(code)),
         }
         Ok(())
     }

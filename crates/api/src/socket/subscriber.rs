@@ -20,7 +20,7 @@ use super::{
     live_replies::LiveReplies,
     notice_sender::NoticeSender,
     page_reader::read_page,
-    subscriptions::{Notice, Opening, Page, PageRequest, Subscriptions},
+    subscriptions::{Notice, Page, PageRequest, SubscriptionStart, Subscriptions},
 };
 use crate::{
     access::{Authorized, EventsRead},
@@ -106,7 +106,7 @@ impl Subscriber {
         self.subscriptions.drop_pages();
         let visibility = &self.visibility;
         self.live_replies
-            .retain(|subject| shows(visibility, subject));
+            .retain(|subject| is_turn_visible(visibility, subject));
         Ok(())
     }
 
@@ -120,7 +120,7 @@ impl Subscriber {
     }
 
     /// Subscribes to a channel.
-    pub(super) fn open(&mut self, opened: &OpenedChannel) -> Result<Opening, ApiError> {
+    pub(super) fn open(&mut self, opened: &OpenedChannel) -> Result<SubscriptionStart, ApiError> {
         let is_new = !self.subscriptions.has_named(opened.channel);
         if is_new && self.subscriptions.named() >= MAX_CHANNELS {
             let detail = format!("at most {MAX_CHANNELS} channels");
@@ -137,7 +137,7 @@ impl Subscriber {
         self.subscriptions.close(channel);
         let rest = &self.subscriptions;
         let is_followed =
-            |subject: &TurnSubject| rest.channels().any(|it| it.concerns_turn(subject));
+            |subject: &TurnSubject| rest.channels().any(|it| it.matches_turn(subject));
         self.live_replies.retain(is_followed);
     }
 
@@ -167,8 +167,8 @@ impl Subscriber {
         let (tenant, visibility) = (self.tail.tenant(), &self.visibility);
         let turns = self.services.live.matching(|subject| {
             subject.tenant == *tenant
-                && channels.iter().any(|it| it.concerns_turn(subject))
-                && shows(visibility, subject)
+                && channels.iter().any(|it| it.matches_turn(subject))
+                && is_turn_visible(visibility, subject)
         });
         for turn in turns {
             self.live_replies.join(&turn, resend);
@@ -196,12 +196,12 @@ impl Subscriber {
         update: &TypingUpdate,
         send_queue: &SendQueue,
     ) -> Result<(), SendQueueFull> {
-        let concerns = |channel| match channel {
+        let matches = |channel| match channel {
             Channel::Tenant => true,
             Channel::Agent(id) => id == update.agent_id,
             Channel::Conversation(id) => id == update.conversation_id,
         };
-        let is_followed = self.subscriptions.channels().any(concerns);
+        let is_followed = self.subscriptions.channels().any(matches);
         let is_shown = update.is_shown_to(&self.visibility, &self.connection_id);
         if !is_followed || !is_shown || send_queue.is_congested() {
             return Ok(());

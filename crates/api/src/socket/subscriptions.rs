@@ -15,7 +15,7 @@ use domain::{AgentId, EventType, Seq, TurnId};
 pub(super) use self::{
     notice::{Notice, NoticeSink},
     page::{Page, PageRequest},
-    replay_request::{Coverage, ReplayRequest},
+    replay_request::{ReplayAvailability, ReplayRequest},
 };
 use self::{recent::RecentlyEnded, replay::Replay};
 use super::{
@@ -55,7 +55,7 @@ struct Subscription {
 
 /// The start of a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Opening {
+pub(super) struct SubscriptionStart {
     /// The position after which events follow, if the client sent no cursor.
     pub(super) head: Seq,
     /// Whether no replay comes first.
@@ -124,14 +124,14 @@ impl Subscriptions {
         agent: Option<AgentId>,
         requested: Option<ReplayRequest>,
         head: Seq,
-    ) -> Opening {
+    ) -> SubscriptionStart {
         if requested.is_none()
             && let Some(known) = self.all.iter_mut().find(|it| it.channel == channel)
         {
             known.is_named = true;
             known.turns = Vec::new();
             known.agent = known.agent.or(agent);
-            return Opening {
+            return SubscriptionStart {
                 head: head.max(known.next),
                 is_live: known.is_live(),
             };
@@ -149,7 +149,7 @@ impl Subscriptions {
             replay: requested.map(|requested| Box::new(Replay::of(requested))),
         });
         let is_live = requested.is_none();
-        Opening { head, is_live }
+        SubscriptionStart { head, is_live }
     }
 
     /// Follows a conversation until a turn has ended, from a position before the turn.

@@ -74,8 +74,9 @@ async fn open(
     context: Context,
     admission: Option<Admission>,
 ) -> Result<HttpResponse, ApiError> {
-    let failed =
-        |error: actix_web::Error| ApiError::new(ProblemCode::Internal).because(error.to_string());
+    let failed = |error: actix_web::Error| {
+        ApiError::new(ProblemCode::Internal).with_source(error.to_string())
+    };
     let payload = guard_payload(request, payload).await.map_err(failed)?;
     let handled = actix_ws::handle_with_protocols(request, payload, &[SUBPROTOCOL]);
     let (response, _, messages) = handled.map_err(failed)?;

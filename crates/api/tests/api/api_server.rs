@@ -5,7 +5,7 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 use api::{
     server::{Service, ShowFirstKey},
     settings::Settings,
-    socket::SocketTimes,
+    socket::SocketTimeouts,
     wiring::{self, EnginesByName},
 };
 use domain::{
@@ -41,7 +41,7 @@ pub(crate) struct ApiServerBuilder {
     engines: EnginesByName,
     settings: Vec<(String, String)>,
     wrap_storage: Option<Box<dyn FnOnce(Storage) -> Storage + Send>>,
-    sockets: Option<SocketTimes>,
+    sockets: Option<SocketTimeouts>,
     metrics: Option<PrometheusHandle>,
 }
 
@@ -65,7 +65,7 @@ impl ApiServerBuilder {
     }
 
     /// Uses shorter socket timeouts.
-    pub(crate) fn sockets(mut self, times: SocketTimes) -> Self {
+    pub(crate) fn sockets(mut self, times: SocketTimeouts) -> Self {
         self.sockets = Some(times);
         self
     }

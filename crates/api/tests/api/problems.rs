@@ -229,7 +229,7 @@ async fn idempotency_key_in_use() {
         operation: "chat",
         fingerprint: Fingerprint::of(&command),
         created_at: wiring::system().0.now(),
-        ..fixture::claim("k")
+        ..fixture::entry("k")
     };
     let (agents, tenant, stamp) = (&api.storage.agents, fixture::tenant(), fixture::stamp(0));
     let stored = agents.insert(&tenant, &agent, &stamp, Some(&claim));

@@ -17,7 +17,7 @@ macro_rules! turn_promises {
                 a_completed_turn_needs_an_existing_agent,
                 a_completed_turn_needs_an_existing_conversation,
                 a_completed_turn_is_busy_beside_an_open_turn,
-                the_claim_is_stored_with_the_completed_turn,
+                the_idempotency_entry_is_stored_with_the_completed_turn,
                 the_key_of_a_completed_turn_is_checked_first,
                 an_expired_key_can_be_used_again,
             }
@@ -35,7 +35,7 @@ macro_rules! turn_promises {
                 a_turn_needs_an_existing_agent,
                 a_turn_needs_an_existing_conversation,
                 a_turn_needs_a_live_node,
-                the_claim_is_stored_with_the_turn,
+                the_idempotency_entry_is_stored_with_the_turn,
                 the_key_of_a_turn_is_checked_first,
             }
             finish_turn {
@@ -58,7 +58,7 @@ macro_rules! turn_promises {
                 one_of_many_concurrent_turns_reuses_a_released_key,
                 a_released_key_expires_after_the_retention_time,
                 any_other_end_keeps_the_key,
-                a_turn_does_not_release_a_key_that_another_turn_claimed,
+                a_turn_does_not_release_a_key_that_another_turn_uses,
             }
             turn_queue {
                 the_end_of_a_turn_promotes_the_first_queued_turn,

@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result};
 use super::{
     manifests::Package,
     table::{WIRING, allows, layer},
-    test_code::{Shipped, without_tests},
+    test_code::{ProductCode, without_tests},
     tokens::{Piece, Token, tokens},
 };
 
@@ -61,7 +61,7 @@ fn shipped_files(folder: &Path) -> Result<BTreeMap<PathBuf, String>> {
     read_folder(folder, Path::new(""), &mut files)?;
     let mut test_modules = Vec::new();
     for (path, source) in &files {
-        let Shipped {
+        let ProductCode {
             test_modules: names,
             ..
         } = without_tests(&tokens(source));

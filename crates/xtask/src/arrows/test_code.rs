@@ -3,15 +3,15 @@
 use super::tokens::{Piece, Token};
 
 /// A source file without its tests.
-pub(super) struct Shipped<'a> {
+pub(super) struct ProductCode<'a> {
     pub(super) tokens: Vec<Token<'a>>,
     /// The modules that are declared here, have files of their own, and exist only for tests.
     pub(super) test_modules: Vec<&'a str>,
 }
 
 /// Removes every item under `#[cfg(test)]`.
-pub(super) fn without_tests<'a>(tokens: &[Token<'a>]) -> Shipped<'a> {
-    let mut shipped = Shipped {
+pub(super) fn without_tests<'a>(tokens: &[Token<'a>]) -> ProductCode<'a> {
+    let mut product_code = ProductCode {
         tokens: Vec::new(),
         test_modules: Vec::new(),
     };
@@ -23,16 +23,16 @@ pub(super) fn without_tests<'a>(tokens: &[Token<'a>]) -> Shipped<'a> {
         }
         if begins_with(rest, "#[cfg(test)]") {
             let end = position + item_length(rest);
-            shipped
+            product_code
                 .test_modules
                 .extend(module_in_a_file(&tokens[position..end]));
             position = end;
         } else {
-            shipped.tokens.push(tokens[position]);
+            product_code.tokens.push(tokens[position]);
             position += 1;
         }
     }
-    shipped
+    product_code
 }
 
 fn begins_with(tokens: &[Token<'_>], source: &str) -> bool {

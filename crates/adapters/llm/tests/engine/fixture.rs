@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use contract::reply_engine::request;
 use domain::{FinishReason, Usage};
 use futures::StreamExt as _;
-use llm_engine::{LlmOptions, LlmReplyEngine, LlmTimes};
+use llm_engine::{LlmOptions, LlmReplyEngine, LlmTimeouts};
 use ports::{ReplyChunk, ReplyEngine as _, ReplyError, ReplyRequest};
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
@@ -20,9 +20,9 @@ pub(crate) fn options(base_url: impl Into<String>) -> LlmOptions {
     LlmOptions {
         api_key: Some(KEY.into()),
         model: Some("model-of-the-operator".to_owned()),
-        times: LlmTimes {
+        times: LlmTimeouts {
             pause: Duration::from_millis(1),
-            ..LlmTimes::default()
+            ..LlmTimeouts::default()
         },
         ..LlmOptions::new("spare", base_url, TaskTracker::new(), Handle::current())
     }
@@ -36,7 +36,7 @@ pub(crate) fn engine(upstream: &Upstream) -> LlmReplyEngine {
 /// An engine with other time limits.
 pub(crate) fn engine_with(
     upstream: &Upstream,
-    change: impl FnOnce(&mut LlmTimes),
+    change: impl FnOnce(&mut LlmTimeouts),
 ) -> LlmReplyEngine {
     let mut options = options(upstream.base_url());
     change(&mut options.times);

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use mcp_tools::{McpServer, McpTimes, McpTransport, Program};
+use mcp_tools::{McpIntervals, McpServer, McpTransport, Program};
 use ports::{ToolArguments, ToolError, ToolProvider as _};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
@@ -36,7 +36,7 @@ impl Fixture {
         Self::scripted_at(behaviour, often())
     }
 
-    fn scripted_at(behaviour: &str, times: McpTimes) -> Self {
+    fn scripted_at(behaviour: &str, times: McpIntervals) -> Self {
         let script = servers_dir().join("scripted.mjs");
         let notes = tempfile::tempdir().expect("a directory");
         let transport = McpTransport::Process(Program {
@@ -65,7 +65,7 @@ impl Fixture {
     fn start(
         name: &str,
         transport: McpTransport,
-        times: McpTimes,
+        times: McpIntervals,
         notes: tempfile::TempDir,
     ) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
@@ -143,17 +143,17 @@ impl Deref for Fixture {
 }
 
 /// Short pauses between attempts to reconnect.
-fn times() -> McpTimes {
-    McpTimes {
+fn times() -> McpIntervals {
+    McpIntervals {
         shortest_pause: Duration::from_millis(100),
         longest_pause: Duration::from_secs(1),
-        ..McpTimes::default()
+        ..McpIntervals::default()
     }
 }
 
-fn often() -> McpTimes {
+fn often() -> McpIntervals {
     let refresh = Duration::from_millis(50);
-    McpTimes { refresh, ..times() }
+    McpIntervals { refresh, ..times() }
 }
 
 /// Waits until a condition holds.

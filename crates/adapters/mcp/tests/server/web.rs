@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use mcp_tools::{McpTimes, McpTransport};
+use mcp_tools::{McpIntervals, McpTransport};
 use ports::{ToolError, ToolProvider as _};
 use rstest::rstest;
 use serde_json::json;
@@ -230,7 +230,7 @@ async fn a_server_that_floods_requests_is_disconnected() {
 
 #[tokio::test]
 async fn a_dead_idle_server_becomes_unavailable() {
-    let every_15_seconds = McpTimes::default().refresh;
+    let every_15_seconds = McpIntervals::default().refresh;
     assert_eq!(every_15_seconds, Duration::from_secs(15));
     let mut web = Web::spawn(&[]);
     let server = Fixture::listed_often(web.transport())

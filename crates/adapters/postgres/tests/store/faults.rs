@@ -28,7 +28,7 @@ async fn behind_a_proxy() -> (Database, FaultyProxy, Storage, Agent) {
 
 fn first_turn(agent: &Agent) -> CompletedTurn {
     let conversation = fixture::conversation(1, agent.id);
-    fixture::exchange(1, agent, ConversationTarget::New(conversation))
+    fixture::completed_turn(1, agent, ConversationTarget::New(conversation))
 }
 
 /// The log after an agent and one turn in a new conversation.
@@ -38,7 +38,7 @@ async fn records_once(fault: ProxyFault) {
     let (database, proxy, storage, agent) = behind_a_proxy().await;
     // The writer must be connected before its commit is lost.
     let other = fixture::conversation(2, fixture::agent_id(404));
-    let unknown = fixture::exchange(2, &fixture::agent(404), ConversationTarget::New(other));
+    let unknown = fixture::completed_turn(2, &fixture::agent(404), ConversationTarget::New(other));
     let outcome = storage
         .turns
         .record_completed_turn(unknown)
@@ -83,7 +83,7 @@ async fn a_turn_whose_confirmation_was_lost_is_recorded_once() {
 async fn a_retried_commit_is_not_a_replay_of_its_own_key() {
     let (_database, proxy, storage, agent) = behind_a_proxy().await;
     let mut completed_turn = first_turn(&agent);
-    completed_turn.begin.claim = Some(fixture::claim("once"));
+    completed_turn.begin.claim = Some(fixture::entry("once"));
     proxy.set(ProxyFault::LosesNextResponse);
     let outcome = storage
         .turns

@@ -60,7 +60,7 @@ async fn a_read_only_database_is_unavailable_for_writes_and_no_session_stays_rea
         let agent = fixture::agent(1);
         let conversation = fixture::conversation(number, agent.id);
         let completed_turn =
-            fixture::exchange(number, &agent, ConversationTarget::New(conversation));
+            fixture::completed_turn(number, &agent, ConversationTarget::New(conversation));
         database.turns.record_completed_turn(completed_turn).await
     };
     insert(1).await.expect("an agent");

@@ -30,7 +30,7 @@ async fn a_writer_that_waited_for_the_lock_sees_the_changes_of_its_holder() {
         .unwrap();
 
     let conversation = fixture::conversation(1, agent.id);
-    let chat = fixture::exchange(1, &agent, ConversationTarget::New(conversation));
+    let chat = fixture::completed_turn(1, &agent, ConversationTarget::New(conversation));
     let next = fixture::renamed(&agent, "Next");
     let release = async {
         waiting(&mut watch, 2).await;

@@ -76,7 +76,7 @@ fn op(number: u32) -> WriteOp {
     let agent = fixture::agent(1);
     let conversation = fixture::conversation(number, agent.id);
     let target = ConversationTarget::New(conversation);
-    WriteOp::CompletedTurn(Box::new(fixture::exchange(number, &agent, target)))
+    WriteOp::CompletedTurn(Box::new(fixture::completed_turn(number, &agent, target)))
 }
 
 struct Fixture {

@@ -97,7 +97,7 @@ fn begin_turn(number: u32, target: ConversationTarget) -> BeginTurn {
 /// A stored turn of conversation 1, which runs on node 1 if its status says so.
 fn turn(number: u32, status: TurnStatus) -> TurnRow {
     let begin = BeginTurn {
-        claim: Some(fixture::claim(&format!("key-{number}"))),
+        claim: Some(fixture::entry(&format!("key-{number}"))),
         ..begin_turn(number, existing(2))
     };
     let mut row = conversation_state::turn_row(&begin);

@@ -3,7 +3,7 @@
 
 use std::task::Poll;
 
-use cpu_pool::Slice;
+use cpu_pool::TimeSlice;
 use regex_automata::{
     Input,
     hybrid::{
@@ -53,7 +53,7 @@ impl DfaSearch {
         cache: &mut Cache,
         prefilter: Option<&Prefilter>,
         message: &str,
-        slice: Slice,
+        slice: TimeSlice,
     ) -> Poll<DfaOutcome> {
         while self.at < message.len() {
             let chunk_end = message.len().min(self.at + BYTES_PER_CHECK);

@@ -6,7 +6,7 @@
 
 use std::{mem, ops::Range, task::Poll};
 
-use cpu_pool::Slice;
+use cpu_pool::TimeSlice;
 use regex_automata::{
     nfa::thompson::{NFA, State},
     util::primitives::StateID,
@@ -74,7 +74,7 @@ impl NfaSearch {
         nfa: &NFA,
         prefilter: Option<&Prefilter>,
         message: &str,
-        slice: Slice,
+        slice: TimeSlice,
     ) -> Poll<Option<Captures>> {
         let mut visited = 0;
         while self.at <= message.len() {

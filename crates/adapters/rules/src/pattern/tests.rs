@@ -10,7 +10,7 @@ use super::*;
 fn find_in(pattern: &Pattern, message: &str, slice: Duration) -> Option<Captures> {
     let mut memory = PatternMemory::default();
     loop {
-        if let Poll::Ready(found) = pattern.find(&mut memory, message, Slice::new(slice)) {
+        if let Poll::Ready(found) = pattern.find(&mut memory, message, TimeSlice::new(slice)) {
             return found;
         }
     }
@@ -93,7 +93,7 @@ fn memory_that_a_message_enlarged_is_freed() {
         .cycle()
         .take(20_000)
         .collect();
-    let found = pattern.find(&mut memory, &message, Slice::new(Duration::MAX));
+    let found = pattern.find(&mut memory, &message, TimeSlice::new(Duration::MAX));
     assert!(found.is_ready());
     let left = memory.cache.as_ref().map_or(0, Cache::memory_usage);
     assert!(left <= pattern.kept_bytes(), "{left} bytes are left");
@@ -155,7 +155,7 @@ fn the_largest_pattern_on_the_longest_message_pauses() {
     let mut memory = PatternMemory::default();
     // Each round ends at the first check of the clock.
     for _ in 0..20 {
-        let slice = Slice::new(Duration::ZERO);
+        let slice = TimeSlice::new(Duration::ZERO);
         assert!(pattern.find(&mut memory, &message, slice).is_pending());
     }
 }

@@ -64,7 +64,11 @@ impl Fixture {
     fn turn_in_new_conversation(&self, number: u32) -> WriteOp {
         let conversation = fixture::conversation(number, self.agent.id);
         let target = ConversationTarget::New(conversation);
-        WriteOp::CompletedTurn(Box::new(fixture::exchange(number, &self.agent, target)))
+        WriteOp::CompletedTurn(Box::new(fixture::completed_turn(
+            number,
+            &self.agent,
+            target,
+        )))
     }
 
     async fn heads(&self) -> HeadsBefore {

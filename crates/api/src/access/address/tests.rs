@@ -183,7 +183,7 @@ proptest! {
         let peer: IpAddr = Ipv4Addr::new(10, 1, 2, 3).into();
         let client = proxies().client_address(peer, &headers(&given));
         let written = lines.iter().flat_map(|(is_new, line)| {
-            if *is_new { forwarded::hops(line) } else { x_forwarded_for_hops(line) }
+            if *is_new { forwarded::forwarded_hops(line) } else { x_forwarded_for_hops(line) }
         });
         prop_assert!(client == peer || written.flatten().any(|hop| hop == client));
     }

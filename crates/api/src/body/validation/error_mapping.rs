@@ -78,7 +78,7 @@ pub(super) fn member(parent: &str, name: &str) -> String {
 /// Returns the code and the text for an error about a single value.
 fn code_and_detail(kind: &Kind) -> (FaultCode, String) {
     match kind {
-        Kind::Type { kind } => (FaultCode::WrongType, must_be(&type_names(kind))),
+        Kind::Type { kind } => (FaultCode::WrongType, expected_types(&type_names(kind))),
         Kind::MinLength { limit } => (FaultCode::TooShort, at_least(*limit, "character")),
         Kind::MinItems { limit } => (FaultCode::TooShort, at_least(*limit, "item")),
         Kind::MinProperties { limit } => (FaultCode::TooShort, at_least(*limit, "member")),
@@ -126,7 +126,7 @@ pub(super) fn type_names(kind: &TypeKind) -> Vec<&'static str> {
 }
 
 /// Returns a text such as "must be a string or null", with `null` last.
-pub(super) fn must_be(types: &[&str]) -> String {
+pub(super) fn expected_types(types: &[&str]) -> String {
     let mut types = types.to_vec();
     types.sort_by_key(|name| *name == "null");
     let with_article = |name: &&str| match *name {

@@ -31,7 +31,11 @@ pub(super) fn no_alternative_matches(
                 types.push(name);
             }
         }
-        faults.push(Fault::new(pointer, FaultCode::WrongType, must_be(&types)));
+        faults.push(Fault::new(
+            pointer,
+            FaultCode::WrongType,
+            expected_types(&types),
+        ));
         return;
     };
     let missing: Option<Vec<&str>> = meant.map(|errors| only_missing(errors, pointer)).collect();

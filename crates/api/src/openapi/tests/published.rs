@@ -59,30 +59,30 @@ fn every_number_that_a_client_sends_is_bounded_as_its_type_is() {
     }
 }
 
-fn assert_bounded(document: &Value, schema: &Value, place: &str) {
+fn assert_bounded(document: &Value, schema: &Value, location: &str) {
     let has_type = |name: &str| match &schema["type"] {
         Value::Array(types) => types.iter().any(|each| each == name),
         single => single == name,
     };
     if has_type("integer") {
         let bounded = schema["minimum"].is_number() && schema["maximum"].is_number();
-        assert!(bounded, "{place} has no bounds");
+        assert!(bounded, "{location} has no bounds");
     }
     if let Some(target) = schema["$ref"].as_str() {
-        let referred = document.pointer(target.trim_start_matches('#')).unwrap();
-        assert_bounded(document, referred, place);
+        let referenced = document.pointer(target.trim_start_matches('#')).unwrap();
+        assert_bounded(document, referenced, location);
     }
     for (name, member) in schema["properties"].as_object().into_iter().flatten() {
-        assert_bounded(document, member, &format!("{place}.{name}"));
+        assert_bounded(document, member, &format!("{location}.{name}"));
     }
     for keyword in ["items", "additionalProperties"] {
         if let Some(inner) = schema.get(keyword) {
-            assert_bounded(document, inner, &format!("{place}.{keyword}"));
+            assert_bounded(document, inner, &format!("{location}.{keyword}"));
         }
     }
     for keyword in ["anyOf", "oneOf", "allOf"] {
         for alternative in schema[keyword].as_array().into_iter().flatten() {
-            assert_bounded(document, alternative, place);
+            assert_bounded(document, alternative, location);
         }
     }
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 use super::{derived, document};
 use crate::{
     body::Schemas,
-    openapi::{Missing, complete, sizes},
+    openapi::{MissingComponent, complete, sizes},
 };
 
 #[test]
@@ -51,7 +51,7 @@ fn a_renamed_component_does_not_lose_its_limits_silently() {
         .as_object_mut()
         .unwrap()
         .remove("message");
-    let missing = Missing("ChatRequest.message".to_owned());
+    let missing = MissingComponent("ChatRequest.message".to_owned());
     assert_eq!(complete(&mut document, &Sizes::default()), Err(missing));
 }
 

@@ -21,7 +21,7 @@ use crate::{
         CloseCode,
         context::{Admission, Caller, Context, admit},
         frames::{Channel, ConnectFrame, SubscribeFrame},
-        subscriptions::{Coverage, MAX_REPLAYED_EVENTS, ReplayRequest},
+        subscriptions::{MAX_REPLAYED_EVENTS, ReplayAvailability, ReplayRequest},
     },
 };
 
@@ -109,7 +109,7 @@ async fn open_channels(
         if is_store_unavailable.get() {
             let error = ApiError::new(ProblemCode::StoreUnavailable);
             let source = "the store was unavailable for an earlier channel";
-            return (name, Err(error.because(source)));
+            return (name, Err(error.with_source(source)));
         }
         let opened = open(context, caller, &name, from).await;
         if matches!(&opened, Err(error) if error.code == ProblemCode::StoreUnavailable) {
@@ -213,14 +213,14 @@ async fn check_replay(
     let Some(bounds) = bounds else {
         return Ok(ReplayRequest {
             since,
-            coverage: Coverage::Whole,
+            coverage: ReplayAvailability::Whole,
         });
     };
     let distance = usize::try_from(bounds.head.0 - since.0).unwrap_or(0);
     let coverage = if !bounds.reach(since) {
-        Coverage::Expired
+        ReplayAvailability::Expired
     } else if distance <= MAX_REPLAYED_EVENTS {
-        Coverage::Whole
+        ReplayAvailability::Whole
     } else {
         let services = context.open::<EventsRead>(caller)?;
         let filter = channel.filter(&visibility(caller.principal()));
@@ -230,8 +230,8 @@ async fn check_replay(
         };
         let query = filter.query(since, size);
         match services.log.count(caller.tail.tenant(), query).await? {
-            count if count > MAX_REPLAYED_EVENTS => Coverage::TooLong,
-            _ => Coverage::Whole,
+            count if count > MAX_REPLAYED_EVENTS => ReplayAvailability::TooLong,
+            _ => ReplayAvailability::Whole,
         }
     };
     Ok(ReplayRequest { since, coverage })

@@ -57,7 +57,7 @@ impl CommandOrder {
             work.await
         } else {
             let source = "the store was unavailable for an earlier command";
-            Err(ApiError::new(ProblemCode::StoreUnavailable).because(source))
+            Err(ApiError::new(ProblemCode::StoreUnavailable).with_source(source))
         };
         if matches!(&outcome, Err(error) if error.code == ProblemCode::StoreUnavailable) {
             outages.set(outages.get().wrapping_add(1));

@@ -39,7 +39,7 @@ pub enum ChannelError {
 
 impl Channel {
     /// Returns whether an event belongs to the channel.
-    pub fn concerns(self, event: &Event) -> bool {
+    pub fn matches(self, event: &Event) -> bool {
         match self {
             Self::Tenant => true,
             Self::Agent(id) => event.agent_id == Some(id),
@@ -48,7 +48,7 @@ impl Channel {
     }
 
     /// Returns whether a turn belongs to the channel.
-    pub fn concerns_turn(self, turn: &TurnSubject) -> bool {
+    pub fn matches_turn(self, turn: &TurnSubject) -> bool {
         match self {
             Self::Tenant => true,
             Self::Agent(id) => turn.agent_id == id,
@@ -56,14 +56,14 @@ impl Channel {
         }
     }
 
-    /// Returns whether the event deletes what the channel follows.
+    /// Returns whether the event deletes the resource of the channel.
     pub fn ends_with(self, event: &Event) -> bool {
         let end = match self {
             Self::Tenant => return false,
             Self::Agent(_) => EventType::AgentDeleted,
             Self::Conversation(_) => EventType::ConversationDeleted,
         };
-        event.kind == end && self.concerns(event)
+        event.kind == end && self.matches(event)
     }
 }
 

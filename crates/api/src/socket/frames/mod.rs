@@ -15,7 +15,7 @@ pub use client::{
     UnsubscribeFrame,
 };
 pub use read::{ClientFrame, Command, InvalidFrame, read, read_id};
-pub use schema::{COMMANDS, UNKNOWN_COMMAND, components, document};
+pub use schema::{COMMANDS, COMMON_FRAME, components, document};
 pub use server::{
     ChannelState, ConnectResult, EmptyResult, EventFrame, LiveEvent, ReplyFrame, ReplyResult,
     ResyncReason, ServerFrame, SocketLimits, SubscribeResult, TurnResult, UnsubscribeReason,

@@ -7,7 +7,7 @@ use serde_json::{Number, Value};
 use super::{
     CancelFrame, ChatFrame, ConnectFrame, PingFrame, RefreshFrame, SubscribeFrame, TypingFrame,
     UnsubscribeFrame,
-    schema::{COMMANDS, UNKNOWN_COMMAND},
+    schema::{COMMANDS, COMMON_FRAME},
 };
 use crate::{
     body::{self, BodyError, Schemas},
@@ -71,7 +71,7 @@ pub fn read(text: &str, schemas: &Schemas) -> Result<ClientFrame, InvalidFrame> 
         error: Box::new(error),
     };
     let known = COMMANDS.iter().find(|(name, _)| Some(*name) == kind);
-    let component = known.map_or(UNKNOWN_COMMAND, |(_, component)| component);
+    let component = known.map_or(COMMON_FRAME, |(_, component)| component);
     let value = frame
         .checked(component, schemas)
         .map_err(|error| invalid(error.into()))?;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use utoipa::OpenApi;
 
 use super::{MAX_CHANNELS, client, server};
-use crate::openapi::Missing;
+use crate::openapi::MissingComponent;
 
 /// The `type` of each command, and the component that describes its frame.
 pub const COMMANDS: &[(&str, &str)] = &[
@@ -20,7 +20,7 @@ pub const COMMANDS: &[(&str, &str)] = &[
 ];
 
 /// The component with the members that all commands have in common.
-pub const UNKNOWN_COMMAND: &str = "AnyFrame";
+pub const COMMON_FRAME: &str = "AnyFrame";
 
 #[derive(OpenApi)]
 #[openapi(components(schemas(
@@ -38,12 +38,12 @@ struct Frames;
 /// The components that commands are validated against.
 pub fn components() -> impl Iterator<Item = &'static str> {
     let commands = COMMANDS.iter().map(|(_, component)| *component);
-    commands.chain([UNKNOWN_COMMAND])
+    commands.chain([COMMON_FRAME])
 }
 
 /// Returns the components of the finished OpenAPI document together with those of all frames:
 /// `ServerFrame`, and one for each command in [`COMMANDS`].
-pub fn document(openapi: &Value) -> Result<Value, Missing> {
+pub fn document(openapi: &Value) -> Result<Value, MissingComponent> {
     let derived = serde_json::to_value(Frames::openapi().components).unwrap_or_default();
     let mut schemas = match derived {
         Value::Object(mut components) => components.remove("schemas").unwrap_or_default(),
@@ -53,7 +53,7 @@ pub fn document(openapi: &Value) -> Result<Value, Missing> {
     channels["maxItems"] = MAX_CHANNELS.into();
     channels["uniqueItems"] = true.into();
     schemas["ChatFrame"] = chat_frame(openapi)?;
-    schemas[UNKNOWN_COMMAND] = json!({
+    schemas[COMMON_FRAME] = json!({
         "type": "object",
         "required": ["id", "type"],
         "properties": {"id": id(), "type": {"type": "string"}},
@@ -75,12 +75,12 @@ pub fn document(openapi: &Value) -> Result<Value, Missing> {
 }
 
 /// The frame of `chat`: the members of the request body, among its own.
-fn chat_frame(openapi: &Value) -> Result<Value, Missing> {
+fn chat_frame(openapi: &Value) -> Result<Value, MissingComponent> {
     let body = &openapi["components"]["schemas"]["ChatRequest"];
     let mut frame = body
         .as_object()
         .cloned()
-        .ok_or_else(|| Missing("ChatRequest".to_owned()))?;
+        .ok_or_else(|| MissingComponent("ChatRequest".to_owned()))?;
     frame.insert(
         "description".to_owned(),
         "`chat`: send a message to an agent. Events and live data of the conversation follow until \

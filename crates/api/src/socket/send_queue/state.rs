@@ -23,14 +23,14 @@ pub(super) struct QueueState {
     pub(super) end: End,
     /// Whether the socket's task has ended.
     pub(super) is_dropped: bool,
-    pub(super) wakes_on: WakesOn,
+    pub(super) wakes_on: WakeConditions,
     /// The connection's task.
     pub(super) connection: Option<Waker>,
 }
 
 /// The changes that wake the socket's task.
 #[derive(Default)]
-pub(super) struct WakesOn {
+pub(super) struct WakeConditions {
     /// The queue has room again.
     pub(super) room: bool,
     /// The queue is empty.

@@ -74,7 +74,7 @@ impl Session {
         if !self.has_connected && !is_connect {
             return self.reply(Some(id), Err(not_connected()));
         }
-        let max = max_running_beside(&command);
+        let max = max_running_with(&command);
         if self.commands.len() >= max {
             self.reply(Some(id), Err(too_many(max)))?;
             return self.count_rejection();
@@ -112,7 +112,7 @@ impl Session {
 }
 
 /// The maximum number of commands that may run beside a command.
-const fn max_running_beside(command: &Command) -> usize {
+const fn max_running_with(command: &Command) -> usize {
     match command {
         Command::Ping | Command::Cancel(_) | Command::Refresh(_) | Command::Unsubscribe(_) => {
             MAX_RUNNING_WITH_SHORT

@@ -20,7 +20,7 @@ impl Subscriptions {
         while let Some(since) = self.oldest_live_before(tail.position())
             && has_room()
         {
-            let is_wanted = |event: &SerializedEvent| self.concerns_any(event, visibility);
+            let is_wanted = |event: &SerializedEvent| self.matches_any(event, visibility);
             let read = tail.read(since, PageSize::FOLLOWED, is_wanted);
             let Some(TailEvents { events, next }) = read else {
                 self.fall_behind(since);
@@ -45,11 +45,11 @@ impl Subscriptions {
     }
 
     /// Returns whether an event is due for a live subscription.
-    fn concerns_any(&self, event: &SerializedEvent, visibility: &EventVisibility) -> bool {
+    fn matches_any(&self, event: &SerializedEvent, visibility: &EventVisibility) -> bool {
         let is_shown = visibility.shows(&event.logged);
         self.all.iter().any(|it| {
             let is_due = it.is_live() && it.next < event.seq();
-            is_due && (is_shown && it.channel.concerns(&event.logged.event) || it.ends_with(event))
+            is_due && (is_shown && it.channel.matches(&event.logged.event) || it.ends_with(event))
         })
     }
 
@@ -72,7 +72,7 @@ impl Subscriptions {
             let due = self.all.iter().filter(|it| is_due(it));
             let channels: Vec<Channel> = due
                 .map(|it| it.channel)
-                .filter(|channel| channel.concerns(&event.logged.event))
+                .filter(|channel| channel.matches(&event.logged.event))
                 .collect();
             if !channels.is_empty() {
                 send(Notice::Event(&channels, event))?;

@@ -36,7 +36,7 @@ impl RecentlyEnded {
     pub(super) fn record_end_of_turn(&mut self, channel: Channel, event: &SerializedEvent) {
         let event = &event.logged.event;
         if matches!(channel, Channel::Conversation(_))
-            && channel.concerns(event)
+            && channel.matches(event)
             && event.kind.is_end_of_turn()
             && let Some(turn) = event.turn_id
         {

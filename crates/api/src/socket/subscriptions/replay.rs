@@ -6,8 +6,8 @@ use application::realtime::SerializedEvent;
 use domain::Seq;
 
 use super::{
-    Coverage, Notice, NoticeSink, Page, PageRequest, ReplayRequest, Subscription, Subscriptions,
-    next_key,
+    Notice, NoticeSink, Page, PageRequest, ReplayAvailability, ReplayRequest, Subscription,
+    Subscriptions, next_key,
 };
 use crate::socket::SendQueueFull;
 
@@ -28,7 +28,7 @@ impl Replay {
     /// Creates a replay that the client requested.
     pub(super) fn of(requested: ReplayRequest) -> Self {
         Self {
-            is_too_long: requested.coverage == Coverage::TooLong,
+            is_too_long: requested.coverage == ReplayAvailability::TooLong,
             is_requested: true,
             ..Self::default()
         }

@@ -8,12 +8,12 @@ pub(in crate::socket) struct ReplayRequest {
     /// The client's cursor.
     pub(in crate::socket) since: Seq,
     /// The part of the events after a cursor that is replayed.
-    pub(in crate::socket) coverage: Coverage,
+    pub(in crate::socket) coverage: ReplayAvailability,
 }
 
 /// The part of the events after a cursor that is replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::socket) enum Coverage {
+pub(in crate::socket) enum ReplayAvailability {
     /// All of them.
     Whole,
     /// None: the log does not contain the events after the cursor.

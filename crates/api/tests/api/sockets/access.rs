@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use api::socket::SocketTimes;
+use api::socket::SocketTimeouts;
 use domain::{Scope, Timestamp};
 use serde_json::{Value, json};
 
@@ -200,9 +200,9 @@ async fn a_second_credential_is_ambiguous() {
 
 #[tokio::test]
 async fn an_unauthenticated_client_must_connect_in_time() {
-    let times = SocketTimes {
+    let times = SocketTimeouts {
         connect: Duration::from_millis(200),
-        ..SocketTimes::default()
+        ..SocketTimeouts::default()
     };
     let api = ApiServerBuilder::default().sockets(times).start().await;
     let mut stranger = Upgrade::of(&api).open().await;

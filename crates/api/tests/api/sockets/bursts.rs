@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use api::socket::SocketTimes;
+use api::socket::SocketTimeouts;
 use serde_json::{Value, json};
 
 use super::client::Upgrade;
@@ -25,10 +25,10 @@ async fn make_agents(api: &ApiServer) {
 
 /// A slow reader is not disconnected.
 fn patient() -> ApiServerBuilder {
-    ApiServerBuilder::default().sockets(SocketTimes {
+    ApiServerBuilder::default().sockets(SocketTimeouts {
         write: Duration::from_mins(1),
         pong: Duration::from_mins(1),
-        ..SocketTimes::default()
+        ..SocketTimeouts::default()
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use api::socket::SocketTimes;
+use api::socket::SocketTimeouts;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_tungstenite::tungstenite::{
@@ -169,10 +169,10 @@ async fn a_draining_server_opens_no_sockets() {
 
 #[tokio::test]
 async fn a_client_that_answers_no_ping_is_disconnected() {
-    let times = SocketTimes {
+    let times = SocketTimeouts {
         ping: Duration::from_millis(200),
         pong: Duration::from_secs(1),
-        ..SocketTimes::default()
+        ..SocketTimeouts::default()
     };
     let api = ApiServerBuilder::default().sockets(times).start().await;
     // This client answers pings while it reads.

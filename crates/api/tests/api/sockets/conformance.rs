@@ -76,9 +76,9 @@ fn key_of(frame: &Value) -> &str {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_message_of_the_server_matches_its_schema() {
     let (engine, mut script) = scripted();
-    let times = SocketTimes {
+    let times = SocketTimeouts {
         ping: Duration::from_millis(50),
-        ..SocketTimes::default()
+        ..SocketTimeouts::default()
     };
     let builder = ApiServerBuilder::default()
         .sockets(times)

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use api::socket::SocketTimes;
+use api::socket::SocketTimeouts;
 use serde_json::{Value, json};
 
 use super::client::{SocketClient, Upgrade};
@@ -218,9 +218,9 @@ async fn chats_count_as_chats() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_does_not_read_is_disconnected_and_delays_no_others() {
-    let times = SocketTimes {
+    let times = SocketTimeouts {
         write: Duration::from_secs(1),
-        ..SocketTimes::default()
+        ..SocketTimeouts::default()
     };
     let api = ApiServerBuilder::default().sockets(times).start().await;
     let alone = api
@@ -265,9 +265,9 @@ async fn a_client_that_does_not_read_is_disconnected_and_delays_no_others() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_steady_reader_stays_connected() {
-    let times = SocketTimes {
+    let times = SocketTimeouts {
         write: Duration::from_secs(2),
-        ..SocketTimes::default()
+        ..SocketTimeouts::default()
     };
     let api = ApiServerBuilder::default().sockets(times).start().await;
     let config = json!({"instructions": "y".repeat(30_000)});

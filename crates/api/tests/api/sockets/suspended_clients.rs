@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use api::socket::SocketTimes;
+use api::socket::SocketTimeouts;
 use serde_json::json;
 
 use super::client::Upgrade;
@@ -13,9 +13,9 @@ const ASLEEP: Duration = Duration::from_secs(10);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_wakes_after_a_close_reads_whole_frames_and_the_reason() {
-    let times = SocketTimes {
+    let times = SocketTimeouts {
         write: Duration::from_secs(1),
-        ..SocketTimes::default()
+        ..SocketTimeouts::default()
     };
     let api = ApiServerBuilder::default().sockets(times).start().await;
     let alone = api

@@ -20,7 +20,7 @@ use crate::{
 const CONNECTIONS: usize = 32;
 
 /// The servers that are compared.
-struct Bearers {
+struct ComparedServers {
     upstream: MeasuredServer,
     chats: MeasuredServer,
 }
@@ -30,7 +30,7 @@ pub(super) fn measure(services: &LlmServices, upstream: &Upstream) -> Result<Vec
     let on_sqlite = on(&services.sqlite, upstream)?;
     let on_postgres = on(&services.postgres, upstream)?;
     let mut figures = Vec::new();
-    for (rows, bearers) in [
+    for (rows, servers) in [
         (
             [
                 (
@@ -52,25 +52,25 @@ pub(super) fn measure(services: &LlmServices, upstream: &Upstream) -> Result<Vec
             on_postgres,
         ),
     ] {
-        figures.extend(figures_of(rows, &bearers));
+        figures.extend(figures_of(rows, &servers));
     }
     Ok(figures)
 }
 
-fn on(service: &Service, upstream: &Upstream) -> Result<Bearers> {
+fn on(service: &Service, upstream: &Upstream) -> Result<ComparedServers> {
     let endpoint = service.endpoint()?;
     let by_model = Workload::with_agent(endpoint.clone(), &draft())?;
     let warm = |scripts| MeasuredServer::warm_up(endpoint.address, service.id()?, scripts);
-    let mut bearers = Bearers {
+    let mut servers = ComparedServers {
         // The load generator and the upstream are one process.
         upstream: MeasuredServer::warm_up(upstream.address, std::process::id(), direct(upstream))?,
         chats: warm(by_model.chat_scripts(CONNECTIONS)?)?,
     };
     for _ in 0..ROUNDS {
-        bearers.upstream.run_round()?;
-        bearers.chats.run_round()?;
+        servers.upstream.run_round()?;
+        servers.chats.run_round()?;
     }
-    Ok(bearers)
+    Ok(servers)
 }
 
 /// Scripts that send the requests of an engine to the upstream.
@@ -90,8 +90,8 @@ fn direct(upstream: &Upstream) -> Vec<Script> {
     vec![Script::repeated(vec![request]); CONNECTIONS]
 }
 
-fn figures_of(rows: [(&'static str, &'static str); 2], bearers: &Bearers) -> [Figure; 2] {
-    let (chats, upstream) = (&bearers.chats, &bearers.upstream);
+fn figures_of(rows: [(&'static str, &'static str); 2], servers: &ComparedServers) -> [Figure; 2] {
+    let (chats, upstream) = (&servers.chats, &servers.upstream);
     let added = |percent| differences(&chats.percentile(percent), &upstream.percentile(percent));
     // The time of two writes; the history is in memory.
     let elsewhere = chats.percentile_outside_store(50);
@@ -100,24 +100,24 @@ fn figures_of(rows: [(&'static str, &'static str); 2], bearers: &Bearers) -> [Fi
         Part::new(what, median(server.percentile(percent)), "ms")
     };
     let medians = vec![
-        part("the upstream itself, median", &bearers.upstream, 50),
-        part("chat, median", &bearers.chats, 50),
+        part("the upstream itself, median", &servers.upstream, 50),
+        part("chat, median", &servers.chats, 50),
         Part::new("added, median", median(added(50)), "ms"),
         Part::new(
             "chat less its time in the store, median",
             median(elsewhere),
             "ms",
         ),
-        Part::new("chats", median(bearers.chats.per_second()), "/s"),
+        Part::new("chats", median(servers.chats.per_second()), "/s"),
         Part::new(
             "chats, processor",
-            median(bearers.chats.cpu_per_request()),
+            median(servers.chats.cpu_per_request()),
             "µs",
         ),
     ];
     let tails = vec![
-        part("the upstream itself, p99", &bearers.upstream, 99),
-        part("chat, p99", &bearers.chats, 99),
+        part("the upstream itself, p99", &servers.upstream, 99),
+        part("chat, p99", &servers.chats, 99),
         Part::new(
             "chat less its time in the store, p99",
             median(chats.percentile_outside_store(99)),

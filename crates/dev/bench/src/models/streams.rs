@@ -9,7 +9,7 @@ use dev_load::{
     latencies::Latencies,
     process_stats, runtime,
     service::Service,
-    upstream::{ResponseMode, SendTimes, Upstream, WORDS},
+    upstream::{ResponseMode, SendTimeParser, Upstream, WORDS},
 };
 use serde_json::{Value, json};
 use tokio::{
@@ -33,7 +33,7 @@ const RAMP_UP: Duration = Duration::from_secs(1);
 
 /// The ages of words on arrival.
 #[derive(Default)]
-struct Ages {
+struct ArrivalLatencies {
     first: Vec<Duration>,
     all: Vec<Duration>,
 }
@@ -102,7 +102,7 @@ impl WordLatencies {
                     read_streams(&own, deadline).await
                 });
             }
-            let mut ages = Ages::default();
+            let mut ages = ArrivalLatencies::default();
             while let Some(ended) = clients.join_next().await {
                 let own = ended??;
                 ages.first.extend(own.first);
@@ -121,8 +121,8 @@ impl WordLatencies {
 }
 
 /// Opens one stream after the other until the deadline.
-async fn read_streams(requests: &StreamRequests, deadline: Instant) -> Result<Ages> {
-    let mut ages = Ages::default();
+async fn read_streams(requests: &StreamRequests, deadline: Instant) -> Result<ArrivalLatencies> {
+    let mut ages = ArrivalLatencies::default();
     for body in requests.bodies.iter().cycle() {
         if Instant::now() >= deadline {
             break;
@@ -131,7 +131,7 @@ async fn read_streams(requests: &StreamRequests, deadline: Instant) -> Result<Ag
         let request = request.header("Accept", "text/event-stream").json(body);
         let mut stream = ResponseStream::open(request).await?;
         ensure!(stream.status == 200, "a stream returned {}", stream.status);
-        let (mut send_times, before) = (SendTimes::default(), ages.all.len());
+        let (mut send_times, before) = (SendTimeParser::default(), ages.all.len());
         while let Some(chunk) = stream.chunk().await? {
             ages.all.extend(send_times.ages(&chunk));
         }

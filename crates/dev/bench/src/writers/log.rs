@@ -14,23 +14,23 @@ const PAGE: usize = 100;
 
 /// An event of the log.
 #[derive(Debug, Clone)]
-pub(super) struct Logged {
+pub(super) struct LogEntry {
     pub(super) seq: i64,
     pub(super) name: EventName,
     /// The number that the change assigned to its subject: the version of an agent, or the position
     /// of a message in its conversation. Absent when the subject has been deleted since.
-    pub(super) number: Option<Numbered>,
+    pub(super) number: Option<SubjectNumber>,
 }
 
 /// Numbers that must ascend without a gap in the order of the log.
 #[derive(Debug, Clone)]
-pub(super) struct Numbered {
+pub(super) struct SubjectNumber {
     pub(super) subject: String,
     pub(super) number: i64,
 }
 
 /// Reads the whole log.
-pub(super) fn read(client: &BlockingApiClient) -> Result<Vec<Logged>> {
+pub(super) fn read(client: &BlockingApiClient) -> Result<Vec<LogEntry>> {
     let (mut log, mut since) = (Vec::new(), 0);
     let mut seen = HashMap::new();
     loop {
@@ -48,7 +48,7 @@ pub(super) fn read(client: &BlockingApiClient) -> Result<Vec<Logged>> {
 }
 
 /// Parses an event. `seen` counts the events of each type and subject so far.
-fn logged(event: &Value, seen: &mut HashMap<(String, String), usize>) -> Result<Logged> {
+fn logged(event: &Value, seen: &mut HashMap<(String, String), usize>) -> Result<LogEntry> {
     let kind = text(event, "type")?;
     let subject = text(event, subject_member(kind))?;
     let count = seen
@@ -56,7 +56,7 @@ fn logged(event: &Value, seen: &mut HashMap<(String, String), usize>) -> Result<
         .or_default();
     let name = EventName::nth(kind, subject, *count);
     *count += 1;
-    Ok(Logged {
+    Ok(LogEntry {
         seq: number(event, "seq")?,
         number: numbered(kind, &event["data"]),
         name,
@@ -72,7 +72,7 @@ fn subject_member(kind: &str) -> &'static str {
     }
 }
 
-fn numbered(kind: &str, data: &Value) -> Option<Numbered> {
+fn numbered(kind: &str, data: &Value) -> Option<SubjectNumber> {
     let (subject, number) = match kind {
         "agent.created" | "agent.updated" => (&data["agent"]["id"], &data["agent"]["version"]),
         "turn.started" | "turn.completed" => {
@@ -80,7 +80,7 @@ fn numbered(kind: &str, data: &Value) -> Option<Numbered> {
         }
         _ => return None,
     };
-    Some(Numbered {
+    Some(SubjectNumber {
         subject: subject.as_str()?.to_owned(),
         number: number.as_i64()?,
     })

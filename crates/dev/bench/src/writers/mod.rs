@@ -17,7 +17,7 @@ use anyhow::{Context as _, Result, bail};
 use dev_load::{Endpoint, http::BlockingApiClient, runtime};
 use tokio::{task::JoinSet, time::timeout};
 
-use self::{acknowledged_write::AcknowledgedWrite, log::Logged, writer::Writer};
+use self::{acknowledged_write::AcknowledgedWrite, log::LogEntry, writer::Writer};
 
 const WRITERS: usize = 64;
 const MUTATIONS: usize = 10_000;
@@ -69,7 +69,7 @@ async fn write(endpoint: &Endpoint) -> Result<Vec<AcknowledgedWrite>> {
     Ok(writes)
 }
 
-fn print(writes: &[AcknowledgedWrite], log: &[Logged], seconds: f64) {
+fn print(writes: &[AcknowledgedWrite], log: &[LogEntry], seconds: f64) {
     println!(
         "{WRITERS} writers, {} writes acknowledged in {seconds:.1} s",
         writes.len()

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use super::{
     acknowledged_write::{AcknowledgedWrite, EventName},
-    log::Logged,
+    log::LogEntry,
 };
 
 /// Returns all violations in `log`, given the acknowledged writes.
-pub(super) fn violations(writes: &[AcknowledgedWrite], log: &[Logged]) -> Vec<String> {
+pub(super) fn violations(writes: &[AcknowledgedWrite], log: &[LogEntry]) -> Vec<String> {
     let mut violations = gaps(log);
     let mut positions: HashMap<&EventName, i64> =
         log.iter().map(|event| (&event.name, event.seq)).collect();
@@ -39,7 +39,7 @@ pub(super) fn violations(writes: &[AcknowledgedWrite], log: &[Logged]) -> Vec<St
 }
 
 /// Positions that are not 1, 2, 3 …
-fn gaps(log: &[Logged]) -> Vec<String> {
+fn gaps(log: &[LogEntry]) -> Vec<String> {
     (1..)
         .zip(log)
         .filter(|(position, event)| event.seq != *position)
@@ -70,7 +70,7 @@ fn misordered(spans: &[(&AcknowledgedWrite, i64, i64)]) -> Vec<String> {
 }
 
 /// Versions of agents and positions of messages that do not ascend by one.
-fn skipped_numbers(log: &[Logged]) -> Vec<String> {
+fn skipped_numbers(log: &[LogEntry]) -> Vec<String> {
     let mut newest: HashMap<&str, i64> = HashMap::new();
     let mut violations = Vec::new();
     for (event, numbered) in log.iter().filter_map(|it| Some((it, it.number.as_ref()?))) {
@@ -88,7 +88,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::writers::log::Numbered;
+    use crate::writers::log::SubjectNumber;
 
     /// Returns a write sent at `from` and acknowledged at `to`, in milliseconds.
     fn write(epoch: Instant, (from, to): (u64, u64), events: &[&str]) -> AcknowledgedWrite {
@@ -103,8 +103,8 @@ mod tests {
         }
     }
 
-    fn event(seq: i64, subject: &str) -> Logged {
-        Logged {
+    fn event(seq: i64, subject: &str) -> LogEntry {
+        LogEntry {
             seq,
             name: EventName::only("made", subject),
             number: None,
@@ -171,8 +171,8 @@ mod tests {
 
     #[test]
     fn a_skipped_number_is_found() {
-        let numbered = |seq, number| Logged {
-            number: Some(Numbered {
+        let numbered = |seq, number| LogEntry {
+            number: Some(SubjectNumber {
                 subject: "agent".to_owned(),
                 number,
             }),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{
     attacker::Attacker,
     bodies,
-    flood::{Plan, Reading},
+    flood::{FloodPlan, Reading},
 };
 
 /// The number of large agents on list pages.
@@ -95,7 +95,7 @@ impl Attack {
     }
 
     /// Prepares the resources of the attack, and returns its requests.
-    pub(super) async fn prepare(self, attacker: &Attacker) -> Result<Vec<Plan>> {
+    pub(super) async fn prepare(self, attacker: &Attacker) -> Result<Vec<FloodPlan>> {
         match self {
             Self::SlowRules => slow_rules(attacker).await,
             Self::RuleBooks => rule_books(attacker).await,
@@ -104,7 +104,7 @@ impl Attack {
                 large_agents(attacker).await?;
                 let paths = ["/api/agents?limit=100", "/api/events?since=0&limit=100"];
                 let requests = paths.map(|path| attacker.endpoint.request("GET", path, None));
-                Ok(vec![Plan::paced(requests.to_vec())])
+                Ok(vec![FloodPlan::paced(requests.to_vec())])
             }
             Self::SlowReaders => {
                 large_agents(attacker).await?;
@@ -112,10 +112,10 @@ impl Attack {
                     attacker
                         .endpoint
                         .request("GET", "/api/events?since=0&limit=100", None);
-                Ok(vec![Plan {
+                Ok(vec![FloodPlan {
                     clients: 60,
                     reading: Reading::Slow,
-                    ..Plan::paced(vec![request])
+                    ..FloodPlan::paced(vec![request])
                 }])
             }
             Self::InvalidBodies => {
@@ -123,7 +123,7 @@ impl Attack {
                 let request = attacker
                     .endpoint
                     .request("POST", "/api/agents", Some(&draft));
-                Ok(vec![Plan::paced(vec![request])])
+                Ok(vec![FloodPlan::paced(vec![request])])
             }
             Self::EventStream => events(attacker).await,
             Self::LargePatches => {
@@ -131,7 +131,7 @@ impl Attack {
                 let path = format!("/api/agents/{agent}");
                 let renamed = |number| json!({ "name": format!("Agent {number}") });
                 let requests = variants(attacker, "PATCH", &path, renamed);
-                Ok(vec![Plan::paced(requests)])
+                Ok(vec![FloodPlan::paced(requests)])
             }
             Self::Assertions => assertions(attacker).await,
             Self::ToolServer => Ok(Vec::new()),
@@ -139,12 +139,12 @@ impl Attack {
     }
 }
 
-async fn slow_rules(attacker: &Attacker) -> Result<Vec<Plan>> {
+async fn slow_rules(attacker: &Attacker) -> Result<Vec<FloodPlan>> {
     let agent = attacker.create_agent(&bodies::slow_rules(0)).await?;
     Ok(vec![chats(attacker, &[agent])])
 }
 
-async fn rule_books(attacker: &Attacker) -> Result<Vec<Plan>> {
+async fn rule_books(attacker: &Attacker) -> Result<Vec<FloodPlan>> {
     let mut agents = Vec::new();
     for number in 0..RULE_BOOKS {
         agents.push(attacker.create_agent(&bodies::slow_rules(number)).await?);
@@ -153,27 +153,29 @@ async fn rule_books(attacker: &Attacker) -> Result<Vec<Plan>> {
 }
 
 /// As many concurrent chats as the burst allows, and then as many as the rate allows.
-fn chats(attacker: &Attacker, agents: &[String]) -> Plan {
+fn chats(attacker: &Attacker, agents: &[String]) -> FloodPlan {
     let message = bodies::long_message();
     let requests = agents.iter().map(|agent| {
         let chat = json!({ "agentId": agent, "message": message });
         attacker.endpoint.request("POST", "/api/chat", Some(&chat))
     });
-    Plan {
+    FloodPlan {
         clients: 30,
         interval: Duration::from_secs(10),
-        ..Plan::paced(requests.collect())
+        ..FloodPlan::paced(requests.collect())
     }
 }
 
-async fn saves(attacker: &Attacker) -> Result<Vec<Plan>> {
+async fn saves(attacker: &Attacker) -> Result<Vec<FloodPlan>> {
     let agent = attacker.create_agent(&json!({ "name": "Saved" })).await?;
     let path = format!("/api/agents/{agent}/config");
     let config = |number| bodies::slow_rules(number)["config"].clone();
-    Ok(vec![Plan::paced(variants(attacker, "PUT", &path, config))])
+    Ok(vec![FloodPlan::paced(variants(
+        attacker, "PUT", &path, config,
+    ))])
 }
 
-async fn events(attacker: &Attacker) -> Result<Vec<Plan>> {
+async fn events(attacker: &Attacker) -> Result<Vec<FloodPlan>> {
     let agent = attacker.create_agent(&json!({ "name": "Talker" })).await?;
     let streaming = [("Accept", "text/event-stream")];
     let stream = attacker
@@ -181,11 +183,11 @@ async fn events(attacker: &Attacker) -> Result<Vec<Plan>> {
         .request_with("GET", "/api/events?since=0", &streaming, None);
     let conversation = |number| json!({ "agentId": agent, "title": format!("Number {number}") });
     Ok(vec![
-        Plan {
+        FloodPlan {
             clients: 32,
-            ..Plan::paced(vec![stream])
+            ..FloodPlan::paced(vec![stream])
         },
-        Plan::paced(variants(
+        FloodPlan::paced(variants(
             attacker,
             "POST",
             "/api/conversations",
@@ -194,7 +196,7 @@ async fn events(attacker: &Attacker) -> Result<Vec<Plan>> {
     ])
 }
 
-async fn assertions(attacker: &Attacker) -> Result<Vec<Plan>> {
+async fn assertions(attacker: &Attacker) -> Result<Vec<FloodPlan>> {
     let client = json!({
         "name": "asserting",
         "scopes": ["agents:read"],
@@ -208,10 +210,10 @@ async fn assertions(attacker: &Attacker) -> Result<Vec<Plan>> {
         attacker.endpoint.address,
         body.len(),
     );
-    Ok(vec![Plan {
+    Ok(vec![FloodPlan {
         clients: 20,
         interval: Duration::from_millis(50),
-        ..Plan::paced(vec![request.into_bytes()])
+        ..FloodPlan::paced(vec![request.into_bytes()])
     }])
 }
 

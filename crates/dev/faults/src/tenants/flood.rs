@@ -30,7 +30,7 @@ const STATUS: std::ops::Range<usize> = 9..12;
 
 /// Requests that several clients send in turn.
 #[derive(Clone)]
-pub(super) struct Plan {
+pub(super) struct FloodPlan {
     pub(super) requests: Vec<Vec<u8>>,
     pub(super) clients: usize,
     /// The interval between two requests of a client.
@@ -45,7 +45,7 @@ pub(super) enum Reading {
     Slow,
 }
 
-impl Plan {
+impl FloodPlan {
     /// A plan with twice as many requests as a principal may send in the long run.
     pub(super) fn paced(requests: Vec<Vec<u8>>) -> Self {
         Self {
@@ -92,7 +92,7 @@ impl Responses {
 }
 
 /// Starts all clients; they run until the set is dropped.
-pub(super) fn start(endpoint: &Endpoint, plans: Vec<Plan>) -> (JoinSet<()>, Arc<Responses>) {
+pub(super) fn start(endpoint: &Endpoint, plans: Vec<FloodPlan>) -> (JoinSet<()>, Arc<Responses>) {
     let (mut clients, responses) = (JoinSet::new(), Arc::new(Responses::default()));
     for plan in plans {
         for number in 0..plan.clients {
@@ -103,7 +103,7 @@ pub(super) fn start(endpoint: &Endpoint, plans: Vec<Plan>) -> (JoinSet<()>, Arc<
     (clients, responses)
 }
 
-async fn send(endpoint: Endpoint, plan: Plan, number: usize, responses: Arc<Responses>) {
+async fn send(endpoint: Endpoint, plan: FloodPlan, number: usize, responses: Arc<Responses>) {
     let requests = plan.requests.iter().cycle().skip(number);
     for request in requests.step_by(plan.clients) {
         let next = Instant::now() + plan.interval;

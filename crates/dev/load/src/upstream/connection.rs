@@ -30,9 +30,9 @@ const STREAM: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\
                       Transfer-Encoding: chunked\r\n\r\n";
 
 /// Increments a counter until it is dropped.
-pub(super) struct Counted(Arc<State>, fn(&State) -> &AtomicUsize);
+pub(super) struct CounterGuard(Arc<State>, fn(&State) -> &AtomicUsize);
 
-impl Counted {
+impl CounterGuard {
     /// Increments `counter`.
     pub(super) fn new(state: &Arc<State>, counter: fn(&State) -> &AtomicUsize) -> Self {
         counter(state).fetch_add(1, Ordering::SeqCst);
@@ -40,7 +40,7 @@ impl Counted {
     }
 }
 
-impl Drop for Counted {
+impl Drop for CounterGuard {
     fn drop(&mut self) {
         (self.1)(&self.0).fetch_sub(1, Ordering::SeqCst);
     }
@@ -49,7 +49,7 @@ impl Drop for Counted {
 /// Serves a connection, one request at a time, until it ends.
 pub(super) async fn serve(stream: TcpStream, state: Arc<State>) -> Result<()> {
     stream.set_nodelay(true)?;
-    let _open = Counted::new(&state, |state| &state.open);
+    let _open = CounterGuard::new(&state, |state| &state.open);
     let (mut reader, mut writer) = stream.into_split();
     let mut received = Vec::with_capacity(16 * 1024);
     loop {
@@ -60,7 +60,7 @@ pub(super) async fn serve(stream: TcpStream, state: Arc<State>) -> Result<()> {
             continue;
         };
         received.drain(..request.bytes);
-        let _busy = Counted::new(&state, |state| &state.busy);
+        let _busy = CounterGuard::new(&state, |state| &state.busy);
         state.requests.fetch_add(1, Ordering::SeqCst);
         // A client that no longer waits closes the connection.
         tokio::select! {

@@ -11,7 +11,7 @@ mod response_mode;
 mod server;
 
 pub use self::{
-    payload::SendTimes,
+    payload::SendTimeParser,
     response_mode::{ResponseMode, WORDS},
     server::Upstream,
 };

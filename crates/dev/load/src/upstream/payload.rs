@@ -82,11 +82,11 @@ fn event(data: &Value) -> String {
 
 /// Finds send times in a stream of bytes, however it is split into chunks.
 #[derive(Default)]
-pub struct SendTimes {
+pub struct SendTimeParser {
     digits: Option<Vec<u8>>,
 }
 
-impl SendTimes {
+impl SendTimeParser {
     /// Returns the age of each word whose last byte is in this chunk.
     pub fn ages(&mut self, chunk: &[u8]) -> Vec<Duration> {
         let now = ORIGIN.elapsed();

@@ -48,7 +48,7 @@ const SCHEMA_MAP_KEYWORDS: [&str; 6] = [
 
 /// The structure of an accepted schema.
 #[derive(Debug)]
-pub(super) struct Survey {
+pub(super) struct SchemaStructure {
     /// The locations of all subschemas, as JSON pointers.
     pub(super) locations: BTreeSet<String>,
     /// The number of patterns.
@@ -56,15 +56,15 @@ pub(super) struct Survey {
 }
 
 /// Checks the limits of a schema and of everything that it references.
-pub(super) fn survey(schema: &Value) -> Result<Survey, RejectionReason> {
+pub(super) fn structure(schema: &Value) -> Result<SchemaStructure, RejectionReason> {
     if !schema.is_object() {
         return Err("it is not an object");
     }
     if schema.to_string().len() > MAX_SCHEMA_BYTES {
         return Err("it is larger than 64 KiB");
     }
-    let mut surveyor = Surveyor {
-        survey: Survey {
+    let mut walker = SchemaWalker {
+        structure: SchemaStructure {
             locations: BTreeSet::new(),
             patterns: 0,
         },
@@ -73,26 +73,26 @@ pub(super) fn survey(schema: &Value) -> Result<Survey, RejectionReason> {
         pending: vec![String::new()],
     };
     let mut levels = 0;
-    while let Some(location) = surveyor.pending.pop() {
+    while let Some(location) = walker.pending.pop() {
         let part = schema
             .pointer(&location)
             .ok_or("it references a definition that is missing")?;
-        levels += surveyor.levels(part, &location)?;
+        levels += walker.levels(part, &location)?;
         if levels > MAX_LEVELS {
             return Err("it is nested or chained by references too deeply");
         }
     }
-    if surveyor.survey.patterns > MAX_PATTERNS {
+    if walker.structure.patterns > MAX_PATTERNS {
         return Err("it has over 64 patterns");
     }
-    if surveyor.unevaluated > MAX_UNEVALUATED {
+    if walker.unevaluated > MAX_UNEVALUATED {
         return Err("it has over 8 `unevaluatedItems` and `unevaluatedProperties`");
     }
-    Ok(surveyor.survey)
+    Ok(walker.structure)
 }
 
-struct Surveyor {
-    survey: Survey,
+struct SchemaWalker {
+    structure: SchemaStructure,
     unevaluated: usize,
     /// The targets of references.
     targets: BTreeSet<String>,
@@ -100,14 +100,14 @@ struct Surveyor {
     pending: Vec<String>,
 }
 
-impl Surveyor {
+impl SchemaWalker {
     /// Returns the number of levels below this location, without references. The JSON parser
     /// rejects texts that are too deep for this recursion.
     fn levels(&mut self, schema: &Value, location: &str) -> Result<usize, RejectionReason> {
         let Value::Object(members) = schema else {
             return Ok(1);
         };
-        let is_new = self.survey.locations.insert(location.to_owned());
+        let is_new = self.structure.locations.insert(location.to_owned());
         let mut deepest = 0;
         for (keyword, value) in members {
             match (keyword.as_str(), value) {
@@ -119,9 +119,9 @@ impl Surveyor {
                 ("$id" | "id", Value::String(_)) if !location.is_empty() => {
                     return Err("a schema inside it has an `$id` of its own");
                 }
-                ("pattern", _) if is_new => self.survey.patterns += 1,
+                ("pattern", _) if is_new => self.structure.patterns += 1,
                 ("patternProperties", Value::Object(patterns)) if is_new => {
-                    self.survey.patterns += patterns.len();
+                    self.structure.patterns += patterns.len();
                 }
                 ("unevaluatedItems" | "unevaluatedProperties", _) if is_new => {
                     self.unevaluated += 1;

@@ -37,8 +37,8 @@ impl Schema {
     /// linear time, and compilation and checks are limited. The error is the reason that it is
     /// unusable.
     pub(super) fn compile(schema: &Value) -> Result<Self, String> {
-        let survey = survey(schema)?;
-        let share = MAX_TOTAL_PATTERN_BYTES / survey.patterns.max(1);
+        let structure = structure(schema)?;
+        let share = MAX_TOTAL_PATTERN_BYTES / structure.patterns.max(1);
         let patterns = PatternOptions::regex()
             .size_limit(share.min(MAX_PATTERN_BYTES))
             .dfa_size_limit(share.min(MAX_PATTERN_BYTES));

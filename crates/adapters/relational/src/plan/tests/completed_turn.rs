@@ -5,7 +5,7 @@ use rstest::rstest;
 use super::*;
 
 fn completed_turn(number: u32, target: ConversationTarget) -> CompletedTurn {
-    fixture::exchange(number, &agent(), target)
+    fixture::completed_turn(number, &agent(), target)
 }
 
 fn op(completed_turn: CompletedTurn) -> WriteOp {
@@ -87,7 +87,7 @@ fn the_writes_of_a_batch_are_numbered_consecutively() {
 
 #[test]
 fn the_idempotency_key_is_checked_first() {
-    let claim = fixture::claim("once");
+    let claim = fixture::entry("once");
     let mut facts = facts();
     facts.agents.clear();
     facts.conversations.clear();
@@ -101,7 +101,7 @@ fn the_idempotency_key_is_checked_first() {
 
 #[test]
 fn a_key_can_be_used_again_after_its_retention_time() {
-    let mut claim = fixture::claim("once");
+    let mut claim = fixture::entry("once");
     let mut facts = facts();
     facts.claims.extend([record_of(&claim)]);
     claim.created_at = claim.created_at + RETENTION;

@@ -52,7 +52,7 @@ fn a_stored_turn_is_reported_as_recorded_and_not_as_stale() {
         logged(11, EventType::TurnStarted, 1),
         logged(12, EventType::TurnCompleted, 1),
     ];
-    let completed_turn = fixture::exchange(1, &agent(), existing(2));
+    let completed_turn = fixture::completed_turn(1, &agent(), existing(2));
     let outcome = rejected(WriteOp::CompletedTurn(Box::new(completed_turn)), &facts).unwrap();
     assert_eq!(outcome, recorded(11, 12, 3));
 }
@@ -70,7 +70,8 @@ fn the_event_of_a_created_conversation_belongs_to_the_outcome() {
         logged(12, EventType::TurnStarted, 1),
         logged(13, EventType::TurnCompleted, 1),
     ];
-    let completed_turn = fixture::exchange(1, &agent(), ConversationTarget::New(conversation));
+    let completed_turn =
+        fixture::completed_turn(1, &agent(), ConversationTarget::New(conversation));
     let outcome = rejected(WriteOp::CompletedTurn(Box::new(completed_turn)), &facts).unwrap();
     assert_eq!(outcome, recorded(11, 13, 1));
 }
@@ -144,7 +145,7 @@ fn a_write_that_was_not_stored_is_planned() {
     let mut facts = facts();
     facts.logged = vec![logged(11, EventType::TurnStarted, 70)];
     facts.heads = [(fixture::tenant(), Seq(12))].into();
-    let completed_turn = fixture::exchange(1, &agent(), existing(2));
+    let completed_turn = fixture::completed_turn(1, &agent(), existing(2));
     let (rows, outcome) = carried_out(WriteOp::CompletedTurn(Box::new(completed_turn)), &facts);
     assert_eq!(events(&rows).len(), 2);
     assert_eq!(outcome, recorded(13, 14, 5));

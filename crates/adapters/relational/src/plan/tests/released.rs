@@ -10,7 +10,7 @@ fn new_conversation() -> ConversationTarget {
 /// A turn with an idempotency key.
 fn claimed(target: ConversationTarget) -> BeginTurn {
     BeginTurn {
-        claim: Some(fixture::claim("k")),
+        claim: Some(fixture::entry("k")),
         ..begin_turn(1, target)
     }
 }
@@ -18,7 +18,7 @@ fn claimed(target: ConversationTarget) -> BeginTurn {
 /// The facts after a turn of conversation 1 has released that key.
 fn released_facts() -> Facts {
     let mut facts = facts();
-    let (key, record) = record_of(&fixture::claim("k"));
+    let (key, record) = record_of(&fixture::entry("k"));
     let released = IdempotencyRecord {
         turn_id: None,
         released_into: Some(fixture::conversation_id(1)),
@@ -40,7 +40,7 @@ fn a_repetition_that_would_begin_a_conversation_gets_the_record() {
     );
     let completed_turn = CompletedTurn {
         begin,
-        ..fixture::exchange(1, &agent(), new_conversation())
+        ..fixture::completed_turn(1, &agent(), new_conversation())
     };
     let outcome = rejected(WriteOp::CompletedTurn(Box::new(completed_turn)), &facts).unwrap();
     let expected = ports::RecordTurnOutcome::Replayed(record);
@@ -67,7 +67,7 @@ fn any_other_turn_takes_over_a_released_key() {
 #[test]
 fn a_key_that_was_not_released_is_a_replay_for_every_request() {
     let mut facts = facts();
-    facts.claims.extend([record_of(&fixture::claim("k"))]);
+    facts.claims.extend([record_of(&fixture::entry("k"))]);
     for is_resumption in [true, false] {
         for target in [new_conversation(), existing(2)] {
             let begin = BeginTurn {

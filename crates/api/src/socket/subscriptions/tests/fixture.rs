@@ -101,16 +101,21 @@ impl Fixture {
     }
 
     /// Subscribes to a channel, from now on or from a position.
-    pub(super) fn open(&mut self, channel: Channel, since: Option<i64>) -> Opening {
+    pub(super) fn open(&mut self, channel: Channel, since: Option<i64>) -> SubscriptionStart {
         let head = self.tail.position();
         self.open_at(channel, since, head)
     }
 
     /// Subscribes to a channel with a command that started when the head of the log was `head`.
-    pub(super) fn open_at(&mut self, channel: Channel, since: Option<i64>, head: Seq) -> Opening {
+    pub(super) fn open_at(
+        &mut self,
+        channel: Channel,
+        since: Option<i64>,
+        head: Seq,
+    ) -> SubscriptionStart {
         let requested = since.map(|since| ReplayRequest {
             since: Seq(since),
-            coverage: Coverage::Whole,
+            coverage: ReplayAvailability::Whole,
         });
         self.subscriptions.open(channel, None, requested, head)
     }

@@ -85,7 +85,7 @@ impl Client {
     }
 
     /// Records a subscription without a cursor.
-    fn open(&mut self, channel: Channel, opening: Opening) {
+    fn open(&mut self, channel: Channel, opening: SubscriptionStart) {
         let last = self.last.get(&channel).copied().unwrap_or_default();
         assert!(opening.head.0 >= last, "{channel} is sent {last} again");
         self.followed

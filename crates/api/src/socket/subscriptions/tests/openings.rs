@@ -18,7 +18,7 @@ async fn events_sent_during_a_repeated_subscribe_are_not_repeated() {
     fixture.append([update_of(0), update_of(1)]).await;
     fixture.send_all().await;
     let opening = fixture.open_at(TENANT, None, head);
-    let expected = Opening {
+    let expected = SubscriptionStart {
         head: Seq(2),
         is_live: true,
     };

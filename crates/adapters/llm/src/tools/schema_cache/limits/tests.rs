@@ -48,7 +48,7 @@ fn unevaluated(count: usize) -> Value {
 #[case::patterns(patterns(64))]
 #[case::unevaluated_within_the_limit(unevaluated(8))]
 fn accepted_schemas(#[case] schema: Value) {
-    survey(&schema).unwrap_or_else(|reason| panic!("{reason}: {schema}"));
+    structure(&schema).unwrap_or_else(|reason| panic!("{reason}: {schema}"));
 }
 
 #[rstest]
@@ -76,7 +76,7 @@ fn accepted_schemas(#[case] schema: Value) {
     "it has over 64 patterns"
 )]
 fn rejected_schemas(#[case] schema: Value, #[case] expected: &str) {
-    assert_eq!(survey(&schema).expect_err("an error"), expected);
+    assert_eq!(structure(&schema).expect_err("an error"), expected);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn every_subschema_is_found() {
         "unknown": {"it": {"type": "string"}},
         "else": {"$ref": "#/unknown/it"},
     });
-    let survey = survey(&schema).expect("it is a good one");
+    let structure = structure(&schema).expect("it is a good one");
     let expected = [
         "",
         "/else",
@@ -97,5 +97,5 @@ fn every_subschema_is_found() {
         "/properties/a~1b/items/0/not",
         "/unknown/it",
     ];
-    assert_eq!(Vec::from_iter(&survey.locations), expected);
+    assert_eq!(Vec::from_iter(&structure.locations), expected);
 }

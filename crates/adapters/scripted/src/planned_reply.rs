@@ -10,14 +10,14 @@ use crate::script::{Failure, Script, word};
 
 /// The plan of one reply.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Plan {
+pub(crate) struct PlannedReply {
     pub(crate) gate: Option<String>,
     pub(crate) first_pause: Duration,
     pub(crate) pause: Duration,
     pub(crate) deltas: Deltas,
     /// The number of deltas that are sent.
     pub(crate) delta_count: usize,
-    pub(crate) ending: Ending,
+    pub(crate) end: ReplyEnd,
     /// The request fails without a stream.
     pub(crate) fails_at_once: bool,
 }
@@ -32,7 +32,7 @@ pub(crate) enum Deltas {
 
 /// The end of a reply, after the last delta.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(crate) enum ReplyEnd {
     End {
         finish_reason: FinishReason,
         usage: Option<Usage>,
@@ -50,12 +50,12 @@ pub(crate) enum ScriptError {
     #[error("`deltas` and `words` cannot be combined")]
     TextConflict,
     #[error("`fail`, `hang`, `panic`, and `finishReason` or `usage` cannot be combined")]
-    EndingConflict,
+    EndConflict,
     #[error("`failAfter` requires `fail` and at least as many deltas")]
     UnreachableFailure,
 }
 
-impl Plan {
+impl PlannedReply {
     /// Creates the plan of a message.
     pub(crate) fn from_message(message: &str) -> Result<Self, ScriptError> {
         match serde_json::from_str(message) {
@@ -67,7 +67,7 @@ impl Plan {
     }
 
     fn from_script(script: Script) -> Result<Self, ScriptError> {
-        let ending = planned_ending(&script)?;
+        let end = planned_end(&script)?;
         let planned = match (script.deltas, script.words) {
             (Some(_), Some(_)) => return Err(ScriptError::TextConflict),
             (deltas, None) => Deltas::Fixed(deltas.unwrap_or_default()),
@@ -89,22 +89,22 @@ impl Plan {
             pause: Duration::from_millis(script.pause_ms.unwrap_or_default()),
             deltas: planned,
             delta_count,
-            ending,
+            end,
         })
     }
 }
 
-fn planned_ending(script: &Script) -> Result<Ending, ScriptError> {
+fn planned_end(script: &Script) -> Result<ReplyEnd, ScriptError> {
     let ends = script.finish_reason.is_some() || script.usage.is_some();
     match (script.fail, script.hang, script.panic, ends) {
-        (Some(failure), false, false, false) => Ok(Ending::Failure(failure)),
-        (None, true, false, false) => Ok(Ending::Hang),
-        (None, false, true, false) => Ok(Ending::Panic),
-        (None, false, false, _) => Ok(Ending::End {
+        (Some(failure), false, false, false) => Ok(ReplyEnd::Failure(failure)),
+        (None, true, false, false) => Ok(ReplyEnd::Hang),
+        (None, false, true, false) => Ok(ReplyEnd::Panic),
+        (None, false, false, _) => Ok(ReplyEnd::End {
             finish_reason: script.finish_reason.unwrap_or(FinishReason::Stop),
             usage: script.usage,
         }),
-        _ => Err(ScriptError::EndingConflict),
+        _ => Err(ScriptError::EndConflict),
     }
 }
 

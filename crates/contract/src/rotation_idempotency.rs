@@ -15,14 +15,14 @@ async fn rotated(
     storage: &Storage,
     like: &Credential,
     proof: &NewProof,
-    claim: &IdempotencyEntry,
+    entry: &IdempotencyEntry,
 ) -> Result<Idempotent<Option<Credential>>, RepositoryError> {
     let Credential {
         kind, tenant, id, ..
     } = like;
     let credentials = &storage.credentials;
     credentials
-        .rotate(*kind, tenant, id, proof, Some(claim))
+        .rotate(*kind, tenant, id, proof, Some(entry))
         .await
 }
 
@@ -36,46 +36,46 @@ fn credentials_with_new_proofs() -> [(Credential, NewProof); 3] {
     ]
 }
 
-async fn record_of(storage: &Storage, claim: &IdempotencyEntry) -> IdempotencyRecord {
-    let record = lookup::claim(storage, claim).await;
-    record.expect("the claim is record_of")
+async fn record_of(storage: &Storage, entry: &IdempotencyEntry) -> IdempotencyRecord {
+    let record = lookup::record(storage, entry).await;
+    record.expect("the entry is record_of")
 }
 
-/// `rotate` MUST write the claim in the same transaction.
-pub async fn the_claim_is_stored_with_the_rotation(storage: &Storage) {
+/// `rotate` MUST write the entry in the same transaction.
+pub async fn the_idempotency_entry_is_stored_with_the_rotation(storage: &Storage) {
     for (credential, proof) in credentials_with_new_proofs() {
         let credential = setup::credential(storage, credential).await;
-        let claim = IdempotencyEntry {
+        let entry = IdempotencyEntry {
             answer: Some(json!({"id": credential.id, "none": null})),
             created_at: fixture::at(3),
-            ..fixture::claim(credential.id.as_str())
+            ..fixture::entry(credential.id.as_str())
         };
-        let result = rotated(storage, &credential, &proof, &claim)
+        let result = rotated(storage, &credential, &proof, &entry)
             .await
             .applied();
         assert_eq!(lookup::credential(storage, &credential).await, result);
         assert_ne!(result, Some(credential));
-        let record = record_of(storage, &claim).await;
-        assert_eq!(record.fingerprint, claim.fingerprint);
-        assert_eq!(record.answer, claim.answer);
-        assert_eq!(record.created_at, claim.created_at);
+        let record = record_of(storage, &entry).await;
+        assert_eq!(record.fingerprint, entry.fingerprint);
+        assert_eq!(record.answer, entry.answer);
+        assert_eq!(record.created_at, entry.created_at);
         assert_eq!(record.turn_id, None);
     }
 }
 
-/// `rotate` MUST write nothing if the claim's key was used before, by the same command or another,
+/// `rotate` MUST write nothing if the key of the entry was used before, by the same command or another,
 /// whatever else is wrong.
 pub async fn a_used_key_rotates_nothing(storage: &Storage) {
-    let claim = fixture::claim("k");
+    let entry = fixture::entry("k");
     let first = setup::credential(storage, fixture::key(9)).await;
     let proof = fixture::new_secret(9, None);
-    let result = rotated(storage, &first, &proof, &claim).await.applied();
+    let result = rotated(storage, &first, &proof, &entry).await.applied();
     assert!(result.is_some());
-    let record = record_of(storage, &claim).await;
+    let record = record_of(storage, &entry).await;
     let other_command = IdempotencyEntry {
-        fingerprint: fixture::claim("another").fingerprint,
+        fingerprint: fixture::entry("another").fingerprint,
         created_at: fixture::at(50),
-        ..claim.clone()
+        ..entry.clone()
     };
     for (credential, proof) in credentials_with_new_proofs() {
         let credential = setup::credential(storage, credential).await;
@@ -84,9 +84,9 @@ pub async fn a_used_key_rotates_nothing(storage: &Storage) {
             ..credential.clone()
         };
         let version = lookup::access_version(storage).await;
-        for claim in [&claim, &other_command] {
+        for entry in [&entry, &other_command] {
             for named in [&credential, &elsewhere] {
-                let result = rotated(storage, named, &proof, claim).await;
+                let result = rotated(storage, named, &proof, entry).await;
                 assert_eq!(result.replayed(), record);
             }
         }
@@ -94,15 +94,15 @@ pub async fn a_used_key_rotates_nothing(storage: &Storage) {
         assert_eq!(present.as_ref(), Some(&credential));
         assert_eq!(lookup::access_version(storage).await, version);
         setup::revoke(storage, &credential, fixture::at(9)).await;
-        let result = rotated(storage, &credential, &proof, &claim).await;
+        let result = rotated(storage, &credential, &proof, &entry).await;
         assert_eq!(result.replayed(), record);
     }
-    assert_eq!(record_of(storage, &claim).await, record);
+    assert_eq!(record_of(storage, &entry).await, record);
 }
 
-/// A rejected rotation MUST NOT write its claim.
-pub async fn a_rejected_rotation_writes_no_claim(storage: &Storage) {
-    let claim = fixture::claim("k");
+/// A rejected rotation MUST NOT write its entry.
+pub async fn a_rejected_rotation_writes_no_idempotency_entry(storage: &Storage) {
+    let entry = fixture::entry("k");
     let other = setup::second_tenant(storage).await;
     for (credential, proof) in credentials_with_new_proofs() {
         let credential = setup::credential(storage, credential).await;
@@ -124,14 +124,14 @@ pub async fn a_rejected_rotation_writes_no_claim(storage: &Storage) {
             (&credential, &of_other_sort),
         ];
         for (named, proof) in rejected {
-            let result = rotated(storage, named, proof, &claim).await;
+            let result = rotated(storage, named, proof, &entry).await;
             assert_eq!(result.applied(), None);
         }
         setup::revoke(storage, &credential, fixture::at(9)).await;
-        let result = rotated(storage, &credential, &proof, &claim).await;
+        let result = rotated(storage, &credential, &proof, &entry).await;
         assert_eq!(result.applied(), None);
-        assert_eq!(lookup::claim(storage, &claim).await, None);
-        let theirs = storage.claims.find(&other, &claim).await;
+        assert_eq!(lookup::record(storage, &entry).await, None);
+        let theirs = storage.claims.find(&other, &entry).await;
         assert_eq!(theirs.success(), None);
     }
 }
@@ -143,12 +143,12 @@ pub async fn one_of_twenty_concurrent_rotations_with_one_key_is_applied(storage:
     for number in 11..=30 {
         let (storage, key) = (storage.clone(), key.clone());
         racers.spawn(async move {
-            let (proof, claim) = (fixture::new_secret(number, None), fixture::claim("k"));
-            let result = rotated(&storage, &key, &proof, &claim).await;
+            let (proof, entry) = (fixture::new_secret(number, None), fixture::entry("k"));
+            let result = rotated(&storage, &key, &proof, &entry).await;
             match result.success() {
                 Idempotent::Applied(rotated) => rotated,
                 Idempotent::Replayed(record) => {
-                    assert_eq!(record.fingerprint, claim.fingerprint);
+                    assert_eq!(record.fingerprint, entry.fingerprint);
                     None
                 }
             }

@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 /// The time limit after which work must release its thread.
 #[derive(Debug, Clone, Copy)]
-pub struct Slice {
+pub struct TimeSlice {
     /// `None` if the clock cannot express the end: the slice never ends.
     end: Option<Instant>,
 }
 
-impl Slice {
+impl TimeSlice {
     /// Creates a slice that starts now.
     #[must_use]
     pub fn new(length: Duration) -> Self {

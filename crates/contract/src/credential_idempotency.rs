@@ -11,65 +11,65 @@ use crate::{
     setup,
 };
 
-/// `insert` MUST write the claim in the same transaction.
-pub async fn the_claim_is_stored_with_the_credential(storage: &Storage) {
+/// `insert` MUST write the entry in the same transaction.
+pub async fn the_idempotency_entry_is_stored_with_the_credential(storage: &Storage) {
     for credential in [fixture::key(1), fixture::client(1)] {
-        let claim = IdempotencyEntry {
+        let entry = IdempotencyEntry {
             answer: Some(json!({"id": credential.id, "name": "Clé 🔑", "none": null})),
             created_at: fixture::at(3),
-            ..fixture::claim(credential.id.as_str())
+            ..fixture::entry(credential.id.as_str())
         };
-        let result = storage.credentials.insert(&credential, Some(&claim)).await;
+        let result = storage.credentials.insert(&credential, Some(&entry)).await;
         result.applied();
-        let record = lookup::claim(storage, &claim).await;
-        let record = record.expect("the claim is stored");
-        assert_eq!(record.fingerprint, claim.fingerprint);
-        assert_eq!(record.answer, claim.answer);
-        assert_eq!(record.created_at, claim.created_at);
+        let record = lookup::record(storage, &entry).await;
+        let record = record.expect("the entry is stored");
+        assert_eq!(record.fingerprint, entry.fingerprint);
+        assert_eq!(record.answer, entry.answer);
+        assert_eq!(record.created_at, entry.created_at);
         assert_eq!(record.turn_id, None);
         let stored = lookup::credential(storage, &credential).await;
         assert_eq!(stored, Some(credential));
     }
 }
 
-/// `insert` MUST write nothing if the claim's key was used before, by the same command or another,
+/// `insert` MUST write nothing if the key of the entry was used before, by the same command or another,
 /// whatever it would create.
 pub async fn a_used_key_creates_no_second_credential(storage: &Storage) {
-    let claim = fixture::claim("k");
+    let entry = fixture::entry("k");
     let first = fixture::key(1);
-    let result = storage.credentials.insert(&first, Some(&claim)).await;
+    let result = storage.credentials.insert(&first, Some(&entry)).await;
     result.applied();
-    let record = lookup::claim(storage, &claim).await;
-    let record = record.expect("the claim is stored");
+    let record = lookup::record(storage, &entry).await;
+    let record = record.expect("the entry is stored");
     let other_command = IdempotencyEntry {
-        fingerprint: fixture::claim("another").fingerprint,
+        fingerprint: fixture::entry("another").fingerprint,
         created_at: fixture::at(50),
-        ..claim.clone()
+        ..entry.clone()
     };
     for second in [fixture::key(2), fixture::client(1)] {
-        for claim in [&claim, &other_command] {
-            let result = storage.credentials.insert(&second, Some(claim)).await;
+        for entry in [&entry, &other_command] {
+            let result = storage.credentials.insert(&second, Some(entry)).await;
             assert_eq!(result.replayed(), record);
             assert_eq!(lookup::credential(storage, &second).await, None);
         }
     }
-    assert_eq!(lookup::claim(storage, &claim).await, Some(record));
+    assert_eq!(lookup::record(storage, &entry).await, Some(record));
 }
 
 /// The key is checked before the id: an identical request receives the record, not `Conflict`.
 pub async fn a_used_key_is_checked_before_a_duplicate_id(storage: &Storage) {
-    let (key, claim) = (fixture::key(1), fixture::claim("k"));
-    let result = storage.credentials.insert(&key, Some(&claim)).await;
+    let (key, entry) = (fixture::key(1), fixture::entry("k"));
+    let result = storage.credentials.insert(&key, Some(&entry)).await;
     result.applied();
-    let again = storage.credentials.insert(&key, Some(&claim)).await;
-    assert_eq!(again.replayed().fingerprint, claim.fingerprint);
+    let again = storage.credentials.insert(&key, Some(&entry)).await;
+    assert_eq!(again.replayed().fingerprint, entry.fingerprint);
     assert_eq!(lookup::credential(storage, &key).await, Some(key));
 }
 
 /// A key that another operation of the same principal, or another principal, has used counts as
 /// unused.
 pub async fn keys_of_other_operations_and_principals_can_create_credentials(storage: &Storage) {
-    let first = fixture::claim("k");
+    let first = fixture::entry("k");
     let others = [
         IdempotencyEntry {
             operation: "POST /api/others",
@@ -80,11 +80,11 @@ pub async fn keys_of_other_operations_and_principals_can_create_credentials(stor
             ..first.clone()
         },
     ];
-    for (number, claim) in (1..).zip([first].iter().chain(&others)) {
+    for (number, entry) in (1..).zip([first].iter().chain(&others)) {
         let key = fixture::key(number);
         storage
             .credentials
-            .insert(&key, Some(claim))
+            .insert(&key, Some(entry))
             .await
             .applied();
         assert_eq!(lookup::credential(storage, &key).await, Some(key));
@@ -92,14 +92,14 @@ pub async fn keys_of_other_operations_and_principals_can_create_credentials(stor
 }
 
 /// A key that one tenant has used counts as unused in another.
-pub async fn claims_of_credentials_belong_to_one_tenant(storage: &Storage) {
-    let (own, claim) = (fixture::key(1), fixture::claim("k"));
+pub async fn idempotency_keys_of_credentials_belong_to_one_tenant(storage: &Storage) {
+    let (own, entry) = (fixture::key(1), fixture::entry("k"));
     let theirs = Credential {
         tenant: setup::second_tenant(storage).await,
         ..fixture::key(2)
     };
     for key in [&own, &theirs] {
-        let result = storage.credentials.insert(key, Some(&claim)).await;
+        let result = storage.credentials.insert(key, Some(&entry)).await;
         result.applied();
         assert_eq!(lookup::credential(storage, key).await.as_ref(), Some(key));
     }
@@ -108,19 +108,19 @@ pub async fn claims_of_credentials_belong_to_one_tenant(storage: &Storage) {
             id: fixture::key_id(3),
             ..key
         };
-        let result = storage.credentials.insert(&again, Some(&claim)).await;
-        assert_eq!(result.replayed().fingerprint, claim.fingerprint);
+        let result = storage.credentials.insert(&again, Some(&entry)).await;
+        assert_eq!(result.replayed().fingerprint, entry.fingerprint);
     }
 }
 
-/// A rejected `insert` does not write its claim.
-pub async fn a_rejected_credential_writes_no_claim(storage: &Storage) {
-    let (key, claim) = (fixture::key(1), fixture::claim("k"));
+/// A rejected `insert` does not write its entry.
+pub async fn a_rejected_credential_writes_no_idempotency_entry(storage: &Storage) {
+    let (key, entry) = (fixture::key(1), fixture::entry("k"));
     setup::credential(storage, key.clone()).await;
-    assert_conflict(&storage.credentials.insert(&key, Some(&claim)).await);
-    assert_eq!(lookup::claim(storage, &claim).await, None);
+    assert_conflict(&storage.credentials.insert(&key, Some(&entry)).await);
+    assert_eq!(lookup::record(storage, &entry).await, None);
     let second = fixture::key(2);
-    let result = storage.credentials.insert(&second, Some(&claim)).await;
+    let result = storage.credentials.insert(&second, Some(&entry)).await;
     result.applied();
     assert_eq!(lookup::credential(storage, &second).await, Some(second));
 }
@@ -131,16 +131,16 @@ pub async fn one_of_twenty_concurrent_credentials_with_one_key_is_created(storag
     for number in 1..=20 {
         let storage = storage.clone();
         racers.spawn(async move {
-            let (key, claim) = (fixture::key(number), fixture::claim("k"));
+            let (key, entry) = (fixture::key(number), fixture::entry("k"));
             match storage
                 .credentials
-                .insert(&key, Some(&claim))
+                .insert(&key, Some(&entry))
                 .await
                 .success()
             {
                 Idempotent::Applied(()) => Some(key),
                 Idempotent::Replayed(record) => {
-                    assert_eq!(record.fingerprint, claim.fingerprint);
+                    assert_eq!(record.fingerprint, entry.fingerprint);
                     None
                 }
             }
@@ -159,8 +159,8 @@ pub async fn many_credentials_can_be_created_at_once(storage: &Storage) {
         let storage = storage.clone();
         writers.spawn(async move {
             let key = fixture::key(number);
-            let claim = fixture::claim(key.id.as_str());
-            let result = storage.credentials.insert(&key, Some(&claim)).await;
+            let entry = fixture::entry(key.id.as_str());
+            let result = storage.credentials.insert(&key, Some(&entry)).await;
             result.applied();
         });
     }
