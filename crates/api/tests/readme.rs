@@ -52,8 +52,8 @@ fn the_documentation_shows_the_example_as_it_is() {
 async fn the_example_repeats_a_message_in_capitals() {
     let request = contract::reply_engine::request(0);
     let shouted = format!("{}!", request.message.to_uppercase());
-    let mut answer = ShoutEngine.reply(request).await.unwrap();
-    let first = answer.next().await.unwrap().unwrap();
+    let mut response = ShoutEngine.reply(request).await.unwrap();
+    let first = response.next().await.unwrap().unwrap();
     assert_eq!(first, ReplyChunk::Delta(shouted));
 }
 

@@ -1,5 +1,6 @@
 //! Problem responses: `application/problem+json` (RFC 9457).
 
+mod body;
 mod from_services;
 mod render;
 
@@ -13,8 +14,9 @@ use domain::{
 use ports::BoxError;
 use serde::Serialize;
 
+pub use body::ProblemBody;
 pub use from_services::{not_found, store_problem};
-pub use render::{FailureCause, PROBLEM_JSON, ProblemBody, into_problem, respond};
+pub use render::{FailureCause, PROBLEM_JSON, into_problem, respond};
 
 /// An error of the API. The layer [`crate::layers::problem_responses`] writes its body, because
 /// only there the request is available.

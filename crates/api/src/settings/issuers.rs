@@ -8,7 +8,7 @@ use access::{
 };
 use domain::{Scope, Scopes, TenantId, web_address::is_https_or_loopback_address};
 
-use super::values::{NamedSettings, Values};
+use super::{named::NamedSettings, values::Values};
 
 const ISSUER: &str = "AUTH__ISSUERS__<ID>__ISSUER";
 const AUDIENCES: &str = "AUTH__ISSUERS__<ID>__AUDIENCES";

@@ -5,7 +5,7 @@ use std::fmt;
 use domain::web_address::{host, is_proxy_address, is_web_address};
 use secrecy::SecretString;
 
-use super::values::{NamedSettings, Values};
+use super::{named::NamedSettings, values::Values};
 
 const BASE_URL: &str = "LLM__BASE_URL";
 const API_KEY: &str = "LLM__API_KEY";

@@ -6,7 +6,8 @@ use config::{Config, ConfigError, Environment, File, FileFormat, Map, Value, Val
 
 use super::{
     error::{InvalidSetting, SettingsError},
-    values::{RawValue, SettingKey, Values},
+    key::SettingKey,
+    values::{RawValue, Values},
 };
 
 /// The separator in the name of a variable.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use domain::web_address::is_web_address;
 use secrecy::SecretString;
 
-use super::values::{NamedSettings, Values};
+use super::{named::NamedSettings, values::Values};
 
 const URL: &str = "MCP__SERVERS__<ID>__URL";
 const COMMAND: &str = "MCP__SERVERS__<ID>__COMMAND";

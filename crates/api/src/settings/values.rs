@@ -7,42 +7,11 @@ use std::{
     str::FromStr,
 };
 
-use super::error::InvalidSetting;
-
-/// The placeholder in a variable for a name that the operator chooses, for settings of which there
-/// can be any number.
-const ID_PLACEHOLDER: &str = "<ID>";
-/// The maximum length of such a name.
-const MAX_NAME_LENGTH: usize = 64;
-
-/// One setting, for listings.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SettingKey {
-    /// Its variable, which is its name everywhere; `<ID>` in it is a placeholder for a name that
-    /// the operator chooses.
-    pub variable: &'static str,
-    /// Its default, as it would be written; `None` if it is not a fixed value.
-    pub default: Option<String>,
-}
-
-impl SettingKey {
-    /// Returns true if a variable belongs to this setting.
-    pub fn has(&self, variable: &str) -> bool {
-        self.variable == variable || name_in_variable(self.variable, variable).is_some()
-    }
-}
-
-/// Returns the chosen name if `variable` matches `pattern`: 1 to 64 letters, digits, `-` and single
-/// `_`.
-fn name_in_variable<'a>(pattern: &str, variable: &'a str) -> Option<&'a str> {
-    let (before, behind) = pattern.split_once(ID_PLACEHOLDER)?;
-    let name = variable.strip_prefix(before)?.strip_suffix(behind)?;
-    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
-    let is_good = (1..=MAX_NAME_LENGTH).contains(&name.len())
-        && name.bytes().all(allowed)
-        && !name.contains("__");
-    is_good.then_some(name)
-}
+use super::{
+    error::InvalidSetting,
+    key::{SettingKey, name_in_variable, variable_for},
+    named::NamedSettings,
+};
 
 /// The value of one setting.
 #[derive(Debug, Clone)]
@@ -142,7 +111,7 @@ impl Values {
             .collect();
         let mut results = Vec::with_capacity(names.len());
         for name in names {
-            results.push(read(&mut NamedSettings { values: self, name }));
+            results.push(read(&mut NamedSettings::new(self, name)));
         }
         results
     }
@@ -168,7 +137,8 @@ impl Values {
         self.invalid
     }
 
-    fn parsed<T>(
+    /// Parses a setting, if it is set.
+    pub(super) fn parsed<T>(
         &mut self,
         variable: &str,
         expected: &str,
@@ -202,59 +172,6 @@ impl Values {
             expected: expected.to_owned(),
         });
     }
-}
-
-/// The settings under one chosen name.
-pub(super) struct NamedSettings<'a> {
-    values: &'a mut Values,
-    name: String,
-}
-
-impl NamedSettings<'_> {
-    /// Returns the name, in lower case.
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Reads an optional setting. `expected` completes "… must be".
-    pub(super) fn read_optional<T>(
-        &mut self,
-        key: &'static str,
-        expected: &str,
-        parse: impl FnOnce(&str) -> Option<T>,
-    ) -> Option<T> {
-        self.values.parsed(&self.variable(key), expected, parse)
-    }
-
-    /// Reads a required setting.
-    pub(super) fn read_required<T>(
-        &mut self,
-        key: &'static str,
-        expected: &str,
-        parse: impl FnOnce(&str) -> Option<T>,
-    ) -> Option<T> {
-        self.values.require(&self.variable(key), expected);
-        self.read_optional(key, expected, parse)
-    }
-
-    /// Returns true if a setting is set.
-    pub(super) fn is_set(&self, key: &'static str) -> bool {
-        self.values.is_set(&self.variable(key))
-    }
-
-    /// Rejects a setting because of others. `expected` completes "… must be".
-    pub(super) fn reject(&mut self, key: &'static str, expected: &str) {
-        self.values.reject(&self.variable(key), expected);
-    }
-
-    fn variable(&self, key: &'static str) -> String {
-        variable_for(key, &self.name)
-    }
-}
-
-/// Returns the variable of a setting under a chosen name.
-fn variable_for(key: &str, name: &str) -> String {
-    key.replace(ID_PLACEHOLDER, &name.to_ascii_uppercase())
 }
 
 fn whole_number<N: Display>(range: &RangeInclusive<N>) -> String {

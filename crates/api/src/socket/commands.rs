@@ -1,5 +1,6 @@
 //! Executes commands.
 
+mod channels;
 mod connecting;
 mod order;
 
@@ -8,13 +9,14 @@ use std::{rc::Rc, sync::Arc};
 use access::AuthContext;
 use domain::{AgentId, ConversationId, ProblemCode, RatePolicy, Seq, Turn, TurnId};
 
+use self::{
+    channels::subscribe,
+    connecting::{authenticate, connect, connect_with_token, fatal},
+    order::Subject,
+};
 pub(super) use self::{
     connecting::{already_connected, not_connected},
     order::CommandOrder,
-};
-use self::{
-    connecting::{authenticate, connect, connect_with_token, fatal, subscribe},
-    order::Subject,
 };
 use super::{
     CloseCode,
@@ -72,7 +74,7 @@ impl OpenedChannel {
     /// Returns whether the client receives all events after its cursor.
     pub(super) fn is_recovered(&self) -> bool {
         self.replay
-            .is_some_and(|replay| replay.coverage == ReplayAvailability::Whole)
+            .is_some_and(|replay| replay.availability == ReplayAvailability::Complete)
     }
 }
 

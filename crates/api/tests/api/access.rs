@@ -14,7 +14,7 @@ const CHALLENGE: &str = "Bearer realm=\"agent-service\"";
 const INVALID: &str = "Bearer realm=\"agent-service\", error=\"invalid_token\"";
 
 /// A challenge in a response: it links to the metadata of the token issuer.
-fn announced(api: &ApiServer, challenge: &str) -> String {
+fn with_metadata_link(api: &ApiServer, challenge: &str) -> String {
     let (address, rest) = (api.address, challenge.trim_start_matches("Bearer "));
     format!(
         "Bearer resource_metadata=\"http://{address}/.well-known/oauth-protected-resource\", {rest}"
@@ -39,8 +39,8 @@ async fn a_key_is_accepted_in_either_header() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_without_credential_receives_a_challenge() {
     let api = ApiServer::start().await;
-    let answer = api.anonymous().get("/api/agents").await;
-    assert_snapshot!(answer.shown(), @r#"
+    let response = api.anonymous().get("/api/agents").await;
+    assert_snapshot!(response.snapshot(), @r#"
     401 Unauthorized
     {
       "code": "unauthenticated",
@@ -54,16 +54,16 @@ async fn a_request_without_credential_receives_a_challenge() {
     }
     "#);
     assert_eq!(
-        answer.header("www-authenticate"),
-        announced(&api, CHALLENGE)
+        response.header("www-authenticate"),
+        with_metadata_link(&api, CHALLENGE)
     );
     // A key in the URL is not a credential: URLs are logged everywhere.
     let key = api.reader().key().to_owned();
-    let answer = api
+    let response = api
         .anonymous()
         .get(&format!("/api/agents?api_key={key}"))
         .await;
-    answer.problem(ProblemCode::Unauthenticated);
+    response.problem(ProblemCode::Unauthenticated);
     api.stop().await;
 }
 
@@ -97,11 +97,11 @@ async fn unknown_keys_are_rejected() {
         ("Authorization", format!("Bearer {key} {key}")),
     ] {
         let request = api.anonymous().request("GET", "/api/agents");
-        let answer = request.header(name, &value).send().await;
-        answer.problem(ProblemCode::InvalidCredentials);
+        let response = request.header(name, &value).send().await;
+        response.problem(ProblemCode::InvalidCredentials);
         assert_eq!(
-            answer.header("www-authenticate"),
-            announced(&api, INVALID),
+            response.header("www-authenticate"),
+            with_metadata_link(&api, INVALID),
             "{name}: {value}"
         );
     }
@@ -181,14 +181,14 @@ async fn a_key_expires_on_time() {
         .await
         .problem(ProblemCode::InvalidCredentials);
     // This also holds for remembered credentials.
-    let (ending, end) = let_in_for_a_while(&api).await;
+    let (ending, end) = caller_with_expiring_key(&api).await;
     until_refused(&ending).await;
     assert!(clock.now() >= end);
     api.stop().await;
 }
 
 /// A caller with a key that expires soon, and its expiry.
-async fn let_in_for_a_while(api: &ApiServer) -> (Caller, Timestamp) {
+async fn caller_with_expiring_key(api: &ApiServer) -> (Caller, Timestamp) {
     let (clock, _) = api::wiring::system();
     // The first duration suffices unless the machine stalls.
     for milliseconds in [1_500, 6_000, 24_000] {
@@ -244,8 +244,8 @@ async fn an_invalid_origin_is_rejected_for_keys_with_origins() {
         connection
             .send([head.as_bytes(), &lines, b"\r\n"].concat())
             .await;
-        let answer = connection.answer_to("GET", "/api/agents").await;
-        answer.problem(ProblemCode::OriginNotAllowed);
+        let response = connection.answer_to("GET", "/api/agents").await;
+        response.problem(ProblemCode::OriginNotAllowed);
     }
     api.stop().await;
 }
@@ -263,8 +263,8 @@ async fn public_pages_ignore_credentials() {
         "/",
     ] {
         let request = api.anonymous().request("GET", path);
-        let answer = request.header("X-API-Key", "nonsense").send().await;
-        assert_eq!(answer.status, 200, "{path}");
+        let response = request.header("X-API-Key", "nonsense").send().await;
+        assert_eq!(response.status, 200, "{path}");
     }
     api.stop().await;
 }
@@ -272,11 +272,11 @@ async fn public_pages_ignore_credentials() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_missing_scope_is_named_in_the_error() {
     let api = ApiServer::start().await;
-    let answer = api
+    let response = api
         .reader()
         .post("/api/agents", serde_json::json!({"name": "Ada"}))
         .await;
-    assert_snapshot!(answer.shown(), @r#"
+    assert_snapshot!(response.snapshot(), @r#"
     403 Forbidden
     {
       "code": "insufficient_scope",
@@ -292,8 +292,8 @@ async fn a_missing_scope_is_named_in_the_error() {
     let challenge =
         "Bearer realm=\"agent-service\", error=\"insufficient_scope\", scope=\"agents:write\"";
     assert_eq!(
-        answer.header("www-authenticate"),
-        announced(&api, challenge)
+        response.header("www-authenticate"),
+        with_metadata_link(&api, challenge)
     );
     api.stop().await;
 }
@@ -306,9 +306,9 @@ async fn unknown_routes_are_reported_without_credentials() {
         .get("/api/nothing")
         .await
         .problem(ProblemCode::RouteNotFound);
-    let answer = anonymous.request("PUT", "/api/agents").send().await;
-    answer.problem(ProblemCode::MethodNotAllowed);
-    let answer = anonymous.request("OPTIONS", "/api/agents").send().await;
-    assert_eq!(answer.status, 204);
+    let response = anonymous.request("PUT", "/api/agents").send().await;
+    response.problem(ProblemCode::MethodNotAllowed);
+    let response = anonymous.request("OPTIONS", "/api/agents").send().await;
+    assert_eq!(response.status, 204);
     api.stop().await;
 }

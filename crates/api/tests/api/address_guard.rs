@@ -7,13 +7,13 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use crate::{
-    answer::ApiResponse,
     api_server::{ApiServer, ApiServerBuilder},
     rate_limits::first_refusal,
+    response::ApiResponse,
 };
 
 /// An address limit with this burst that restores nothing while a test runs.
-pub(crate) fn guarded(burst: &str) -> ApiServerBuilder {
+pub(crate) fn server_with_address_limit(burst: &str) -> ApiServerBuilder {
     ApiServerBuilder::default()
         .setting("LIMITS__ADDRESS__PER_MINUTE", "1")
         .setting("LIMITS__ADDRESS__BURST", burst)
@@ -32,7 +32,7 @@ pub(crate) fn assert_refused(response: &ApiResponse) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn guessing_keys_is_stopped_without_affecting_known_callers() {
-    let api = guarded("4").start().await;
+    let api = server_with_address_limit("4").start().await;
     // It is verified now, and remembered from then on.
     api.reader().get("/api/engines").await.ok();
     let guesser = api.caller(Some("agk_nonsense"));
@@ -41,7 +41,7 @@ async fn guessing_keys_is_stopped_without_affecting_known_callers() {
         response.problem(ProblemCode::InvalidCredentials);
     }
     let refused = guesser.get("/api/engines").await;
-    assert_snapshot!(refused.shown(), @r#"
+    assert_snapshot!(refused.snapshot(), @r#"
     429 Too Many Requests
     {
       "code": "rate_limited",
@@ -69,7 +69,7 @@ async fn guessing_keys_is_stopped_without_affecting_known_callers() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_without_credential_count_too() {
-    let api = guarded("3").start().await;
+    let api = server_with_address_limit("3").start().await;
     let anonymous = api.anonymous();
     anonymous.get("/problems").await.ok();
     let nothing = anonymous.get("/api/agents").await;
@@ -105,21 +105,24 @@ async fn after_retry_after_one_more_request_is_allowed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn all_workers_count_together() {
-    let api = guarded("6").setting("SERVER__WORKERS", "2").start().await;
+    let api = server_with_address_limit("6")
+        .setting("SERVER__WORKERS", "2")
+        .start()
+        .await;
     let callers: [_; 12] = std::array::from_fn(|_| api.anonymous());
-    let asked = callers.iter().map(|caller| caller.get("/problems"));
-    let answers = futures::future::join_all(asked).await;
-    let admitted = answers
+    let requests = callers.iter().map(|caller| caller.get("/problems"));
+    let responses = futures::future::join_all(requests).await;
+    let admitted = responses
         .iter()
         .filter(|response| response.status == 200)
         .count();
-    assert_eq!((admitted, answers.len()), (6, 12));
+    assert_eq!((admitted, responses.len()), (6, 12));
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_can_read_the_rejection() {
-    let api = guarded("1")
+    let api = server_with_address_limit("1")
         .setting("SERVER__ALLOWED_ORIGINS", "https://shop.example")
         .start()
         .await;
@@ -139,7 +142,7 @@ async fn a_page_can_read_the_rejection() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_limits_endpoint_reports_the_address_limit() {
-    let api: ApiServer = guarded("7").start().await;
+    let api: ApiServer = server_with_address_limit("7").start().await;
     let received = api.reader().get("/api/limits").await.ok();
     let quota = json!({"perMinute": 1, "burst": 7});
     assert_eq!(received["rates"]["address"], quota);
@@ -148,7 +151,7 @@ async fn the_limits_endpoint_reports_the_address_limit() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_known_caller_stays_known_when_other_credentials_are_revoked() {
-    let api = guarded("3").start().await;
+    let api = server_with_address_limit("3").start().await;
     let (reader, writer) = (api.reader(), api.writer());
     reader.get("/api/engines").await.ok();
     let draft = json!({"name": "ci", "scopes": ["agents:read"]});

@@ -25,7 +25,7 @@ async fn a_merge_patch_changes_its_members_and_removes_nulls() {
         .request("PATCH", &path)
         .body(changes.to_string());
     let response = request.send().await;
-    assert_snapshot!(response.shown(), @r#"
+    assert_snapshot!(response.snapshot(), @r#"
     200 OK
     {
       "capabilities": [

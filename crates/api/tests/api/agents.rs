@@ -16,7 +16,7 @@ async fn an_agent_needs_only_a_name() {
         .writer()
         .post("/api/agents", json!({"name": "Ada"}))
         .await;
-    assert_snapshot!(response.shown(), @r#"
+    assert_snapshot!(response.snapshot(), @r#"
     201 Created
     {
       "capabilities": [],
@@ -170,7 +170,7 @@ async fn agents_are_found_by_name_prefix_or_capability() {
 async fn all_errors_of_a_query_are_reported_at_once() {
     let api = ApiServer::start().await;
     let path = "/api/agents?limit=101&name=a&capability=b&colour=red&name=c";
-    assert_snapshot!(api.reader().get(path).await.shown(), @r#"
+    assert_snapshot!(api.reader().get(path).await.snapshot(), @r#"
     422 Unprocessable Entity
     {
       "code": "validation_failed",

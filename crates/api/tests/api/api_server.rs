@@ -281,11 +281,11 @@ impl ApiServer {
 
     /// Shuts the server down, and deletes its store.
     pub(crate) async fn stop(self) {
-        self.stop_after(Duration::ZERO).await;
+        self.drain_and_stop(Duration::ZERO).await;
     }
 
     /// Drains the server for a while, then ends it.
-    pub(crate) async fn stop_after(self, goodbye: Duration) {
+    pub(crate) async fn drain_and_stop(self, goodbye: Duration) {
         self.service.drain(goodbye).await;
     }
 

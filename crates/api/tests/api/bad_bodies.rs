@@ -35,25 +35,25 @@ async fn a_body_that_is_not_json_is_rejected() {
     .collect();
     for body in bodies {
         let shown = String::from_utf8_lossy(&body[..body.len().min(40)]).into_owned();
-        let answer = api
+        let response = api
             .writer()
             .request("POST", "/api/agents")
             .body(body)
             .send()
             .await;
-        let problem = answer.problem(ProblemCode::MalformedJson);
+        let problem = response.problem(ProblemCode::MalformedJson);
         assert!(
             problem["detail"].as_str().unwrap().contains("body"),
             "{shown}: {problem}"
         );
     }
-    let answer = api
+    let response = api
         .writer()
         .request("POST", "/api/agents")
         .body(deep(64))
         .send()
         .await;
-    answer.problem(ProblemCode::ValidationFailed);
+    response.problem(ProblemCode::ValidationFailed);
     api.stop().await;
 }
 
@@ -61,7 +61,7 @@ async fn a_body_that_is_not_json_is_rejected() {
 async fn a_duplicate_member_is_an_error() {
     let api = ApiServer::start().await;
     let body = r#"{"name": "Ada", "name": "Bob", "config": {"metadata": {"a": "1", "a": "2"}}}"#;
-    let answer = api
+    let response = api
         .writer()
         .request("POST", "/api/agents")
         .body(body)
@@ -69,7 +69,7 @@ async fn a_duplicate_member_is_an_error() {
         .await;
     let fault = |place: &str| (place.to_owned(), "duplicate_member".to_owned());
     assert_eq!(
-        answer.faults(),
+        response.faults(),
         [fault("/config/metadata/a"), fault("/name")]
     );
     api.stop().await;
@@ -95,9 +95,9 @@ async fn nul_is_rejected_everywhere() {
         ),
     ];
     for (body, place) in cases {
-        let answer = api.writer().post("/api/agents", body).await;
-        answer.problem(ProblemCode::ValidationFailed);
-        let faults = answer.faults();
+        let response = api.writer().post("/api/agents", body).await;
+        response.problem(ProblemCode::ValidationFailed);
+        let faults = response.faults();
         assert!(
             faults.iter().all(|(at, _)| at == place),
             "{place}: {faults:?}"
@@ -108,12 +108,12 @@ async fn nul_is_rejected_everywhere() {
         );
     }
     for query in ["name=%00", "capability=a%00", "cursor=%00"] {
-        let answer = api.reader().get(&format!("/api/agents?{query}")).await;
-        answer.problem(ProblemCode::ValidationFailed);
+        let response = api.reader().get(&format!("/api/agents?{query}")).await;
+        response.problem(ProblemCode::ValidationFailed);
     }
     let id = api.agent_id().await;
-    let answer = api.reader().get(&format!("/api/agents/{id}%00")).await;
-    answer.problem(ProblemCode::AgentNotFound);
+    let response = api.reader().get(&format!("/api/agents/{id}%00")).await;
+    response.problem(ProblemCode::AgentNotFound);
     api.stop().await;
 }
 
@@ -132,14 +132,14 @@ async fn a_number_out_of_range_is_rejected() {
         ("true", "wrong_type"),
     ] {
         let body = format!("{{\"name\": \"Ada\", \"config\": {{\"timeoutMs\": {number}}}}}");
-        let answer = api
+        let response = api
             .writer()
             .request("POST", "/api/agents")
             .body(body)
             .send()
             .await;
         let expected = [("/config/timeoutMs".to_owned(), code.to_owned())];
-        assert_eq!(answer.faults(), expected, "{number}");
+        assert_eq!(response.faults(), expected, "{number}");
     }
     for limit in [
         "0",
@@ -151,12 +151,12 @@ async fn a_number_out_of_range_is_rejected() {
         "",
         "٣",
     ] {
-        let answer = api
+        let response = api
             .reader()
             .get(&format!("/api/agents?limit={limit}"))
             .await;
-        answer.problem(ProblemCode::ValidationFailed);
-        assert_eq!(answer.faults()[0].0, "limit", "{limit}");
+        response.problem(ProblemCode::ValidationFailed);
+        assert_eq!(response.faults()[0].0, "limit", "{limit}");
     }
     api.stop().await;
 }
@@ -183,8 +183,8 @@ async fn a_body_has_at_most_256_kib() {
 
     // A declared excess is rejected before a byte of the body is sent.
     let too_large = format!("{JSON}Content-Length: {}\r\n", whole + 1);
-    let answer = raw::answer(api.address, head(&api, "POST /api/agents", &too_large)).await;
-    answer.problem(ProblemCode::BodyTooLarge);
+    let response = raw::answer(api.address, head(&api, "POST /api/agents", &too_large)).await;
+    response.problem(ProblemCode::BodyTooLarge);
 
     // An undeclared excess is rejected when it is reached.
     let mut connection = Connection::open(api.address).await;
@@ -197,8 +197,8 @@ async fn a_body_has_at_most_256_kib() {
             .send(format!("8000\r\n{}\r\n", " ".repeat(0x8000)))
             .await;
     }
-    let answer = connection.answer_to("POST", "/api/agents").await;
-    answer.problem(ProblemCode::BodyTooLarge);
+    let response = connection.answer_to("POST", "/api/agents").await;
+    response.problem(ProblemCode::BodyTooLarge);
     api.stop().await;
 }
 
@@ -219,8 +219,8 @@ async fn a_body_needs_a_content_type() {
     ] {
         let mut request = head(&api, "POST /api/agents", &format!("{headers}{length}"));
         request.extend(body.as_bytes());
-        let answer = raw::answer(api.address, request).await;
-        answer.problem(ProblemCode::UnsupportedMediaType);
+        let response = raw::answer(api.address, request).await;
+        response.problem(ProblemCode::UnsupportedMediaType);
     }
     let plain = format!("{JSON}Content-Encoding: identity\r\n{length}");
     let mut request = head(&api, "POST /api/agents", &plain);
@@ -265,9 +265,9 @@ async fn a_slow_body_times_out_and_delays_no_others() {
         .await;
     connection.send("{").await;
     api.agent(json!({"name": "Ada"})).await;
-    let answer = connection.answer_to("POST", "/api/agents").await;
-    answer.problem(ProblemCode::RequestTimeout);
-    assert_eq!(answer.header("connection"), "close");
+    let response = connection.answer_to("POST", "/api/agents").await;
+    response.problem(ProblemCode::RequestTimeout);
+    assert_eq!(response.header("connection"), "close");
     api.stop().await;
 }
 
@@ -288,10 +288,10 @@ async fn the_body_of_an_unauthenticated_request_is_not_awaited() {
             let request = format!("{line} HTTP/1.1\r\nHost: test\r\n{JSON}{body}\r\n");
             connection.send(request).await;
             // Not one byte of it was sent.
-            let answer = connection.receive().await;
+            let response = connection.receive().await;
             let expected = format!("HTTP/1.1 {status} ");
-            let answer = String::from_utf8_lossy(&answer);
-            assert!(answer.starts_with(&expected), "{line}: {answer}");
+            let response = String::from_utf8_lossy(&response);
+            assert!(response.starts_with(&expected), "{line}: {response}");
         }
     }
     api.stop().await;

@@ -51,17 +51,17 @@ async fn an_invalid_header_is_rejected() {
         request.extend(bytes);
         request.extend(b"\r\n\r\n");
         request.extend(body.as_bytes());
-        let answer = raw::answer(api.address, request).await;
-        answer.problem(ProblemCode::InvalidHeader);
-        assert_eq!(answer.faults()[0].0, header);
+        let response = raw::answer(api.address, request).await;
+        response.problem(ProblemCode::InvalidHeader);
+        assert_eq!(response.faults()[0].0, header);
     }
     for header in ["X-API-Key", "Authorization"] {
         let mut request =
             b"GET /api/agents HTTP/1.1\r\nHost: test\r\nConnection: close\r\n".to_vec();
         request.extend(format!("{header}: ").as_bytes());
         request.extend(b"Bearer \xff\xfe\r\n\r\n");
-        let answer = raw::answer(api.address, request).await;
-        answer.problem(ProblemCode::InvalidCredentials);
+        let response = raw::answer(api.address, request).await;
+        response.problem(ProblemCode::InvalidCredentials);
     }
     api.stop().await;
 }
@@ -104,8 +104,8 @@ async fn a_stream_in_http_1_0_has_no_chunks() {
         body.len()
     );
     connection.send(head + &body).await;
-    let answer = String::from_utf8(connection.receive_all().await).unwrap();
-    let (head, events) = answer.split_once("\r\n\r\n").unwrap();
+    let response = String::from_utf8(connection.receive_all().await).unwrap();
+    let (head, events) = response.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("HTTP/1.0 200 "), "{head}");
     assert!(
         !head.to_ascii_lowercase().contains("transfer-encoding"),
@@ -161,14 +161,14 @@ async fn paths_are_not_normalized() {
         &format!("/api/agents/{id}/"),
         &format!("/api/agents/{id}/nothing"),
     ] {
-        let answer = raw::answer(api.address, head(&api, &format!("GET {path}"), "")).await;
-        answer.problem(ProblemCode::RouteNotFound);
+        let response = raw::answer(api.address, head(&api, &format!("GET {path}"), "")).await;
+        response.problem(ProblemCode::RouteNotFound);
         let anonymous = format!("GET {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n");
-        let answer = raw::answer(api.address, anonymous).await;
+        let response = raw::answer(api.address, anonymous).await;
         assert!(
-            matches!(answer.status, 401 | 404),
+            matches!(response.status, 401 | 404),
             "{path}: {}",
-            answer.text()
+            response.text()
         );
     }
     for path in [
@@ -182,8 +182,8 @@ async fn paths_are_not_normalized() {
         &format!("/api/agents/{{{id}}}"),
     ] {
         let path = path.replace(' ', "%20");
-        let answer = raw::answer(api.address, head(&api, &format!("GET {path}"), "")).await;
-        answer.problem(ProblemCode::AgentNotFound);
+        let response = raw::answer(api.address, head(&api, &format!("GET {path}"), "")).await;
+        response.problem(ProblemCode::AgentNotFound);
     }
     api.stop().await;
 }
@@ -212,9 +212,9 @@ async fn query_text_is_never_interpreted() {
         garbled.faults(),
         [("name".to_owned(), "bad_character".to_owned())]
     );
-    let twice = api.reader().get("/api/agents?limit=1&limit=1").await;
+    let duplicate = api.reader().get("/api/agents?limit=1&limit=1").await;
     assert_eq!(
-        twice.faults(),
+        duplicate.faults(),
         [("limit".to_owned(), "duplicate_member".to_owned())]
     );
     let page: Value = api.reader().get("/api/agents?&").await.ok();

@@ -6,9 +6,9 @@ use domain::ProblemCode;
 use serde_json::json;
 
 use crate::{
-    answer::{ApiResponse, Request},
     api_server::{ApiServer, ApiServerBuilder},
     probe::{InjectedFault, StoreProbe},
+    response::{ApiResponse, Request},
 };
 
 const OURS: &str = "https://app.example.org";

@@ -23,7 +23,7 @@ const BUSY: Duration = Duration::from_secs(6);
 /// The state of the only worker.
 type IsBusy = Arc<AtomicBool>;
 
-async fn answer(request: HttpRequest) -> HttpResponse {
+async fn respond(request: HttpRequest) -> HttpResponse {
     let progress = ConnectionState::of(&request);
     progress.begin_request(true);
     progress.end_request();
@@ -33,7 +33,7 @@ async fn answer(request: HttpRequest) -> HttpResponse {
 async fn block(request: HttpRequest, is_busy: web::Data<AtomicBool>) -> HttpResponse {
     is_busy.store(true, Ordering::SeqCst);
     thread::sleep(BUSY);
-    answer(request).await
+    respond(request).await
 }
 
 /// A server with one worker, which can be blocked, until the last is dropped.
@@ -45,7 +45,7 @@ fn serve() -> (SocketAddr, IsBusy, JoinSet<io::Result<()>>) {
     let app = move || {
         App::new()
             .app_data(data.clone())
-            .route("/", web::get().to(answer))
+            .route("/", web::get().to(respond))
             .route("/block", web::get().to(block))
     };
     let server = http_listener::serve(listener, 1, Duration::ZERO, app).expect("a server");
@@ -60,9 +60,9 @@ async fn ask(connection: &mut Connection, path: &str) {
 }
 
 async fn assert_answered(connection: &mut Connection, what: &str) {
-    let answer = connection.receive().await;
-    let answer = String::from_utf8_lossy(&answer);
-    assert!(answer.starts_with("HTTP/1.1 200 "), "{what}: {answer:?}");
+    let respond = connection.receive().await;
+    let respond = String::from_utf8_lossy(&respond);
+    assert!(respond.starts_with("HTTP/1.1 200 "), "{what}: {respond:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -92,8 +92,8 @@ async fn a_request_that_arrived_while_the_worker_was_busy_is_answered() {
 async fn a_client_that_sends_nothing_receives_a_timeout() {
     let (address, _, _serving) = serve();
     let mut silent = Connection::open(address).await;
-    let answer = silent.receive().await;
-    let answer = String::from_utf8_lossy(&answer);
-    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer:?}");
+    let respond = silent.receive().await;
+    let respond = String::from_utf8_lossy(&respond);
+    assert!(respond.starts_with("HTTP/1.1 408 "), "{respond:?}");
     assert_eq!(silent.receive().await, b"");
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use serde_json::Value;
 
-use crate::answer::{ApiResponse, Request};
+use crate::response::{ApiResponse, Request};
 
 /// A caller with a credential.
 #[derive(Clone)]

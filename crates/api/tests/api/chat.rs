@@ -12,7 +12,7 @@ async fn a_message_gets_a_reply() {
     let agent = api.agent_id().await;
     let command = json!({"agentId": agent, "message": "Hello!"});
     let response = api.writer().post("/api/chat", command).await;
-    assert_snapshot!(response.shown(), @r#"
+    assert_snapshot!(response.snapshot(), @r#"
     200 OK
     {
       "agentId": "[id]",
@@ -140,7 +140,7 @@ async fn a_message_that_contradicts_its_conversation_is_rejected() {
     let command = json!({
         "agentId": other, "conversationId": id, "userId": "eve", "message": "Hello",
     });
-    assert_snapshot!(api.writer().post("/api/chat", command).await.shown(), @r#"
+    assert_snapshot!(api.writer().post("/api/chat", command).await.snapshot(), @r#"
     422 Unprocessable Entity
     {
       "code": "validation_failed",

@@ -6,9 +6,9 @@ use ports::ReplyError;
 use serde_json::{Value, json};
 
 use crate::{
-    answer::{ApiResponse, Request},
     api_server::ApiServer,
     engines::{contents, scripted_agent},
+    response::{ApiResponse, Request},
     sse_client::EventStream,
 };
 
@@ -18,11 +18,11 @@ fn chat(api: &ApiServer, key: &str, body: &Value) -> Request {
 }
 
 #[track_caller]
-fn assert_replayed(answer: &ApiResponse, is_replayed: bool) {
+fn assert_replayed(response: &ApiResponse, is_replayed: bool) {
     assert_eq!(
-        answer.has("idempotency-replayed"),
+        response.has("idempotency-replayed"),
         is_replayed,
-        "{answer:?}"
+        "{response:?}"
     );
 }
 
@@ -80,14 +80,17 @@ async fn a_replay_has_the_requested_response_mode() {
     let mut stream = EventStream::open(request).await;
     assert_eq!(stream.header("idempotency-replayed"), Some("true"));
     assert_eq!(
-        stream.next_of("turn.started").await["turnId"],
+        stream.next_of_type("turn.started").await["turnId"],
         reply["turnId"]
     );
     assert_eq!(
-        stream.next_of("reply.delta").await["text"],
+        stream.next_of_type("reply.delta").await["text"],
         reply["message"]
     );
-    assert_eq!(stream.next_of("turn.completed").await, completed(&reply));
+    assert_eq!(
+        stream.next_of_type("turn.completed").await,
+        completed(&reply)
+    );
     assert_eq!(stream.next().await, None);
     let later = chat(&api, "k", &body)
         .header("Prefer", "respond-async")
@@ -113,13 +116,13 @@ async fn a_repeated_chat_joins_the_running_turn() {
     call.send_text("Good ").await;
     let mut second =
         EventStream::open(chat(&api, "k", &body).header("Accept", "text/event-stream")).await;
-    let started = second.next_of("turn.started").await;
-    assert_eq!(started, first.next_of("turn.started").await);
-    assert_eq!(second.next_of("reply.delta").await["text"], "Good ");
+    let started = second.next_of_type("turn.started").await;
+    assert_eq!(started, first.next_of_type("turn.started").await);
+    assert_eq!(second.next_of_type("reply.delta").await["text"], "Good ");
     let third = chat(&api, "k", &body).send();
     let end = async {
         call.answer("morning").await;
-        let ends = [first.rest().await, second.rest().await];
+        let ends = [first.remaining().await, second.remaining().await];
         ends.map(|events| events.last().unwrap().data.clone())
     };
     let (third, ends) = tokio::join!(third, end);
@@ -133,13 +136,13 @@ async fn a_repeated_chat_joins_the_running_turn() {
 async fn concurrent_repetitions_call_the_engine_once() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let body = json!({"agentId": agent, "message": "Hello"});
-    let asked = futures::future::join_all((0..20).map(|_| chat(&api, "k", &body).send()));
-    let (answers, ()) = tokio::join!(asked, async {
+    let requests = futures::future::join_all((0..20).map(|_| chat(&api, "k", &body).send()));
+    let (responses, ()) = tokio::join!(requests, async {
         script.next_call().await.answer("Once.").await;
     });
-    let first = answers[0].ok();
-    assert!(answers.iter().all(|answer| answer.ok() == first));
-    let replayed = answers.iter().filter(|it| it.has("idempotency-replayed"));
+    let first = responses[0].ok();
+    assert!(responses.iter().all(|response| response.ok() == first));
+    let replayed = responses.iter().filter(|it| it.has("idempotency-replayed"));
     assert_eq!(replayed.count(), 19);
     script.assert_no_more_calls();
     api.stop().await;

@@ -7,10 +7,10 @@ use ports::ReplyError;
 use serde_json::{Value, json};
 
 use crate::{
-    answer::Request,
     api_server::{ApiServer, ApiServerBuilder, id_of},
     caller::Caller,
     engines::{contents, scripted_agent, turn},
+    response::Request,
     script::scripted,
     sse_client::{EventStream, StreamedEvent},
 };
@@ -19,7 +19,7 @@ fn chat(api: &ApiServer, body: &Value) -> Request {
     api.writer().request("POST", "/api/chat").json(body)
 }
 
-async fn streamed(api: &ApiServer, mut body: Value) -> EventStream {
+async fn stream_chat(api: &ApiServer, mut body: Value) -> EventStream {
     body["stream"] = true.into();
     EventStream::open(chat(api, &body)).await
 }
@@ -32,28 +32,31 @@ fn names(events: &[StreamedEvent]) -> Vec<&str> {
 async fn tool_calls_are_streamed_and_stored_in_the_turn() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let body = json!({"agentId": agent, "message": "What is 17 * 24?"});
-    let mut stream = streamed(&api, body).await;
+    let mut stream = stream_chat(&api, body).await;
     let call = script.next_call().await;
     let turn_id = json!(call.request.turn_id);
     let arguments = json!({"expression": "17 * 24"});
     call.send_text("Let me see. ").await;
     call.use_tool("calculator", arguments.clone()).await;
     call.answer("408.").await;
-    let started = stream.next_of("turn.started").await;
-    assert_eq!(stream.next_of("reply.delta").await["text"], "Let me see. ");
+    let started = stream.next_of_type("turn.started").await;
+    assert_eq!(
+        stream.next_of_type("reply.delta").await["text"],
+        "Let me see. "
+    );
     let conversation_id = &started["conversationId"];
     let called = json!({
         "type": "tool.called", "turnId": turn_id, "conversationId": conversation_id,
         "name": "calculator", "arguments": arguments,
     });
-    assert_eq!(stream.next_of("tool.called").await, called);
+    assert_eq!(stream.next_of_type("tool.called").await, called);
     let returned = json!({
         "type": "tool.returned", "turnId": turn_id, "conversationId": conversation_id,
         "name": "calculator", "status": "ok", "durationMs": 7,
     });
-    assert_eq!(stream.next_of("tool.returned").await, returned);
-    assert_eq!(stream.next_of("reply.delta").await["text"], "408.");
-    let reply = stream.next_of("turn.completed").await;
+    assert_eq!(stream.next_of_type("tool.returned").await, returned);
+    assert_eq!(stream.next_of_type("reply.delta").await["text"], "408.");
+    let reply = stream.next_of_type("turn.completed").await;
     assert_eq!(reply["message"], "Let me see. 408.");
     let turn = turn(&api, turn_id.as_str().unwrap()).await;
     let expected = json!([{
@@ -67,9 +70,9 @@ async fn tool_calls_are_streamed_and_stored_in_the_turn() {
 async fn a_reply_is_streamed_as_it_is_produced() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let body = json!({"agentId": agent, "message": "Hello"});
-    let mut stream = streamed(&api, body).await;
+    let mut stream = stream_chat(&api, body).await;
     let call = script.next_call().await;
-    let started = stream.next_of("turn.started").await;
+    let started = stream.next_of_type("turn.started").await;
     let turn_id = json!(call.request.turn_id);
     assert_eq!(
         (&started["turnId"], &started["agentId"]),
@@ -84,11 +87,17 @@ async fn a_reply_is_streamed_as_it_is_produced() {
             "from": from, "to": to, "text": text,
         })
     };
-    assert_eq!(stream.next_of("reply.delta").await, delta(0, 7, "Grüß "));
+    assert_eq!(
+        stream.next_of_type("reply.delta").await,
+        delta(0, 7, "Grüß ")
+    );
     call.send_text("Gott").await;
-    assert_eq!(stream.next_of("reply.delta").await, delta(7, 11, "Gott"));
+    assert_eq!(
+        stream.next_of_type("reply.delta").await,
+        delta(7, 11, "Gott")
+    );
     call.end();
-    let reply = stream.next_of("turn.completed").await;
+    let reply = stream.next_of_type("turn.completed").await;
     assert_eq!(reply["message"], "Grüß Gott");
     assert_eq!(
         (&reply["turnId"], &reply["finishReason"]),
@@ -111,7 +120,7 @@ async fn the_rules_are_streamed_too() {
     let whole = api.chat(body.clone()).await;
     let request = api.writer().request("POST", "/api/chat");
     let request = request.header("Accept", "text/event-stream").json(&body);
-    let events = EventStream::open(request).await.rest().await;
+    let events = EventStream::open(request).await.remaining().await;
     assert_eq!(
         names(&events),
         ["turn.started", "reply.delta", "turn.completed"]
@@ -158,11 +167,11 @@ async fn the_stream_member_overrides_the_accept_header() {
 async fn a_later_error_is_the_last_event() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let body = json!({"agentId": agent, "message": "Hello"});
-    let mut stream = streamed(&api, body.clone()).await;
+    let mut stream = stream_chat(&api, body.clone()).await;
     let call = script.next_call().await;
     call.send_text("Well, ").await;
     call.fail(ReplyError::BadAnswer("cut".into()));
-    let events = stream.rest().await;
+    let events = stream.remaining().await;
     assert_eq!(
         names(&events),
         ["turn.started", "reply.delta", "turn.failed"]
@@ -171,13 +180,13 @@ async fn a_later_error_is_the_last_event() {
     assert_eq!(events[2].data["error"]["retryable"], false);
     assert_eq!(events[2].data["turnId"], events[0].data["turnId"]);
 
-    let mut stream = streamed(&api, body).await;
+    let mut stream = stream_chat(&api, body).await;
     let call = script.next_call().await;
     call.send_text("Well, ").await;
     let path = format!("/api/turns/{}/cancel", call.request.turn_id);
     api.writer().request("POST", &path).send().await.ok();
-    call.send_unreceived("too late");
-    let events = stream.rest().await;
+    call.send_text_ignoring_errors("too late");
+    let events = stream.remaining().await;
     assert_eq!(
         names(&events),
         ["turn.started", "reply.delta", "turn.cancelled"]
@@ -190,12 +199,12 @@ async fn a_later_error_is_the_last_event() {
 async fn a_streamed_failure_contains_the_retry_delay() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let body = json!({"agentId": agent, "message": "Hello"});
-    let mut stream = streamed(&api, body).await;
+    let mut stream = stream_chat(&api, body).await;
     let retry_after = Some(Duration::from_millis(6_001));
     let limited = ReplyError::RateLimited { retry_after };
     script.next_call().await.fail(limited);
-    stream.next_of("turn.started").await;
-    let failed = stream.next_of("turn.failed").await;
+    stream.next_of_type("turn.started").await;
+    let failed = stream.next_of_type("turn.failed").await;
     assert_eq!(failed["error"]["code"], "engine_unavailable");
     assert_eq!(failed["error"]["retryAfter"], 7);
     let path = "/api/events?since=0&types=turn.failed";
@@ -209,21 +218,24 @@ async fn a_queued_stream_sends_turn_queued() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let id = id_of(&api.conversation(json!({"agentId": agent})).await);
     let body = |message| json!({"agentId": agent, "conversationId": id, "message": message});
-    let mut first = streamed(&api, body("one")).await;
+    let mut first = stream_chat(&api, body("one")).await;
     let call = script.next_call().await;
-    let mut second = streamed(&api, body("two")).await;
-    let queued = second.next_of("turn.queued").await;
+    let mut second = stream_chat(&api, body("two")).await;
+    let queued = second.next_of_type("turn.queued").await;
     assert_eq!(queued["conversationId"], id);
     assert_eq!(
         turn(&api, queued["turnId"].as_str().unwrap()).await["status"],
         "queued"
     );
     call.answer("One.").await;
-    assert_eq!(names(&first.rest().await).last(), Some(&"turn.completed"));
-    let started = second.next_of("turn.started").await;
+    assert_eq!(
+        names(&first.remaining().await).last(),
+        Some(&"turn.completed")
+    );
+    let started = second.next_of_type("turn.started").await;
     assert_eq!(started["turnId"], queued["turnId"]);
     script.next_call().await.answer("Two.").await;
-    let events = second.rest().await;
+    let events = second.remaining().await;
     assert_eq!(events.last().unwrap().data["message"], "Two.");
     assert_eq!(contents(&api, &id).await, ["one", "One.", "two", "Two."]);
     api.stop().await;
@@ -234,19 +246,19 @@ async fn a_turn_that_waits_can_be_cancelled() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let id = id_of(&api.conversation(json!({"agentId": agent})).await);
     let body = |message| json!({"agentId": agent, "conversationId": id, "message": message});
-    let mut first = streamed(&api, body("one")).await;
+    let mut first = stream_chat(&api, body("one")).await;
     let call = script.next_call().await;
-    let mut second = streamed(&api, body("two")).await;
-    let queued = second.next_of("turn.queued").await;
+    let mut second = stream_chat(&api, body("two")).await;
+    let queued = second.next_of_type("turn.queued").await;
     let path = format!("/api/turns/{}/cancel", queued["turnId"].as_str().unwrap());
     let cancelled = api.writer().request("POST", &path).send().await.ok();
     assert_eq!(
         (&cancelled["status"], &cancelled["startedAt"]),
         (&json!("cancelled"), &Value::Null)
     );
-    assert_eq!(names(&second.rest().await), ["turn.cancelled"]);
+    assert_eq!(names(&second.remaining().await), ["turn.cancelled"]);
     call.answer("One.").await;
-    first.rest().await;
+    first.remaining().await;
     script.assert_no_more_calls();
     assert_eq!(contents(&api, &id).await, ["one", "One."]);
     api.stop().await;
@@ -257,15 +269,15 @@ async fn an_async_chat_returns_the_turn() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let body = json!({"agentId": agent, "message": "Hello"});
     let request = chat(&api, &body).header("Prefer", "respond-async, wait=1");
-    let answer = request.send().await;
-    assert_eq!(answer.status, 202);
-    assert_eq!(answer.header("preference-applied"), "respond-async");
-    let begun: Value = serde_json::from_slice(&answer.body).unwrap();
+    let response = request.send().await;
+    assert_eq!(response.status, 202);
+    assert_eq!(response.header("preference-applied"), "respond-async");
+    let begun: Value = serde_json::from_slice(&response.body).unwrap();
     assert_eq!(
         (&begun["status"], &begun["input"]),
         (&json!("in_progress"), &json!("Hello"))
     );
-    let path = answer.header("location").to_owned();
+    let path = response.header("location").to_owned();
     assert_eq!(
         path,
         format!("/api/turns/{}", begun["id"].as_str().unwrap())
@@ -288,9 +300,9 @@ async fn an_async_chat_returns_the_turn() {
 async fn closing_the_stream_does_not_end_the_turn() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let body = json!({"agentId": agent, "message": "Hello"});
-    let mut stream = streamed(&api, body).await;
+    let mut stream = stream_chat(&api, body).await;
     let call = script.next_call().await;
-    stream.next_of("turn.started").await;
+    stream.next_of_type("turn.started").await;
     call.send_text("Still ").await;
     drop(stream);
     call.send_text("here").await;
@@ -310,9 +322,9 @@ async fn closing_the_stream_does_not_end_the_turn() {
 async fn a_fallback_streams_when_the_first_engine_fails_without_text() {
     let (api, mut script, agent) = scripted_agent(json!({"fallbacks": ["rules"]})).await;
     let body = json!({"agentId": agent, "message": "Hello"});
-    let mut stream = streamed(&api, body).await;
+    let mut stream = stream_chat(&api, body).await;
     script.next_call().await.fail(ReplyError::TimedOut);
-    let events = stream.rest().await;
+    let events = stream.remaining().await;
     let reply = &events.last().unwrap().data;
     assert_eq!(
         (&reply["engine"], &reply["degraded"]),
@@ -334,19 +346,22 @@ async fn a_chat_above_the_stream_limit_is_not_started() {
     let config = json!({"engine": "scripted"});
     let agent = id_of(&api.agent(json!({"name": "Ada", "config": config})).await);
     let body = json!({"agentId": agent, "message": "Hello", "stream": true});
-    let mut first = streamed(&api, body.clone()).await;
+    let mut first = stream_chat(&api, body.clone()).await;
     let call = script.next_call().await;
     let refused = chat(&api, &body).send().await;
     refused.problem(ProblemCode::TooManyStreams);
     assert_eq!(refused.header("retry-after"), "1");
     call.answer("Yes.").await;
-    first.rest().await;
+    first.remaining().await;
     drop(first);
     script.assert_no_more_calls();
     // The slot is free again when the stream has ended.
-    let mut second = streamed(&api, body).await;
+    let mut second = stream_chat(&api, body).await;
     script.next_call().await.answer("Again.").await;
-    assert_eq!(names(&second.rest().await).last(), Some(&"turn.completed"));
+    assert_eq!(
+        names(&second.remaining().await).last(),
+        Some(&"turn.completed")
+    );
     api.stop().await;
 }
 
@@ -364,7 +379,7 @@ async fn a_stream_ends_with_its_key_and_the_turn_continues() {
     let request = page.request("POST", "/api/chat").json(&body);
     let mut stream = EventStream::open(request).await;
     let call = script.next_call().await;
-    stream.next_of("turn.started").await;
+    stream.next_of_type("turn.started").await;
     let path = format!("/api/keys/{}", key["id"].as_str().expect("an id"));
     assert_eq!(api.writer().delete(&path).await.status, 204);
     assert_eq!(stream.next().await, None);

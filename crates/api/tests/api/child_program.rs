@@ -61,9 +61,13 @@ impl ChildProgram {
         let line = format!("{order}\n");
         let sent = self.input.write_all(line.as_bytes()).await;
         sent.unwrap_or_else(|error| panic!("{} does not listen: {error}", self.script));
-        let answer = self.read_json().await;
-        assert!(answer["error"].is_null(), "{order}: {}", answer["error"]);
-        answer
+        let response = self.read_json().await;
+        assert!(
+            response["error"].is_null(),
+            "{order}: {}",
+            response["error"]
+        );
+        response
     }
 }
 

@@ -1,9 +1,9 @@
 //! The client address of a request, observed through the address limit.
 
 use crate::{
-    address_guard::{assert_refused, guarded},
-    answer::ApiResponse,
+    address_guard::{assert_refused, server_with_address_limit},
     api_server::ApiServer,
+    response::ApiResponse,
 };
 
 async fn ask(api: &ApiServer, headers: &[(&str, &str)]) -> ApiResponse {
@@ -25,7 +25,7 @@ async fn assert_one(api: &ApiServer, spellings: &[&[(&str, &str)]]) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_untrusted_header_does_not_set_the_client_address() {
-    let api = guarded("1").start().await;
+    let api = server_with_address_limit("1").start().await;
     assert_one(
         &api,
         &[
@@ -41,7 +41,7 @@ async fn an_untrusted_header_does_not_set_the_client_address() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn behind_a_trusted_proxy_clients_are_distinguished() {
-    let api = guarded("1")
+    let api = server_with_address_limit("1")
         .setting("SERVER__TRUSTED_PROXIES", "127.0.0.0/8, ::1, 10.0.0.0/8")
         .start()
         .await;
@@ -80,7 +80,7 @@ async fn behind_a_trusted_proxy_clients_are_distinguished() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unknown_client_counts_as_the_proxy() {
-    let api = guarded("1")
+    let api = server_with_address_limit("1")
         .setting("SERVER__TRUSTED_PROXIES", "127.0.0.1")
         .start()
         .await;

@@ -8,7 +8,7 @@ const BY_SECRET: [&str; 2] = ["client_secret_basic", "client_secret_post"];
 
 /// Runs a third-party library as a new client with these members: it discovers the service, fetches
 /// tokens, uses, introspects and revokes them.
-async fn talk(api: &ApiServer, script: &str, client: Value, key: Option<&Value>) -> Value {
+async fn run_library(api: &ApiServer, script: &str, client: Value, key: Option<&Value>) -> Value {
     let mut draft = client;
     draft["name"] = json!(script);
     draft["scopes"] = json!(["agents:read"]);
@@ -34,7 +34,7 @@ async fn talk(api: &ApiServer, script: &str, client: Value, key: Option<&Value>)
 
 /// Completes all flows with a secret.
 async fn talk_by_secret(api: &ApiServer, script: &str) -> Value {
-    let received = talk(api, script, json!({}), None).await;
+    let received = run_library(api, script, json!({}), None).await;
     for method in BY_SECRET {
         check(&received, method);
     }
@@ -47,7 +47,7 @@ async fn talk_by_key(api: &ApiServer, script: &str) -> Value {
     for algorithm in ["ES256", "RS256", "PS256"] {
         let keys = child_program::run("client_key.mjs", &[algorithm], &Value::Null).await;
         let client = json!({"jwks": keys["jwks"]});
-        received = talk(api, script, client, Some(&keys["privateKey"])).await;
+        received = run_library(api, script, client, Some(&keys["privateKey"])).await;
         check(&received, "private_key_jwt");
     }
     received

@@ -36,7 +36,7 @@ async fn a_configuration_is_replaced_as_a_whole() {
         .writer()
         .put(&path, json!({"fallbackReply": "Hm."}))
         .await;
-    assert_snapshot!(response.shown(), @r#"
+    assert_snapshot!(response.snapshot(), @r#"
     200 OK
     {
       "capabilities": [
@@ -189,7 +189,7 @@ async fn an_invalid_rule_is_rejected_with_the_reason() {
     let api = ApiServer::start().await;
     let path = format!("/api/agents/{}/config", api.agent_id().await);
     let rules = json!({"rules": [{"pattern": "order (\\d+", "reply": "Which?"}]});
-    assert_snapshot!(api.writer().put(&path, rules).await.shown(), @r#"
+    assert_snapshot!(api.writer().put(&path, rules).await.snapshot(), @r#"
     422 Unprocessable Entity
     {
       "code": "invalid_rule",

@@ -20,7 +20,7 @@ async fn a_conversation_starts_with_the_greeting() {
         "agentId": agent, "userId": "bob", "title": "My order", "metadata": {"shop": "7"},
     });
     let response = api.writer().post("/api/conversations", draft).await;
-    assert_snapshot!(response.shown(), @r#"
+    assert_snapshot!(response.snapshot(), @r#"
     201 Created
     {
       "agentId": "[id]",
@@ -197,7 +197,7 @@ async fn a_deleted_conversation_is_not_found_anywhere() {
     let path = format!("/api/conversations/{id}");
     let writer = api.writer();
     assert_eq!(writer.delete(&path).await.status, 204);
-    let answers = [
+    let responses = [
         chat().send().await,
         chat().header("Accept", "text/event-stream").send().await,
         chat().header("Prefer", "respond-async").send().await,
@@ -212,7 +212,7 @@ async fn a_deleted_conversation_is_not_found_anywhere() {
             )
             .await,
     ];
-    for response in answers {
+    for response in responses {
         response.problem(ProblemCode::ConversationNotFound);
     }
     assert_eq!(

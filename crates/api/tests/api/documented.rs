@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use domain::Sizes;
 use serde_json::Value;
 
-use crate::answer::ApiResponse;
+use crate::response::ApiResponse;
 
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
     let url = "http://127.0.0.1:8080";
@@ -19,23 +19,23 @@ pub(crate) fn document() -> &'static Value {
 
 /// Checks the response to `method path` against the document: its status, and the promised headers.
 /// Undocumented operations are found by the drift tests.
-pub(crate) fn check(method: &str, path: &str, answer: &ApiResponse) {
+pub(crate) fn check(method: &str, path: &str, response: &ApiResponse) {
     let method = if method == "HEAD" { "GET" } else { method };
     let Some((_, operation)) = operation(method, path) else {
         return;
     };
-    let status = answer.status.to_string();
+    let status = response.status.to_string();
     let documented = &operation["responses"][&status];
     assert!(
         documented.is_object(),
         "{method} {path} answers {status}, which is not documented: {}",
-        answer.text()
+        response.text()
     );
     for (name, header) in documented["headers"].as_object().into_iter().flatten() {
         let is_promised = resolved(header)["required"] == true;
         assert!(
-            !is_promised || answer.has(name),
-            "{method} {path} {status} lacks the promised {name}: {answer:?}"
+            !is_promised || response.has(name),
+            "{method} {path} {status} lacks the promised {name}: {response:?}"
         );
     }
 }
@@ -44,12 +44,14 @@ pub(crate) fn check(method: &str, path: &str, answer: &ApiResponse) {
 pub(crate) fn operation(method: &str, path: &str) -> Option<(&'static str, &'static Value)> {
     let path = path.split('?').next().unwrap_or_default();
     let paths = document()["paths"].as_object().expect("paths");
-    let (template, item) = paths.iter().find(|(template, _)| fits(template, path))?;
+    let (template, item) = paths
+        .iter()
+        .find(|(template, _)| matches_template(template, path))?;
     let operation = item.get(method.to_lowercase())?;
     Some((template, operation))
 }
 
-fn fits(template: &str, path: &str) -> bool {
+fn matches_template(template: &str, path: &str) -> bool {
     let mut pairs = template.split('/').zip(path.split('/'));
     template.split('/').count() == path.split('/').count()
         && pairs.all(|(expected, given)| expected.starts_with('{') || expected == given)

@@ -16,20 +16,26 @@ async fn every_documented_operation_succeeds_as_documented() {
     let api = ApiServer::start().await;
     for operation in operations::all() {
         let resources = TestResources::make(&api).await;
-        let answer = operation.request(&api.writer(), &resources).send().await;
+        let response = operation.request(&api.writer(), &resources).send().await;
         let status = operation.success();
-        assert_eq!(answer.status, status, "{}: {}", operation.id, answer.text());
+        assert_eq!(
+            response.status,
+            status,
+            "{}: {}",
+            operation.id,
+            response.text()
+        );
         let content = &operation.described["responses"][&status.to_string()]["content"];
         let Some(content) = content.as_object() else {
             assert!(
-                answer.body.is_empty(),
+                response.body.is_empty(),
                 "{}: {}",
                 operation.id,
-                answer.text()
+                response.text()
             );
             continue;
         };
-        let media_type = answer
+        let media_type = response
             .header("content-type")
             .split(';')
             .next()
@@ -40,7 +46,7 @@ async fn every_documented_operation_succeeds_as_documented() {
         if media_type == "application/json" {
             let validator = validator(&operation, &described["schema"]);
             let faults: Vec<String> = validator
-                .iter_errors(&answer.json())
+                .iter_errors(&response.json())
                 .map(|error| format!("{} at {}", error, error.instance_path()))
                 .collect();
             assert_eq!(faults, Vec::<String>::new(), "{}", operation.id);
@@ -86,10 +92,10 @@ async fn a_path_accepts_only_the_documented_methods() {
             if expected.contains(method) {
                 continue;
             }
-            let answer = api.anonymous().request(method, &path).send().await;
-            assert_eq!(answer.status, 405, "{method} {path}");
+            let response = api.anonymous().request(method, &path).send().await;
+            assert_eq!(response.status, 405, "{method} {path}");
             assert_eq!(
-                answer.header("allow"),
+                response.header("allow"),
                 options.header("allow"),
                 "{method} {path}"
             );

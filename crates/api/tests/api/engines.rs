@@ -163,7 +163,7 @@ async fn a_failure_is_returned_and_stored_with_or_without_text() {
         for (error, code, retry_after) in failures() {
             let command = json!({"agentId": agent, "message": "Hello"});
             let writer = api.writer();
-            let (answer, turn_id) = tokio::join!(writer.post("/api/chat", command), async {
+            let (response, turn_id) = tokio::join!(writer.post("/api/chat", command), async {
                 let call = script.next_call().await;
                 let turn_id = call.request.turn_id;
                 if speaks {
@@ -172,8 +172,8 @@ async fn a_failure_is_returned_and_stored_with_or_without_text() {
                 call.fail(error);
                 turn_id
             });
-            let problem = answer.problem(code);
-            let received = answer
+            let problem = response.problem(code);
+            let received = response
                 .headers
                 .get("retry-after")
                 .map(|it| it.to_str().unwrap());
@@ -274,8 +274,8 @@ async fn a_reply_without_an_end_is_malformed() {
         for _ in 0..4 {
             call.send_text(&quarter).await;
         }
-        call.send_unreceived("x");
-        call.stopped().await;
+        call.send_text_ignoring_errors("x");
+        call.wait_until_stopped().await;
     });
     endless.problem(ProblemCode::EngineFailed);
     api.stop().await;
@@ -286,12 +286,12 @@ async fn a_slow_engine_is_stopped() {
     let (api, mut script, agent) = scripted_agent(json!({"timeoutMs": 100})).await;
     let writer = api.writer();
     let command = json!({"agentId": agent, "message": "Hello"});
-    let (answer, turn_id) = tokio::join!(writer.post("/api/chat", command), async {
+    let (response, turn_id) = tokio::join!(writer.post("/api/chat", command), async {
         let call = script.next_call().await;
-        call.stopped().await;
+        call.wait_until_stopped().await;
         call.request.turn_id
     });
-    answer.problem(ProblemCode::EngineTimeout);
+    response.problem(ProblemCode::EngineTimeout);
     let turn = turn(&api, turn_id).await;
     assert_eq!(
         (&turn["status"], &turn["error"]["code"]),

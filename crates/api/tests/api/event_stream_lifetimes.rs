@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::{
     api_server::{ApiServer, id_of},
     caller::Caller,
-    event_streams::{asked, next, streamed},
+    event_streams::{events_request, next, streamed},
     raw::Connection,
 };
 
@@ -119,13 +119,13 @@ async fn a_disconnected_client_frees_its_slot() {
         .await;
     let first = streamed(&two_streams, "").await;
     let _second = streamed(&two_streams, "").await;
-    let refused = asked(&two_streams, "").send().await;
+    let refused = events_request(&two_streams, "").send().await;
     refused.problem(ProblemCode::TooManyStreams);
     assert_eq!(refused.header("retry-after"), "1");
     two_streams.get("/api/events").await.ok();
     drop(first);
     let left = Instant::now();
-    while asked(&two_streams, "").open().await.status() != 200 {
+    while events_request(&two_streams, "").open().await.status() != 200 {
         assert!(left.elapsed() < QUICKLY, "its place stays taken");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -147,8 +147,8 @@ async fn a_stream_ends_when_its_key_is_revoked_or_expires() {
     let mut of_others = streamed(&api.reader(), "").await;
     let key = format!("/api/keys/{}", id_of(&made));
     assert_eq!(api.writer().delete(&key).await.status, 204);
-    assert_eq!(of_revoked.rest().await, []);
-    assert_eq!(of_ending.rest().await, []);
+    assert_eq!(of_revoked.remaining().await, []);
+    assert_eq!(of_ending.remaining().await, []);
     api.agent_id().await;
     assert_eq!(next(&mut of_others, 1).await.len(), 1);
     api.stop().await;
@@ -166,7 +166,7 @@ async fn a_stream_ends_cleanly_when_the_server_drains() {
     api.agent_id().await;
     let reading = async {
         next(&mut stream, 1).await;
-        stream.rest().await
+        stream.remaining().await
     };
     let began = Instant::now();
     let (rest, ()) = tokio::join!(reading, api.stop());

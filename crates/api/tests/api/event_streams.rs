@@ -6,23 +6,23 @@ use domain::{ProblemCode, Scope, Timestamp};
 use serde_json::json;
 
 use crate::{
-    answer::Request,
     api_server::{ApiServer, id_of},
     caller::Caller,
     issuer::{ExternalIssuer, ProviderKind},
+    response::Request,
     sse_client::{EventStream, StreamedEvent},
 };
 
 /// The timeout of a test that hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-pub(crate) fn asked(caller: &Caller, query: &str) -> Request {
+pub(crate) fn events_request(caller: &Caller, query: &str) -> Request {
     let request = caller.request("GET", &format!("/api/events?{query}"));
     request.header("Accept", "text/event-stream")
 }
 
 pub(crate) async fn streamed(caller: &Caller, query: &str) -> EventStream {
-    EventStream::open(asked(caller, query)).await
+    EventStream::open(events_request(caller, query)).await
 }
 
 /// The `(id, type)` of the next events.
@@ -102,7 +102,7 @@ async fn the_last_event_id_wins_over_since() {
     for _ in 0..3 {
         api.agent_id().await;
     }
-    let request = asked(&api.reader(), "since=0").header("Last-Event-ID", "2");
+    let request = events_request(&api.reader(), "since=0").header("Last-Event-ID", "2");
     let mut stream = EventStream::open(request).await;
     assert_eq!(next(&mut stream, 1).await, listed(&[(3, "agent.created")]));
     // A page ignores it.
@@ -130,7 +130,7 @@ async fn a_reconnecting_client_receives_every_event_once() {
     let reader = api.reader();
     let (mut last, mut received) = (0, 0);
     while received < WRITERS * EACH {
-        let request = asked(&reader, "since=0").header("Last-Event-ID", &last.to_string());
+        let request = events_request(&reader, "since=0").header("Last-Event-ID", &last.to_string());
         let mut stream = EventStream::open(request).await;
         for _ in 0..7.min(WRITERS * EACH - received) {
             let event = stream.next().await.expect("the stream goes on");
@@ -197,12 +197,14 @@ async fn a_stream_sends_only_the_requested_events() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_sends_only_readable_events() {
     let mut issuer = ExternalIssuer::start(ProviderKind::Auth0).await;
-    let api = issuer.trusted().start().await;
+    let api = issuer.trusting_server().start().await;
     let agent = api.agent_id().await;
     let scope = "openid chat:write conversations:read events:read";
     let mut users = Vec::new();
     for login in ["auth0|ada", "auth0|bob"] {
-        let minted = issuer.mint(json!({"login": login, "scope": scope})).await;
+        let minted = issuer
+            .issue_tokens(json!({"login": login, "scope": scope}))
+            .await;
         users.push(api.caller(Some(minted.token())));
     }
     let agents_alone = [Scope::AgentsRead, Scope::EventsRead];
@@ -261,7 +263,7 @@ async fn an_expired_cursor_receives_a_resync_and_continues_from_the_head() {
     let left = listed(&[(4, "agent.created"), (5, "agent.created")]);
     assert_eq!(next(&mut stream, 2).await, left);
     let mut stream = streamed(&api.reader(), "since=0").await;
-    stream.next_of("resync").await;
+    stream.next_of_type("resync").await;
     api.agent_id().await;
     assert_eq!(next(&mut stream, 1).await, listed(&[(6, "agent.created")]));
     api.stop().await;
@@ -272,11 +274,11 @@ async fn unreadable_requests_are_rejected_before_the_stream() {
     let api = ApiServer::start().await;
     let reader = api.reader();
     for last in ["", "x", "-1", "+5", "1.5", "99999999999999999999"] {
-        let request = asked(&reader, "").header("Last-Event-ID", last);
+        let request = events_request(&reader, "").header("Last-Event-ID", last);
         let problem = request.send().await.problem(ProblemCode::InvalidHeader);
         assert_eq!(problem["errors"][0]["header"], "Last-Event-ID", "{last}");
     }
-    let twice = asked(&reader, "").header("Last-Event-ID", "1");
+    let twice = events_request(&reader, "").header("Last-Event-ID", "1");
     let twice = twice.header("Last-Event-ID", "1").send().await;
     twice.problem(ProblemCode::InvalidHeader);
     for query in [
@@ -286,12 +288,12 @@ async fn unreadable_requests_are_rejected_before_the_stream() {
         "types=agent.born",
         "cursor=1",
     ] {
-        let answer = asked(&reader, query).send().await;
-        answer.problem(ProblemCode::ValidationFailed);
+        let response = events_request(&reader, query).send().await;
+        response.problem(ProblemCode::ValidationFailed);
     }
     let nothing = [Scope::AgentsRead, Scope::ConversationsRead];
     let nothing = api.caller_with_scopes(&nothing).await;
-    let refused = asked(&nothing, "").send().await;
+    let refused = events_request(&nothing, "").send().await;
     refused.problem(ProblemCode::InsufficientScope);
     api.stop().await;
 }

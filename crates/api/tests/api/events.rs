@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The `(seq, type)` of the events of a page.
-async fn seen(caller: &Caller, query: &str) -> Vec<(i64, String)> {
+async fn types_by_seq(caller: &Caller, query: &str) -> Vec<(i64, String)> {
     let page = caller.get(&format!("/api/events?{query}")).await.ok();
     let events = page["data"].as_array().expect("a page").iter();
     events
@@ -55,11 +55,11 @@ async fn every_change_is_in_the_log_once_and_in_order() {
         (7, "conversation.deleted"),
         (8, "agent.deleted"),
     ]);
-    assert_eq!(seen(&api.reader(), "since=0").await, expected);
-    assert_eq!(seen(&api.reader(), "since=5").await, expected[5..]);
-    assert_eq!(seen(&api.reader(), "").await, []);
+    assert_eq!(types_by_seq(&api.reader(), "since=0").await, expected);
+    assert_eq!(types_by_seq(&api.reader(), "since=5").await, expected[5..]);
+    assert_eq!(types_by_seq(&api.reader(), "").await, []);
     assert_eq!(
-        seen(&api.other_tenant(), "since=0").await,
+        types_by_seq(&api.other_tenant(), "since=0").await,
         [],
         "a log for each tenant"
     );
@@ -74,7 +74,7 @@ async fn an_event_contains_the_state_after_the_change() {
     api.chat(json!({"agentId": agent, "message": "Hello", "userId": "bob"}))
         .await;
     let response = api.reader().get("/api/events?since=3").await;
-    assert_snapshot!(response.shown(), @r#"
+    assert_snapshot!(response.snapshot(), @r#"
     200 OK
     {
       "data": [
@@ -170,23 +170,23 @@ async fn a_page_contains_the_requested_events() {
         .await;
     let conversation = reply["conversationId"].as_str().unwrap();
     let reader = api.reader();
-    let of_first = seen(&reader, &format!("since=0&agentId={first}")).await;
+    let of_first = types_by_seq(&reader, &format!("since=0&agentId={first}")).await;
     assert_eq!(of_first, listed(&[(1, "agent.created")]));
-    let of_talk = seen(&reader, &format!("since=0&conversationId={conversation}")).await;
+    let of_talk = types_by_seq(&reader, &format!("since=0&conversationId={conversation}")).await;
     let talk = [
         (3, "conversation.created"),
         (4, "turn.started"),
         (5, "turn.completed"),
     ];
     assert_eq!(of_talk, listed(&talk));
-    let of_types = seen(&reader, "since=0&types=agent.created,turn.completed").await;
+    let of_types = types_by_seq(&reader, "since=0&types=agent.created,turn.completed").await;
     let types = [
         (1, "agent.created"),
         (2, "agent.created"),
         (5, "turn.completed"),
     ];
     assert_eq!(of_types, listed(&types));
-    assert_eq!(seen(&reader, "since=0&agentId=7").await, []);
+    assert_eq!(types_by_seq(&reader, "since=0&agentId=7").await, []);
     let refused = reader
         .get("/api/events?since=-1&types=agent.born&limit=0")
         .await;
@@ -270,7 +270,7 @@ async fn a_reader_sees_only_what_its_scopes_allow() {
     let kinds = |scopes: &'static [Scope]| {
         let api = &api;
         async move {
-            let events = seen(&api.caller_with_scopes(scopes).await, "since=0").await;
+            let events = types_by_seq(&api.caller_with_scopes(scopes).await, "since=0").await;
             events.into_iter().map(|(_, kind)| kind).collect::<Vec<_>>()
         }
     };

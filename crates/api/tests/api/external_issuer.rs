@@ -6,13 +6,13 @@ use domain::ProblemCode;
 use serde_json::{Value, json};
 
 use crate::{
-    answer::ApiResponse,
     api_server::ApiServer,
     issuer::{ExternalIssuer, ProviderKind, UNTIL_KEYS_ARE_FETCHED_AGAIN, get_with_keys, variable},
+    response::ApiResponse,
 };
 
 /// The claims with which each provider grants access to agents and events.
-fn reading(provider: ProviderKind, login: Option<&str>) -> Value {
+fn claims_with_read_access(provider: ProviderKind, login: Option<&str>) -> Value {
     let mut order = match (provider, login) {
         (ProviderKind::Keycloak, _) => json!({"roles": ["reader", "offline_access"]}),
         (ProviderKind::Auth0, None) => {
@@ -44,9 +44,11 @@ async fn agents(api: &ApiServer, token: &str) -> ApiResponse {
 async fn users_and_machines_have_the_scopes_of_their_tokens() {
     for provider in ProviderKind::ALL {
         let mut issuer = ExternalIssuer::start(provider).await;
-        let api = issuer.trusted().start().await;
+        let api = issuer.trusting_server().start().await;
         for login in [None, Some("auth0|5f7c8ec7c33c6c004bbafe82")] {
-            let minted = issuer.mint(reading(provider, login)).await;
+            let minted = issuer
+                .issue_tokens(claims_with_read_access(provider, login))
+                .await;
             let caller = api.caller(Some(minted.token()));
             get_with_keys(&caller, "/api/agents").await.ok();
             caller.get("/api/events?since=0").await.ok();
@@ -67,14 +69,14 @@ async fn users_and_machines_have_the_scopes_of_their_tokens() {
 #[tokio::test(flavor = "multi_thread")]
 async fn roles_of_other_applications_grant_nothing() {
     let mut issuer = ExternalIssuer::start(ProviderKind::Keycloak).await;
-    let api = issuer.trusted().start().await;
+    let api = issuer.trusting_server().start().await;
     for claims in [
         json!({"realm_access": {"roles": ["reader"]}, "resource_access": {}}),
         json!({"resource_access": {"account": {"roles": ["reader"]}}}),
         json!({"resource_access": {"agent-service": {"roles": ["Reader", "", "reader writer"]}}}),
         json!({"resource_access": {"agent-service": "reader"}, "scope": "agents:read"}),
     ] {
-        let minted = issuer.mint(json!({"claims": claims})).await;
+        let minted = issuer.issue_tokens(json!({"claims": claims})).await;
         let response = agents(&api, minted.token()).await;
         response.problem(ProblemCode::InsufficientScope);
     }
@@ -84,15 +86,15 @@ async fn roles_of_other_applications_grant_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn rejects_tokens_that_the_provider_signed_for_other_uses() {
     let mut issuer = ExternalIssuer::start(ProviderKind::Auth0).await;
-    let api = issuer.trusted().start().await;
-    let good = reading(ProviderKind::Auth0, Some("ada"));
+    let api = issuer.trusting_server().start().await;
+    let good = claims_with_read_access(ProviderKind::Auth0, Some("ada"));
     let with = |changes: Value| {
         let mut order = good.clone();
         let members = changes.as_object().expect("an object").clone();
         order.as_object_mut().expect("an object").extend(members);
         order
     };
-    let minted = issuer.mint(good.clone()).await;
+    let minted = issuer.issue_tokens(good.clone()).await;
     agents(&api, minted.token()).await.ok();
     for response in [
         agents(&api, minted.id_token()).await,
@@ -123,7 +125,7 @@ async fn rejects_tokens_that_the_provider_signed_for_other_uses() {
         json!({"algorithm": "EdDSA"}),
         json!({"login": long}),
     ] {
-        let minted = issuer.mint(with(changes.clone())).await;
+        let minted = issuer.issue_tokens(with(changes.clone())).await;
         let response = agents(&api, minted.token()).await;
         assert_eq!(response.status, 401, "{changes}: {}", response.text());
         response.problem(ProblemCode::InvalidCredentials);
@@ -133,12 +135,12 @@ async fn rejects_tokens_that_the_provider_signed_for_other_uses() {
                 .contains("error=\"invalid_token\"")
         );
     }
-    let minted = issuer.mint(with(json!({"lifetime": -60}))).await;
+    let minted = issuer.issue_tokens(with(json!({"lifetime": -60}))).await;
     let response = agents(&api, minted.token()).await;
     response.problem(ProblemCode::TokenExpired);
 
     let longest = "a".repeat(255);
-    let minted = issuer.mint(with(json!({"login": longest}))).await;
+    let minted = issuer.issue_tokens(with(json!({"login": longest}))).await;
     agents(&api, minted.token()).await.ok();
     api.stop().await;
 }
@@ -148,9 +150,11 @@ async fn rejects_an_id_token_even_with_lenient_settings() {
     for provider in [ProviderKind::Keycloak, ProviderKind::Entra] {
         let mut issuer = ExternalIssuer::start(provider).await;
         let audiences = format!("{},shop", issuer.description["audience"].as_str().unwrap());
-        let builder = issuer.trusted().setting(&variable("AUDIENCES"), &audiences);
+        let builder = issuer
+            .trusting_server()
+            .setting(&variable("AUDIENCES"), &audiences);
         let api = builder.start().await;
-        let minted = issuer.mint(json!({"login": "ada"})).await;
+        let minted = issuer.issue_tokens(json!({"login": "ada"})).await;
         let response = agents(&api, minted.id_token()).await;
         response.problem(ProblemCode::InvalidCredentials);
         api.stop().await;
@@ -161,12 +165,14 @@ async fn rejects_an_id_token_even_with_lenient_settings() {
 async fn rejects_tokens_of_an_unconfigured_issuer() {
     let issuer = ExternalIssuer::start(ProviderKind::Auth0).await;
     let mut other = ExternalIssuer::start(ProviderKind::Auth0).await;
-    let api = issuer.trusted().start().await;
-    let foreign = other.mint(reading(ProviderKind::Auth0, None)).await;
+    let api = issuer.trusting_server().start().await;
+    let foreign = other
+        .issue_tokens(claims_with_read_access(ProviderKind::Auth0, None))
+        .await;
     // Also if it contains the trusted issuer and the right key set URL.
-    let mut order = reading(ProviderKind::Auth0, None);
+    let mut order = claims_with_read_access(ProviderKind::Auth0, None);
     order["claims"] = json!({"iss": issuer.description["issuer"]});
-    let pretended = other.mint(order).await;
+    let pretended = other.issue_tokens(order).await;
     for minted in [foreign, pretended] {
         let response = agents(&api, minted.token()).await;
         response.problem(ProblemCode::InvalidCredentials);
@@ -177,16 +183,16 @@ async fn rejects_tokens_of_an_unconfigured_issuer() {
 #[tokio::test(flavor = "multi_thread")]
 async fn follows_a_provider_that_changes_its_keys() {
     let mut issuer = ExternalIssuer::start(ProviderKind::Keycloak).await;
-    let api = issuer.trusted().start().await;
-    let order = reading(ProviderKind::Keycloak, Some("ada"));
-    let before = issuer.mint(order.clone()).await;
+    let api = issuer.trusting_server().start().await;
+    let order = claims_with_read_access(ProviderKind::Keycloak, Some("ada"));
+    let before = issuer.issue_tokens(order.clone()).await;
     agents(&api, before.token()).await.ok();
-    assert_eq!(issuer.fetches().await, 1);
+    assert_eq!(issuer.fetch_count().await, 1);
 
     issuer.rotate(true).await;
-    let after = issuer.mint(order.clone()).await;
+    let after = issuer.issue_tokens(order.clone()).await;
     until_accepted_again(&api, after.token()).await;
-    assert_eq!(issuer.fetches().await, 2, "not once for each refusal");
+    assert_eq!(issuer.fetch_count().await, 2, "not once for each refusal");
     // A published key stays valid, also for new tokens.
     agents(&api, before.token()).await.ok();
     api.stop().await;
@@ -195,11 +201,14 @@ async fn follows_a_provider_that_changes_its_keys() {
 #[tokio::test(flavor = "multi_thread")]
 async fn tokens_stay_valid_while_a_provider_is_down() {
     let mut issuer = ExternalIssuer::start(ProviderKind::Entra).await;
-    let api = issuer.trusted().start().await;
-    let order = reading(ProviderKind::Entra, Some("ada"));
-    let (first, second) = (issuer.mint(order.clone()).await, issuer.mint(order).await);
+    let api = issuer.trusting_server().start().await;
+    let order = claims_with_read_access(ProviderKind::Entra, Some("ada"));
+    let (first, second) = (
+        issuer.issue_tokens(order.clone()).await,
+        issuer.issue_tokens(order).await,
+    );
     agents(&api, first.token()).await.ok();
-    issuer.go_down().await;
+    issuer.disconnect().await;
     // The token is not remembered: its signature is verified with the keys in memory.
     agents(&api, second.token()).await.ok();
     api.stop().await;
@@ -208,14 +217,16 @@ async fn tokens_stay_valid_while_a_provider_is_down() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_keys_of_an_unavailable_provider_are_fetched_again() {
     let mut issuer = ExternalIssuer::start(ProviderKind::Auth0).await;
-    let api = issuer.trusted().start().await;
-    let minted = issuer.mint(reading(ProviderKind::Auth0, None)).await;
-    issuer.go_down().await;
+    let api = issuer.trusting_server().start().await;
+    let minted = issuer
+        .issue_tokens(claims_with_read_access(ProviderKind::Auth0, None))
+        .await;
+    issuer.disconnect().await;
     let response = api.caller(Some(minted.token())).get("/api/agents").await;
     response.problem(ProblemCode::IssuerUnavailable);
     // Other callers are not affected.
     api.reader().get("/api/agents").await.ok();
-    issuer.come_up().await;
+    issuer.reconnect().await;
     until_accepted_again(&api, minted.token()).await;
     api.stop().await;
 }
@@ -235,7 +246,7 @@ async fn until_accepted_again(api: &ApiServer, token: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_claim_selects_the_tenant_of_a_user() {
     let mut issuer = ExternalIssuer::start(ProviderKind::Auth0).await;
-    let builder = issuer.trusted();
+    let builder = issuer.trusting_server();
     let builder = builder.setting(&variable("TENANT_CLAIM"), "https://agents.example/tenant");
     let api = builder.start().await;
     let agent = api.agent_id().await;
@@ -247,9 +258,9 @@ async fn a_claim_selects_the_tenant_of_a_user() {
         json!(7),
         json!(null),
     ] {
-        let mut order = reading(ProviderKind::Auth0, Some("ada"));
+        let mut order = claims_with_read_access(ProviderKind::Auth0, Some("ada"));
         order["claims"] = json!({"https://agents.example/tenant": tenant});
-        tokens.push(issuer.mint(order).await);
+        tokens.push(issuer.issue_tokens(order).await);
     }
     let path = format!("/api/agents/{agent}");
     let get = |at: usize| {

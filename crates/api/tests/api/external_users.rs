@@ -26,7 +26,9 @@ impl User {
         more: &str,
     ) -> Self {
         let scope = format!("{EVERYTHING_OF_TALKS}{more}");
-        let minted = issuer.mint(json!({"login": login, "scope": scope})).await;
+        let minted = issuer
+            .issue_tokens(json!({"login": login, "scope": scope}))
+            .await;
         Self {
             id: minted.principal(),
             caller: api.caller(Some(minted.token())),
@@ -57,9 +59,9 @@ struct Fixture {
 }
 
 impl Fixture {
-    async fn set() -> Self {
+    async fn new() -> Self {
         let mut issuer = ExternalIssuer::start(ProviderKind::Auth0).await;
-        let api = issuer.trusted().start().await;
+        let api = issuer.trusting_server().start().await;
         let agent = api.agent_id().await;
         let ada = User::sign_in(&mut issuer, &api, "auth0|ada", "").await;
         let bob = User::sign_in(&mut issuer, &api, "auth0|bob", "").await;
@@ -83,7 +85,7 @@ impl Fixture {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conversation_belongs_to_the_user_that_starts_it() {
-    let fixture = Fixture::set().await;
+    let fixture = Fixture::new().await;
     let conversation = fixture.ada.caller.get(&fixture.conversation()).await.ok();
     assert_eq!(conversation["userId"], "idp~auth0|ada");
     assert_eq!(fixture.ada.count("/api/conversations").await, 1);
@@ -104,7 +106,7 @@ async fn a_conversation_belongs_to_the_user_that_starts_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn conversations_of_other_users_are_not_found() {
-    let fixture = Fixture::set().await;
+    let fixture = Fixture::new().await;
     let (bob, conversation) = (&fixture.bob.caller, fixture.conversation());
     for path in [conversation.clone(), format!("{conversation}/messages")] {
         bob.get(&path)
@@ -142,7 +144,7 @@ async fn conversations_of_other_users_are_not_found() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_user_cannot_act_as_another_user() {
-    let fixture = Fixture::set().await;
+    let fixture = Fixture::new().await;
     let (bob, ada) = (&fixture.bob.caller, &fixture.ada.id);
     let draft = json!({"agentId": fixture.agent, "userId": ada});
     let command = json!({"agentId": fixture.agent, "userId": ada, "message": "Hello"});
@@ -159,7 +161,7 @@ async fn a_user_cannot_act_as_another_user() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_user_receives_events_of_its_own_conversations_only() {
-    let fixture = Fixture::set().await;
+    let fixture = Fixture::new().await;
     fixture.bob.chat(&fixture.agent).await;
     let id = fixture.reply["conversationId"].as_str().expect("an id");
     let by_agent = format!("/api/events?since=0&agentId={}", fixture.agent);
@@ -178,7 +180,7 @@ async fn a_user_receives_events_of_its_own_conversations_only() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_scope_lets_a_user_see_all_conversations() {
-    let mut fixture = Fixture::set().await;
+    let mut fixture = Fixture::new().await;
     let more = " conversations:all";
     let eve = User::sign_in(&mut fixture.issuer, &fixture.api, "auth0|eve", more).await;
     eve.caller.get(&fixture.conversation()).await.ok();

@@ -19,8 +19,8 @@ async fn a_request_id_is_echoed_or_minted() {
         assert_eq!(with(good.to_owned()).await.header("x-request-id"), good);
     }
     for bad in ["", "a b", "a/b", "ä", &"x".repeat(129)] {
-        let answer = with(bad.to_owned()).await;
-        let minted = answer.header("x-request-id");
+        let response = with(bad.to_owned()).await;
+        let minted = response.header("x-request-id");
         assert_eq!(minted.len(), 36, "{bad} became {minted}");
     }
     let first = api.anonymous().get("/livez").await;
@@ -34,7 +34,7 @@ async fn every_response_has_a_cache_policy() {
     let api = ApiServer::start().await;
     for operation in operations::all() {
         let resources = TestResources::make(&api).await;
-        let answer = operation.request(&api.writer(), &resources).send().await;
+        let response = operation.request(&api.writer(), &resources).send().await;
         let expected = match operation.id {
             "get_openapi"
             | "get_asyncapi"
@@ -44,10 +44,15 @@ async fn every_response_has_a_cache_policy() {
             | "get_authorization_server"
             | "get_protected_resource"
             | "get_jwks" => "public, max-age=300",
-            _ if answer.has("etag") => "private, no-cache",
+            _ if response.has("etag") => "private, no-cache",
             _ => "no-store",
         };
-        assert_eq!(answer.header("cache-control"), expected, "{}", operation.id);
+        assert_eq!(
+            response.header("cache-control"),
+            expected,
+            "{}",
+            operation.id
+        );
     }
     api.stop().await;
 }
@@ -98,7 +103,7 @@ async fn an_unchanged_resource_is_not_modified() {
     ] {
         let first = api.reader().get(path).await;
         let tag = first.header("etag");
-        let asked = |value: String| {
+        let request_with = |value: String| {
             let request = api.reader().request("GET", path);
             request.header("If-None-Match", &value).send()
         };
@@ -108,17 +113,17 @@ async fn an_unchanged_resource_is_not_modified() {
             format!("\"a\", {tag}"),
             "*".to_owned(),
         ] {
-            let answer = asked(same).await;
-            assert_eq!((answer.status, answer.body.len()), (304, 0), "{path}");
-            assert_eq!(answer.header("etag"), tag);
+            let response = request_with(same).await;
+            assert_eq!((response.status, response.body.len()), (304, 0), "{path}");
+            assert_eq!(response.header("etag"), tag);
             assert_eq!(
-                answer.header("cache-control"),
+                response.header("cache-control"),
                 first.header("cache-control")
             );
         }
         for other in ["\"v0\"", "\"\"", &tag[1..], "nonsense"] {
             assert_eq!(
-                asked(other.to_owned()).await.body,
+                request_with(other.to_owned()).await.body,
                 first.body,
                 "{path} {other}"
             );
@@ -178,10 +183,10 @@ async fn a_change_may_require_a_version() {
                 .problem(ProblemCode::VersionMismatch);
         }
         for malformed in ["v1", "\"v1", "\"v1\" \"v2\"", "\"v1\", *", ""] {
-            let answer = change(method, malformed, 0).await;
-            answer.problem(ProblemCode::InvalidHeader);
+            let response = change(method, malformed, 0).await;
+            response.problem(ProblemCode::InvalidHeader);
             assert_eq!(
-                answer.faults(),
+                response.faults(),
                 [("If-Match".to_owned(), "bad_format".to_owned())]
             );
         }
@@ -213,8 +218,8 @@ async fn a_read_returns_a_position_to_resume_events_from() {
         format!("/api/agents/{}", resources.agent),
         format!("/api/agents/{}/config", resources.agent),
     ] {
-        let answer = api.reader().get(&path).await;
-        let position: i64 = answer.header("x-event-seq").parse().unwrap();
+        let response = api.reader().get(&path).await;
+        let position: i64 = response.header("x-event-seq").parse().unwrap();
         assert!((1..=4).contains(&position), "{path}: {position}");
     }
     for path in [
@@ -224,8 +229,8 @@ async fn a_read_returns_a_position_to_resume_events_from() {
         format!("/api/conversations/{}/messages", resources.conversation),
         format!("/api/turns/{}", resources.turn),
     ] {
-        let answer = api.reader().get(&path).await;
-        let position: i64 = answer.header("x-event-seq").parse().unwrap();
+        let response = api.reader().get(&path).await;
+        let position: i64 = response.header("x-event-seq").parse().unwrap();
         // agent.created, conversation.created, turn.started, turn.completed
         assert_eq!(position, 4, "{path}");
     }
@@ -236,12 +241,12 @@ async fn a_read_returns_a_position_to_resume_events_from() {
 async fn html_pages_cannot_load_external_resources() {
     let api = ApiServer::start().await;
     for path in ["/", "/docs/"] {
-        let answer = api.anonymous().get(path).await;
+        let response = api.anonymous().get(path).await;
         assert!(
-            answer.header("content-type").starts_with("text/html"),
+            response.header("content-type").starts_with("text/html"),
             "{path}"
         );
-        let policy = answer.header("content-security-policy");
+        let policy = response.header("content-security-policy");
         assert!(policy.contains("default-src 'none'"), "{path}: {policy}");
     }
     let moved = api.anonymous().get("/docs").await;
@@ -252,7 +257,7 @@ async fn html_pages_cannot_load_external_resources() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unsupported_accept_header_is_not_acceptable() {
     let api = ApiServer::start().await;
-    let asked = |accept: &'static str| {
+    let request_with = |accept: &'static str| {
         let request = api.reader().request("GET", "/api/agents");
         request.header("Accept", accept).send()
     };
@@ -262,10 +267,12 @@ async fn an_unsupported_accept_header_is_not_acceptable() {
         "*/*;q=0.1",
         "text/html, */*;q=0.8",
     ] {
-        asked(fitting).await.ok();
+        request_with(fitting).await.ok();
     }
     for other in ["text/html", "application/xml", "application/json;q=0"] {
-        asked(other).await.problem(ProblemCode::NotAcceptable);
+        request_with(other)
+            .await
+            .problem(ProblemCode::NotAcceptable);
     }
     api.stop().await;
 }

@@ -6,22 +6,22 @@ use serde_json::{Value, json};
 
 use crate::{
     agents::all_ids,
-    answer::{ApiResponse, Request},
     api_server::{ApiServer, ApiServerBuilder, id_of},
     postgres::Database,
+    response::{ApiResponse, Request},
 };
 
 /// The number of concurrent requests.
 const MANY: usize = 20;
 
 /// A request of the writer with the key `k`.
-fn keyed(api: &ApiServer, path: &str) -> Request {
+fn request_with_key(api: &ApiServer, path: &str) -> Request {
     let request = api.writer().request("POST", path);
     request.header("Idempotency-Key", "k")
 }
 
 async fn post(api: &ApiServer, path: &str, body: &Value) -> ApiResponse {
-    keyed(api, path).json(body).send().await
+    request_with_key(api, path).json(body).send().await
 }
 
 /// Asserts that `again` repeats `first` byte for byte, and is marked as replayed.
@@ -110,9 +110,9 @@ async fn takes_effect_once(builder: ApiServerBuilder) {
         ("/api/oauth-clients", signing_client()),
     ] {
         let before = all_ids(&api.writer(), path).await.len();
-        let answers = join_all((0..MANY).map(|_| post(&api, path, &body))).await;
-        let is_first = |answer: &&ApiResponse| !answer.has("idempotency-replayed");
-        let (first, others): (Vec<_>, Vec<_>) = answers.iter().partition(is_first);
+        let responses = join_all((0..MANY).map(|_| post(&api, path, &body))).await;
+        let is_first = |response: &&ApiResponse| !response.has("idempotency-replayed");
+        let (first, others): (Vec<_>, Vec<_>) = responses.iter().partition(is_first);
         assert_eq!((first.len(), others.len()), (1, MANY - 1), "{path}");
         first[0].created();
         for again in others {
@@ -122,11 +122,11 @@ async fn takes_effect_once(builder: ApiServerBuilder) {
         assert_eq!(after, before + 1, "{path}");
     }
     let before = all_ids(&api.writer(), "/api/keys").await.len();
-    let key = once_among_many(&api, "/api/keys", &manager(), 201).await;
+    let key = secret_of_concurrent_requests(&api, "/api/keys", &manager(), 201).await;
     let after = all_ids(&api.writer(), "/api/keys").await.len();
     assert_eq!(after, before + 1);
     let path = format!("/api/keys/{}/rotate", id_of(&key));
-    let rotated = once_among_many(&api, &path, &json!({}), 200).await;
+    let rotated = secret_of_concurrent_requests(&api, &path, &json!({}), 200).await;
     // After another rotation, this secret would be invalid.
     let holder = api.caller(rotated["secret"].as_str());
     holder.get("/api/limits").await.ok();
@@ -134,10 +134,15 @@ async fn takes_effect_once(builder: ApiServerBuilder) {
 }
 
 /// The only response with the secret; all others contain the id and no secret.
-async fn once_among_many(api: &ApiServer, path: &str, body: &Value, status: u16) -> Value {
-    let answers = join_all((0..MANY).map(|_| post(api, path, body))).await;
-    let is_first = |answer: &&ApiResponse| answer.status == status;
-    let (first, others): (Vec<_>, Vec<_>) = answers.iter().partition(is_first);
+async fn secret_of_concurrent_requests(
+    api: &ApiServer,
+    path: &str,
+    body: &Value,
+    status: u16,
+) -> Value {
+    let responses = join_all((0..MANY).map(|_| post(api, path, body))).await;
+    let is_first = |response: &&ApiResponse| response.status == status;
+    let (first, others): (Vec<_>, Vec<_>) = responses.iter().partition(is_first);
     assert_eq!((first.len(), others.len()), (1, MANY - 1), "{path}");
     let made = first[0].json();
     for again in others {
@@ -147,12 +152,12 @@ async fn once_among_many(api: &ApiServer, path: &str, body: &Value, status: u16)
 }
 
 /// Asserts that the response reports the key as used, and contains no secret.
-fn assert_used_for(id: &str, answer: &ApiResponse) {
-    let problem = answer.problem(ProblemCode::IdempotencyKeyUsed);
+fn assert_used_for(id: &str, response: &ApiResponse) {
+    let problem = response.problem(ProblemCode::IdempotencyKeyUsed);
     let expected =
         format!("the key was used to create or rotate {id}, whose secret is shown only once");
     assert_eq!(problem["detail"], expected);
-    assert!(!answer.has("idempotency-replayed"), "{answer:?}");
+    assert!(!response.has("idempotency-replayed"), "{response:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -200,17 +205,17 @@ async fn a_reused_key_is_reported_before_other_errors() {
         json!({"name": "Bob", "config": {"rules": [{"pattern": "(", "reply": "x"}]}}),
         json!({"name": "Bob", "capabilities": ["a", " a "]}),
     ] {
-        let answer = post(&api, "/api/agents", &wrong).await;
-        answer.problem(ProblemCode::IdempotencyKeyReused);
+        let response = post(&api, "/api/agents", &wrong).await;
+        response.problem(ProblemCode::IdempotencyKeyReused);
     }
     let path = "/api/conversations";
     post(&api, path, &json!({"agentId": agent})).await.created();
     let anonymous = json!({"agentId": "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11"});
-    let answer = post(&api, path, &anonymous).await;
-    answer.problem(ProblemCode::IdempotencyKeyReused);
+    let response = post(&api, path, &anonymous).await;
+    response.problem(ProblemCode::IdempotencyKeyReused);
     // Invalid requests have the usual errors.
-    let answer = post(&api, path, &json!({"agent": agent})).await;
-    answer.problem(ProblemCode::ValidationFailed);
+    let response = post(&api, path, &json!({"agent": agent})).await;
+    response.problem(ProblemCode::ValidationFailed);
     api.stop().await;
 }
 
@@ -219,12 +224,12 @@ async fn an_error_without_an_effect_is_not_remembered() {
     let api = ApiServer::start().await;
     let invalid = json!({"name": "Ada", "config": {"engine": "oracle"}});
     for _ in 0..2 {
-        let answer = post(&api, "/api/agents", &invalid).await;
-        answer.problem(ProblemCode::UnknownEngine);
+        let response = post(&api, "/api/agents", &invalid).await;
+        response.problem(ProblemCode::UnknownEngine);
     }
-    let answer = post(&api, "/api/agents", &json!({"name": "Ada"})).await;
-    answer.created();
-    assert!(!answer.has("idempotency-replayed"), "{answer:?}");
+    let response = post(&api, "/api/agents", &json!({"name": "Ada"})).await;
+    response.created();
+    assert!(!response.has("idempotency-replayed"), "{response:?}");
     api.stop().await;
 }
 
@@ -253,13 +258,13 @@ async fn idempotency_keys_belong_to_their_caller() {
     for other in [api.other_tenant(), api.caller_with_key(|_| {}).await] {
         let request = other.request("POST", "/api/agents");
         let request = request.header("Idempotency-Key", "k").json(&draft);
-        let answer = request.send().await;
-        assert_ne!(answer.created()["id"], first.created()["id"]);
-        assert!(!answer.has("idempotency-replayed"), "{answer:?}");
+        let response = request.send().await;
+        assert_ne!(response.created()["id"], first.created()["id"]);
+        assert!(!response.has("idempotency-replayed"), "{response:?}");
     }
     let reader = api.reader().request("POST", "/api/agents");
-    let answer = reader.header("Idempotency-Key", "k").json(&draft);
-    let refused = answer.send().await;
+    let response = reader.header("Idempotency-Key", "k").json(&draft);
+    let refused = response.send().await;
     refused.problem(ProblemCode::InsufficientScope);
     api.stop().await;
 }
@@ -299,8 +304,8 @@ async fn a_rotation_takes_effect_once_and_shows_its_secret_once() {
                 json!({"overlapSeconds": 60}),
             ),
         ] {
-            let answer = post(&api, &path, &other).await;
-            answer.problem(ProblemCode::IdempotencyKeyReused);
+            let response = post(&api, &path, &other).await;
+            response.problem(ProblemCode::IdempotencyKeyReused);
         }
         // The same holds for deleted resources.
         assert_eq!(
@@ -318,7 +323,7 @@ async fn a_rotation_without_body_equals_one_without_overlap() {
     let api = ApiServer::start().await;
     let id = id_of(&api.writer().post("/api/keys", manager()).await.created());
     let path = format!("/api/keys/{id}/rotate");
-    keyed(&api, &path).send().await.ok();
+    request_with_key(&api, &path).send().await.ok();
     for same in [json!({}), json!({"overlapSeconds": 0})] {
         assert_used_for(&id, &post(&api, &path, &same).await);
     }

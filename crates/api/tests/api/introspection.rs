@@ -33,7 +33,7 @@ async fn a_valid_token_is_described_to_clients_of_its_tenant() {
 async fn anything_else_is_only_reported_inactive() {
     let api = ApiServer::start().await;
     let client = Client::make(&api, &["agents:read"]).await;
-    let other_tenant = Client::made_by(&api.other_tenant(), &["agents:read"]).await;
+    let other_tenant = Client::create(&api.other_tenant(), &["agents:read"]).await;
     let foreign = {
         let elsewhere = ApiServer::start().await;
         let client = Client::make(&elsewhere, &["agents:read"]).await;

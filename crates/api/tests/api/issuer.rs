@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::{
-    answer::ApiResponse, api_server::ApiServerBuilder, caller::Caller, child_program::ChildProgram,
+    api_server::ApiServerBuilder, caller::Caller, child_program::ChildProgram,
+    response::ApiResponse,
 };
 
 /// Keys are fetched again 30 s after a failed attempt; this timeout leaves time for slow machines.
@@ -73,7 +74,7 @@ impl ExternalIssuer {
     }
 
     /// Settings of a service that trusts the provider under the id `idp` and discovers its keys.
-    pub(crate) fn trusted(&self) -> ApiServerBuilder {
+    pub(crate) fn trusting_server(&self) -> ApiServerBuilder {
         let described = |member: &str| self.description[member].as_str().expect("a text");
         let own = [
             ("ISSUER", described("issuer")),
@@ -89,7 +90,7 @@ impl ExternalIssuer {
     }
 
     /// A token of the provider, with the claims of `order` (format: `issuer_server.mjs`).
-    pub(crate) async fn mint(&mut self, order: Value) -> IssuedTokens {
+    pub(crate) async fn issue_tokens(&mut self, order: Value) -> IssuedTokens {
         let mut order = order;
         order["command"] = json!("mint");
         IssuedTokens(self.child_program.ask(&order).await)
@@ -102,22 +103,22 @@ impl ExternalIssuer {
     }
 
     /// Makes the provider drop all connections.
-    pub(crate) async fn go_down(&mut self) {
+    pub(crate) async fn disconnect(&mut self) {
         self.child_program.ask(&json!({"command": "fall"})).await;
     }
 
     /// Makes the provider available again.
-    pub(crate) async fn come_up(&mut self) {
+    pub(crate) async fn reconnect(&mut self) {
         self.child_program.ask(&json!({"command": "rise"})).await;
     }
 
     /// The number of key fetches.
-    pub(crate) async fn fetches(&mut self) -> u64 {
-        let answer = self
+    pub(crate) async fn fetch_count(&mut self) -> u64 {
+        let response = self
             .child_program
             .ask(&json!({"command": "requests"}))
             .await;
-        let requests = answer["requests"].as_object().expect("counts by path");
+        let requests = response["requests"].as_object().expect("counts by path");
         let of_keys = requests.iter().find(|(path, _)| path.ends_with("/jwks"));
         of_keys.map_or(0, |(_, count)| count.as_u64().expect("a count"))
     }
@@ -133,9 +134,9 @@ pub(crate) fn variable(name: &str) -> String {
 pub(crate) async fn get_with_keys(caller: &Caller, path: &str) -> ApiResponse {
     let started = Instant::now();
     loop {
-        let answer = caller.get(path).await;
-        if answer.status != 503 || started.elapsed() > UNTIL_KEYS_ARE_FETCHED_AGAIN {
-            return answer;
+        let response = caller.get(path).await;
+        if response.status != 503 || started.elapsed() > UNTIL_KEYS_ARE_FETCHED_AGAIN {
+            return response;
         }
         tokio::time::sleep(Duration::from_millis(250)).await;
     }

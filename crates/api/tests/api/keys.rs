@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 
 use crate::{
     agents::all_ids,
-    answer::ApiResponse,
     api_server::{ApiServer, id_of},
     caller::Caller,
+    response::ApiResponse,
 };
 
 /// A key, created with the API.
-async fn made(caller: &Caller, draft: Value) -> Value {
+async fn create_key(caller: &Caller, draft: Value) -> Value {
     caller.post("/api/keys", draft).await.created()
 }
 
@@ -74,7 +74,7 @@ async fn a_key_is_shown_once_with_its_secret_and_then_without() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_grants_its_scopes() {
     let api = ApiServer::start().await;
-    let key = made(
+    let key = create_key(
         &api.writer(),
         json!({"name": "ci", "scopes": ["agents:read"]}),
     )
@@ -96,7 +96,7 @@ async fn a_key_is_stored_as_sent() {
         "allowedOrigins": ["https://shop.example:8443", "http://[::1]:5173"],
         "limits": {"requestsPerMinute": 60, "chatBurst": 1, "streams": 0},
     });
-    let key = made(&api.writer(), draft.clone()).await;
+    let key = create_key(&api.writer(), draft.clone()).await;
     for member in ["name", "allowedOrigins", "limits"] {
         assert_eq!(key[member], draft[member], "{member}");
     }
@@ -120,7 +120,7 @@ async fn a_key_is_stored_as_sent() {
 }
 
 /// The errors of a draft.
-async fn refused(api: &ApiServer, draft: Value) -> Vec<(String, String)> {
+async fn draft_errors(api: &ApiServer, draft: Value) -> Vec<(String, String)> {
     faults(&api.writer().post("/api/keys", draft).await)
 }
 
@@ -136,7 +136,7 @@ async fn all_errors_of_a_key_are_reported_at_once() {
         "secret": "agk_mine",
     });
     assert_eq!(
-        refused(&api, draft).await,
+        draft_errors(&api, draft).await,
         [
             fault("/allowedOrigins/0", "bad_format"),
             fault("/allowedOrigins/2", "duplicate_item"),
@@ -156,7 +156,7 @@ async fn all_errors_of_a_key_are_reported_at_once() {
         "allowedOrigins": ["https://shop.example:443"],
     });
     assert_eq!(
-        refused(&api, draft).await,
+        draft_errors(&api, draft).await,
         [
             fault("/expiresAt", "too_small"),
             fault("/allowedOrigins/0", "bad_format"),
@@ -171,11 +171,11 @@ async fn rejects_an_expiry_after_the_year_9999() {
     let mut draft = json!({"name": "ci", "scopes": ["agents:read"]});
     draft["expiresAt"] = "9999-12-31T23:59:59-00:01".into();
     assert_eq!(
-        refused(&api, draft.clone()).await,
+        draft_errors(&api, draft.clone()).await,
         [fault("/expiresAt", "bad_format")]
     );
     draft["expiresAt"] = "9999-12-31T23:59:59.999Z".into();
-    let key = made(&api.writer(), draft).await;
+    let key = create_key(&api.writer(), draft).await;
     assert_eq!(key["expiresAt"], "9999-12-31T23:59:59.999Z");
     api.stop().await;
 }
@@ -187,7 +187,7 @@ async fn a_key_needs_a_name_scopes_and_a_bounded_number_of_origins() {
     let name = "x".repeat(129);
     let draft = json!({"name": name, "scopes": [], "allowedOrigins": origins});
     assert_eq!(
-        refused(&api, draft).await,
+        draft_errors(&api, draft).await,
         [
             fault("/allowedOrigins", "too_many"),
             fault("/name", "too_long"),
@@ -195,7 +195,7 @@ async fn a_key_needs_a_name_scopes_and_a_bounded_number_of_origins() {
         ]
     );
     assert_eq!(
-        refused(&api, json!({})).await,
+        draft_errors(&api, json!({})).await,
         [fault("/name", "required"), fault("/scopes", "required")]
     );
     let only_the_first = api.writer().get("/api/keys").await.ok();
@@ -215,7 +215,7 @@ async fn an_origin_must_have_the_spelling_of_browsers() {
     ] {
         let draft = json!({"name": "ci", "scopes": ["agents:read"], "allowedOrigins": [origin]});
         assert_eq!(
-            refused(&api, draft).await,
+            draft_errors(&api, draft).await,
             [fault("/allowedOrigins/0", "bad_format")],
             "{origin}"
         );
@@ -230,7 +230,7 @@ async fn callers_cannot_manage_keys_with_more_scopes_than_their_own() {
         .caller_with_scopes(&[Scope::KeysAdmin, Scope::AgentsRead])
         .await;
     let more = json!({"name": "ci", "scopes": ["agents:read", "agents:write", "metrics:read"]});
-    let greater = made(&api.writer(), more.clone()).await;
+    let greater = create_key(&api.writer(), more.clone()).await;
     let path = path_of(&greater);
     let refusals = [
         manager.post("/api/keys", more).await,
@@ -256,7 +256,7 @@ async fn callers_cannot_manage_keys_with_more_scopes_than_their_own() {
     let holder = api.caller(Some(secret_of(&greater)));
     holder.get("/api/agents").await.ok();
     let own = json!({"name": "ci", "scopes": ["agents:read", "keys:admin"]});
-    let own = path_of(&made(&manager, own).await);
+    let own = path_of(&create_key(&manager, own).await);
     let rotate = manager.post(&format!("{own}/rotate"), json!({})).await;
     rotate.ok();
     assert_eq!(manager.delete(&own).await.status, 204);
@@ -291,7 +291,7 @@ async fn a_listing_shows_each_key_of_the_tenant_once_newest_first() {
     let mut expected = all_ids(&api.writer(), "/api/keys").await;
     for name in ["a", "b", "c", "d", "e"] {
         let draft = json!({"name": name, "scopes": ["agents:read"]});
-        expected.push(id_of(&made(&api.writer(), draft).await));
+        expected.push(id_of(&create_key(&api.writer(), draft).await));
     }
     let paged = all_ids(&api.writer(), "/api/keys?limit=2").await;
     assert_eq!(paged, all_ids(&api.writer(), "/api/keys").await);
@@ -334,7 +334,7 @@ async fn a_cursor_belongs_to_its_kind_and_tenant() {
 async fn keys_of_other_tenants_are_not_found() {
     let api = ApiServer::start().await;
     let draft = json!({"name": "ci", "scopes": ["agents:read"]});
-    let foreign = id_of(&made(&api.other_tenant(), draft.clone()).await);
+    let foreign = id_of(&create_key(&api.other_tenant(), draft.clone()).await);
     let client = api
         .writer()
         .post("/api/oauth-clients", draft)

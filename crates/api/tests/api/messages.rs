@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// A conversation of three turns, and the path of its messages.
-async fn talk(api: &ApiServer) -> String {
+async fn conversation_of_three_turns(api: &ApiServer) -> String {
     let draft =
         json!({"name": "Ada", "config": {"rules": [{"pattern": ".*", "reply": "{{message}}!"}]}});
     let agent = id_of(&api.agent(draft).await);
@@ -33,7 +33,7 @@ fn contents(page: &Value) -> Vec<&str> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reply_follows_its_message() {
     let api = ApiServer::start().await;
-    let path = talk(&api).await;
+    let path = conversation_of_three_turns(&api).await;
     let response = api.reader().get(&format!("{path}?limit=2")).await;
     let mut page = response.ok();
     assert!(page["nextCursor"].is_string());
@@ -76,7 +76,7 @@ async fn a_reply_follows_its_message() {
 #[tokio::test(flavor = "multi_thread")]
 async fn messages_are_read_from_either_end_page_by_page() {
     let api = ApiServer::start().await;
-    let path = talk(&api).await;
+    let path = conversation_of_three_turns(&api).await;
     let reader = api.reader();
     let ascending = reader.get(&path).await.ok();
     assert_eq!(
@@ -117,7 +117,7 @@ async fn messages_are_read_from_either_end_page_by_page() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cursor_keeps_to_its_direction() {
     let api = ApiServer::start().await;
-    let path = talk(&api).await;
+    let path = conversation_of_three_turns(&api).await;
     let page = api.reader().get(&format!("{path}?limit=1")).await.ok();
     let cursor = page["nextCursor"].as_str().unwrap();
     let response = api

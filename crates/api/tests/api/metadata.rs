@@ -15,7 +15,7 @@ fn scopes() -> Vec<&'static str> {
     Scope::ALL.iter().map(|scope| scope.as_str()).collect()
 }
 
-fn server_at(url: &str) -> Value {
+fn authorization_server_at(url: &str) -> Value {
     let methods = json!([
         "client_secret_basic",
         "client_secret_post",
@@ -41,7 +41,7 @@ fn server_at(url: &str) -> Value {
     })
 }
 
-fn resource_at(url: &str, issuers: &[&str]) -> Value {
+fn protected_resource_at(url: &str, issuers: &[&str]) -> Value {
     json!({
         "resource": url,
         "authorization_servers": issuers,
@@ -64,16 +64,19 @@ async fn the_metadata_contains_urls_under_the_public_url() {
         .start()
         .await;
     let anonymous = api.anonymous();
-    assert_eq!(anonymous.get(SERVER).await.ok(), server_at(url));
+    assert_eq!(
+        anonymous.get(SERVER).await.ok(),
+        authorization_server_at(url)
+    );
     assert_eq!(
         anonymous.get(RESOURCE).await.ok(),
-        resource_at(url, &[url, issuer])
+        protected_resource_at(url, &[url, issuer])
     );
     // For any `Host` header.
     let request =
         format!("GET {SERVER} HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
-    let answer = raw::answer(api.address, request).await;
-    assert_eq!(answer.ok(), server_at(url));
+    let response = raw::answer(api.address, request).await;
+    assert_eq!(response.ok(), authorization_server_at(url));
     for path in [SERVER, RESOURCE] {
         let at_path = format!("{path}/v");
         anonymous
@@ -91,16 +94,16 @@ async fn metadata_of_a_public_url_with_a_path_has_two_locations() {
     let api = builder.start().await;
     let anonymous = api.anonymous();
     for (path, expected) in [
-        (SERVER, server_at(url)),
-        (RESOURCE, resource_at(url, &[url])),
+        (SERVER, authorization_server_at(url)),
+        (RESOURCE, protected_resource_at(url, &[url])),
     ] {
         assert_eq!(anonymous.get(path).await.ok(), expected);
         // RFC 8414 and RFC 9728 put the well-known part before the path.
         let at_path = format!("{path}/tools/agents");
         assert_eq!(anonymous.get(&at_path).await.ok(), expected);
         for other in ["", "tools", "tools/agents/more", "other"] {
-            let answer = anonymous.get(&format!("{path}/{other}")).await;
-            answer.problem(ProblemCode::RouteNotFound);
+            let response = anonymous.get(&format!("{path}/{other}")).await;
+            response.problem(ProblemCode::RouteNotFound);
         }
     }
     api.stop().await;
@@ -109,9 +112,9 @@ async fn metadata_of_a_public_url_with_a_path_has_two_locations() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_key_set_contains_complete_public_keys_only() {
     let api = ApiServer::start().await;
-    let answer = api.anonymous().get("/.well-known/jwks.json").await;
-    assert_eq!(answer.header("cache-control"), "public, max-age=300");
-    let set = answer.ok();
+    let response = api.anonymous().get("/.well-known/jwks.json").await;
+    assert_eq!(response.header("cache-control"), "public, max-age=300");
+    let set = response.ok();
     let keys = set["keys"].as_array().expect("keys");
     assert_eq!(
         (set.as_object().map(serde_json::Map::len), keys.len()),
@@ -136,16 +139,16 @@ async fn an_unauthenticated_response_links_to_the_token_issuer() {
     let api = ApiServer::start().await;
     let http = reqwest::Client::new();
     let read = async |url: &str| -> Value {
-        let answer = http.get(url).send().await.expect("an answer");
-        answer.json().await.expect("JSON")
+        let response = http.get(url).send().await.expect("an answer");
+        response.json().await.expect("JSON")
     };
     let unknown = api.caller(Some("nonsense"));
-    for answer in [
+    for response in [
         api.anonymous().get("/api/agents").await,
         unknown.get("/api/agents").await,
     ] {
-        assert_eq!(answer.status, 401);
-        let challenge = answer.header("www-authenticate");
+        assert_eq!(response.status, 401);
+        let challenge = response.header("www-authenticate");
         let (_, rest) = challenge
             .split_once("resource_metadata=\"")
             .expect("where to look");
@@ -159,8 +162,8 @@ async fn an_unauthenticated_response_links_to_the_token_issuer() {
             (&json!(url), &json!(url))
         );
         let token_endpoint = server["token_endpoint"].as_str().expect("an endpoint");
-        let answer = http.post(token_endpoint).send().await.expect("an answer");
-        assert_eq!(answer.status(), 400);
+        let response = http.post(token_endpoint).send().await.expect("an answer");
+        assert_eq!(response.status(), 400);
     }
     api.stop().await;
 }

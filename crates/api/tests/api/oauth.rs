@@ -9,9 +9,9 @@ use jsonwebtoken::{Algorithm, EncodingKey, Header, jwk::Jwk};
 use serde_json::{Value, json};
 
 use crate::{
-    answer::{ApiResponse, Request},
     api_server::{ApiServer, id_of},
     caller::Caller,
+    response::{ApiResponse, Request},
 };
 
 /// The only supported grant.
@@ -25,7 +25,7 @@ pub(crate) struct Client {
 
 impl Client {
     /// A new client in the tenant of its creator.
-    pub(crate) async fn made_by(caller: &Caller, scopes: &[&str]) -> Self {
+    pub(crate) async fn create(caller: &Caller, scopes: &[&str]) -> Self {
         let draft = json!({"name": "nightly import", "scopes": scopes});
         let made = caller.post("/api/oauth-clients", draft).await.created();
         Self {
@@ -36,7 +36,7 @@ impl Client {
 
     /// A new client of the default tenant.
     pub(crate) async fn make(api: &ApiServer, scopes: &[&str]) -> Self {
-        Self::made_by(&api.writer(), scopes).await
+        Self::create(&api.writer(), scopes).await
     }
 
     /// The `Authorization` header.

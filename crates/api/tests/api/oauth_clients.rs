@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::{
     agents::all_ids,
-    answer::ApiResponse,
     api_server::{ApiServer, id_of},
+    response::ApiResponse,
 };
 
 /// 32 bytes in base64url, distinguished by the number up to 25.
@@ -18,7 +18,7 @@ fn coordinate(number: u8) -> String {
 }
 
 /// A key set with one public key, distinguished by the number.
-fn set(number: u8) -> Value {
+fn key_set(number: u8) -> Value {
     json!({"keys": [{
         "kty": "OKP", "crv": "Ed25519", "kid": format!("key {number}"), "x": coordinate(number),
     }]})
@@ -43,7 +43,7 @@ async fn created(api: &ApiServer, members: Value) -> ApiResponse {
 }
 
 /// An existing client, and its path.
-async fn made(api: &ApiServer, members: Value) -> (Value, String) {
+async fn create_client(api: &ApiServer, members: Value) -> (Value, String) {
     let client = created(api, members).await.created();
     let path = format!("/api/oauth-clients/{}", id_of(&client));
     (client, path)
@@ -89,7 +89,7 @@ async fn a_client_is_shown_once_with_its_secret_and_then_without() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_s_secret_is_no_key() {
     let api = ApiServer::start().await;
-    let (client, _) = made(&api, json!({})).await;
+    let (client, _) = create_client(&api, json!({})).await;
     let holder = api.caller(client["secret"].as_str());
     let response = holder.get("/api/agents").await;
     response.problem(ProblemCode::InvalidCredentials);
@@ -99,12 +99,12 @@ async fn a_client_s_secret_is_no_key() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_with_keys_of_its_own_gets_no_secret() {
     let api = ApiServer::start().await;
-    let mut chatty = set(1);
+    let mut chatty = key_set(1);
     chatty["keys"][0]["x5u"] = json!("https://client.example/chain");
-    let (client, path) = made(&api, json!({"jwks": chatty})).await;
-    assert_eq!(client["jwks"], set(1), "without what is not understood");
+    let (client, path) = create_client(&api, json!({"jwks": chatty})).await;
+    assert_eq!(client["jwks"], key_set(1), "without what is not understood");
     let address = "https://client.example/jwks.json";
-    let (published, _) = made(&api, json!({"jwksUri": address})).await;
+    let (published, _) = create_client(&api, json!({"jwksUri": address})).await;
     assert_eq!(published["jwksUri"], address);
     for client in [&client, &published] {
         for absent in ["secret", "last4"] {
@@ -127,7 +127,7 @@ async fn assert_refused(api: &ApiServer, cases: &[(Value, &str, &str)]) {
 #[tokio::test(flavor = "multi_thread")]
 async fn rejects_keys_that_must_not_sign() {
     let api = ApiServer::start().await;
-    let good = &set(1)["keys"][0];
+    let good = &key_set(1)["keys"][0];
     let cases = [
         (json!({"d": coordinate(2)}), "/d", "unknown_member"),
         (json!({"kty": "oct", "k": "AAAA"}), "/kty", "unknown_value"),
@@ -157,12 +157,12 @@ async fn rejects_key_sets_without_one_to_ten_keys() {
     let keys = |numbers: &[u8]| -> Value {
         let keys: Vec<Value> = numbers
             .iter()
-            .map(|it| set(*it)["keys"][0].clone())
+            .map(|it| key_set(*it)["keys"][0].clone())
             .collect();
         json!({"jwks": {"keys": keys}})
     };
     let eleven: Vec<u8> = (0..11).collect();
-    let both = json!({"jwks": set(1), "jwksUri": "https://a.example"});
+    let both = json!({"jwks": key_set(1), "jwksUri": "https://a.example"});
     let cases = [
         (keys(&[1, 1]), "/jwks/keys/1/kid", "duplicate_item"),
         (keys(&eleven), "/jwks/keys", "too_many"),
@@ -211,7 +211,7 @@ async fn rejects_urls_where_keys_cannot_be_published() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_with_a_secret_is_rotated_like_a_key() {
     let api = ApiServer::start().await;
-    let (client, path) = made(&api, json!({})).await;
+    let (client, path) = create_client(&api, json!({})).await;
     let mut again = rotated(&api, &path, json!({"overlapSeconds": 60}))
         .await
         .ok();
@@ -222,7 +222,7 @@ async fn a_client_with_a_secret_is_rotated_like_a_key() {
     again.as_object_mut().expect("a client").remove("secret");
     assert_eq!(again["last4"], secret.last4());
     assert_eq!(api.writer().get(&path).await.ok(), again);
-    let response = rotated(&api, &path, json!({"jwks": set(1)})).await;
+    let response = rotated(&api, &path, json!({"jwks": key_set(1)})).await;
     response.problem(ProblemCode::ValidationFailed);
     assert_eq!(response.faults(), [fault("/jwks", "not_combinable")]);
     api.stop().await;
@@ -231,15 +231,15 @@ async fn a_client_with_a_secret_is_rotated_like_a_key() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_with_a_key_set_is_rotated_with_a_new_set() {
     let api = ApiServer::start().await;
-    let (_, path) = made(&api, json!({"jwks": set(1)})).await;
-    let response = rotated(&api, &path, json!({"jwks": set(2)})).await.ok();
-    assert_eq!(response["jwks"], set(2));
+    let (_, path) = create_client(&api, json!({"jwks": key_set(1)})).await;
+    let response = rotated(&api, &path, json!({"jwks": key_set(2)})).await.ok();
+    assert_eq!(response["jwks"], key_set(2));
     assert_eq!(response["secret"], Value::Null);
     assert_eq!(api.writer().get(&path).await.ok(), response);
     for (rotation, expected) in [
         (json!({}), vec![fault("/jwks", "required")]),
         (
-            json!({"overlapSeconds": 60, "jwks": set(3)}),
+            json!({"overlapSeconds": 60, "jwks": key_set(3)}),
             vec![fault("/overlapSeconds", "not_combinable")],
         ),
         (
@@ -254,7 +254,7 @@ async fn a_client_with_a_key_set_is_rotated_with_a_new_set() {
         response.problem(ProblemCode::ValidationFailed);
         assert_eq!(response.faults(), expected);
     }
-    assert_eq!(api.writer().get(&path).await.ok()["jwks"], set(2));
+    assert_eq!(api.writer().get(&path).await.ok()["jwks"], key_set(2));
     api.stop().await;
 }
 
@@ -262,10 +262,10 @@ async fn a_client_with_a_key_set_is_rotated_with_a_new_set() {
 async fn published_keys_are_rotated_where_they_are_published() {
     let api = ApiServer::start().await;
     let address = json!({"jwksUri": "https://client.example/jwks.json"});
-    let (_, path) = made(&api, address).await;
+    let (_, path) = create_client(&api, address).await;
     for rotation in [
         json!({}),
-        json!({"jwks": set(1)}),
+        json!({"jwks": key_set(1)}),
         json!({"overlapSeconds": 1}),
     ] {
         let response = rotated(&api, &path, rotation).await;
@@ -278,7 +278,7 @@ async fn published_keys_are_rotated_where_they_are_published() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_revoked_client_stays_visible() {
     let api = ApiServer::start().await;
-    let (_, path) = made(&api, json!({})).await;
+    let (_, path) = create_client(&api, json!({})).await;
     assert_eq!(api.writer().delete(&path).await.status, 204);
     let revoked = api.writer().get(&path).await.ok();
     assert!(revoked["revokedAt"].is_string(), "{revoked}");
@@ -297,7 +297,7 @@ async fn a_revoked_client_stays_visible() {
 async fn callers_cannot_manage_clients_with_more_scopes_than_their_own() {
     let api = ApiServer::start().await;
     let manager = api.caller_with_scopes(&[Scope::KeysAdmin]).await;
-    let (_, path) = made(&api, json!({})).await;
+    let (_, path) = create_client(&api, json!({})).await;
     for response in [
         manager.post("/api/oauth-clients", draft(&json!({}))).await,
         manager.post(&format!("{path}/rotate"), json!({})).await,
@@ -323,7 +323,7 @@ async fn an_idempotency_key_makes_one_client() {
     let problem = again.problem(ProblemCode::IdempotencyKeyUsed);
     let detail = problem["detail"].as_str().expect("a detail");
     assert!(detail.contains(&id_of(&client)), "{detail}");
-    let other = create(path, draft(&json!({"jwks": set(1)}))).await;
+    let other = create(path, draft(&json!({"jwks": key_set(1)}))).await;
     other.problem(ProblemCode::IdempotencyKeyReused);
     // Another operation has idempotency keys of its own.
     create("/api/keys", draft(&json!({}))).await.created();
@@ -336,7 +336,7 @@ async fn clients_are_listed_separately_from_keys_and_other_tenants() {
     let api = ApiServer::start().await;
     let mut expected = Vec::new();
     for _ in 0..3 {
-        expected.push(id_of(&made(&api, json!({})).await.0));
+        expected.push(id_of(&create_client(&api, json!({})).await.0));
     }
     let mut listed = all_ids(&api.writer(), "/api/oauth-clients?limit=2").await;
     listed.sort_unstable();

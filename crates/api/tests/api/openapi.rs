@@ -83,12 +83,12 @@ async fn configured_sizes_are_documented_and_enforced() {
     assert_eq!(limits["sizes"]["bodyBytes"], 1024);
     assert_eq!(limits["bodySeconds"], 15);
     api.agent(json!({"name": "Ada"})).await;
-    let answer = api
+    let response = api
         .writer()
         .post("/api/agents", json!({"name": "Adam"}))
         .await;
     assert_eq!(
-        answer.faults(),
+        response.faults(),
         [("/name".to_owned(), "too_long".to_owned())]
     );
     let long = json!({"name": "Ada", "personality": "x".repeat(1024)});
@@ -224,13 +224,13 @@ async fn the_examples_of_bodies_are_accepted() {
                 let request = request.header("Content-Type", media_type);
                 request.raw_body(example.to_string())
             };
-            let answer = request.send().await;
+            let response = request.send().await;
             assert_eq!(
-                answer.status,
+                response.status,
                 operation.success(),
                 "{}: {}",
                 operation.id,
-                answer.text()
+                response.text()
             );
         }
     }

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::{
-    answer::Request,
     api_server::{ApiServer, id_of},
     caller::Caller,
     documented::document,
+    response::Request,
 };
 
 /// An operation of the document.

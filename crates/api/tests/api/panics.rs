@@ -41,7 +41,7 @@ async fn a_handler_or_layer_that_panics_answers_500() {
         let response = caller.get("/api/agents").await;
         response.problem(ProblemCode::Internal);
         assert_eq!(response.json()["instance"], "/api/agents");
-        probe.heal();
+        probe.clear_faults();
         caller.get("/api/agents").await.ok();
     }
     api.stop().await;

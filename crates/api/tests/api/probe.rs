@@ -70,18 +70,18 @@ impl StoreProbe {
     }
 
     /// Removes all faults.
-    pub(crate) fn heal(&self) {
+    pub(crate) fn clear_faults(&self) {
         self.faults.lock().expect("no panic inside").clear();
         self.healed.notify_waiters();
     }
 
     /// Releases waiting calls to the current fault.
-    pub(crate) fn look_again(&self) {
+    pub(crate) fn release_waiting_calls(&self) {
         self.healed.notify_waiters();
     }
 
     /// Waits for a call with this name.
-    pub(crate) async fn called(&self, call: &'static str) {
+    pub(crate) async fn wait_for_call(&self, call: &'static str) {
         loop {
             // Registered before the check, so that no call in between is missed.
             let visited = self.visited.notified();

@@ -15,11 +15,11 @@ use ports::ReplyError;
 use serde_json::json;
 
 use crate::{
-    answer::ApiResponse,
     api_server::{ApiServer, ApiServerBuilder, id_of},
     operations::UPGRADE,
     probe::{InjectedFault, StoreProbe},
     raw,
+    response::ApiResponse,
     script::{FixedEngine, scripted},
 };
 
@@ -42,8 +42,8 @@ macro_rules! provoked {
         $(#[tokio::test(flavor = "multi_thread")]
         async fn $name() {
             let $api = ApiServer::start().await;
-            let answer: ApiResponse = $provoke;
-            answer.problem(ProblemCode::$code);
+            let response: ApiResponse = $provoke;
+            response.problem(ProblemCode::$code);
             $api.stop().await;
         })*
     };
@@ -175,8 +175,8 @@ async fn request_timeout() {
         "POST /api/agents HTTP/1.1\r\nHost: test\r\nX-API-Key: {}\r\nContent-Length: 9\r\n\r\n{{",
         api.writer().key()
     );
-    let answer = raw::answer(api.address, request).await;
-    answer.problem(ProblemCode::RequestTimeout);
+    let response = raw::answer(api.address, request).await;
+    response.problem(ProblemCode::RequestTimeout);
     api.stop().await;
 }
 
@@ -236,9 +236,9 @@ async fn idempotency_key_in_use() {
     stored.await.expect("a store");
     let request = api.writer().request("POST", "/api/chat");
     let command = json!({"agentId": agent.id, "message": "Hello"});
-    let answer = request.header("Idempotency-Key", "k").json(&command);
-    let answer = answer.send().await;
-    answer.problem(ProblemCode::IdempotencyKeyInUse);
+    let response = request.header("Idempotency-Key", "k").json(&command);
+    let response = response.send().await;
+    response.problem(ProblemCode::IdempotencyKeyInUse);
     api.stop().await;
 }
 
@@ -269,11 +269,11 @@ async fn engine_failed_engine_unavailable_and_engine_timeout() {
         let draft = json!({"name": "Ada", "config": {"engine": engine}});
         let agent = id_of(&api.agent(draft).await);
         let command = json!({"agentId": agent, "message": "Hello"});
-        let answer = api.writer().post("/api/chat", command).await;
-        answer.problem(code);
-        assert!(!answer.text().contains("10.0.0.7"), "{}", answer.text());
+        let response = api.writer().post("/api/chat", command).await;
+        response.problem(code);
+        assert!(!response.text().contains("10.0.0.7"), "{}", response.text());
         // "Could not be reached" would be false for rate limits and failures.
-        assert!(!answer.text().contains("reached"), "{}", answer.text());
+        assert!(!response.text().contains("reached"), "{}", response.text());
     }
     api.stop().await;
 }
@@ -291,25 +291,25 @@ async fn internal_store_unavailable_and_interrupted() {
     let draft = json!({"name": "Ada", "config": {"engine": "slow"}});
     let agent = id_of(&api.agent(draft).await);
     probe.make("agents.list", InjectedFault::Corrupt);
-    let answer = api.reader().get("/api/agents").await;
-    answer.problem(ProblemCode::Internal);
+    let response = api.reader().get("/api/agents").await;
+    response.problem(ProblemCode::Internal);
     assert!(
-        !answer.text().contains("agents.config"),
+        !response.text().contains("agents.config"),
         "{}",
-        answer.text()
+        response.text()
     );
 
     probe.make("agents.list", InjectedFault::Away);
     probe.make("agents.insert", InjectedFault::Away);
     probe.make("maintenance.ping", InjectedFault::Away);
-    for answer in [
+    for response in [
         api.reader().get("/api/agents").await,
         api.writer()
             .post("/api/agents", json!({"name": "Bob"}))
             .await,
         api.anonymous().get("/readyz").await,
     ] {
-        let problem = answer.problem(ProblemCode::StoreUnavailable);
+        let problem = response.problem(ProblemCode::StoreUnavailable);
         assert!(
             problem["detail"]
                 .as_str()
@@ -320,14 +320,14 @@ async fn internal_store_unavailable_and_interrupted() {
     probe.make("turns.finish_turn", InjectedFault::Panic);
     let command = json!({"agentId": agent, "message": "Hello"});
     let request = api.writer().request("POST", "/api/chat").json(&command);
-    let answer = request.begin();
+    let response = request.begin();
     while !probe.calls().contains(&"turns.finish_turn") {
         tokio::task::yield_now().await;
     }
-    probe.heal();
+    probe.clear_faults();
     // The turn is found to have no owner.
-    let answer = answer.await.expect("an answer");
-    answer.problem(ProblemCode::Interrupted);
+    let response = response.await.expect("an answer");
+    response.problem(ProblemCode::Interrupted);
     api.stop().await;
 }
 
@@ -336,15 +336,15 @@ async fn draining() {
     let api = ApiServer::start().await;
     api.anonymous().get("/readyz").await.ok();
     let readiness = api.anonymous();
-    let ending = api.stop_after(std::time::Duration::from_mins(1));
+    let ending = api.drain_and_stop(std::time::Duration::from_mins(1));
     tokio::select! {
         biased;
         () = ending => panic!("a listener stays open while load balancers learn of the end"),
-        answer = async {
+        response = async {
             // The shutdown has started.
             readiness.get("/readyz").await
         } => {
-            answer.problem(ProblemCode::Draining);
+            response.problem(ProblemCode::Draining);
         }
     }
 }
@@ -372,7 +372,7 @@ async fn the_type_of_a_problem_links_to_its_description() {
     let api = ApiServer::start().await;
     let problem = api.anonymous().get("/api/agents").await;
     let kind = problem.json()["type"].as_str().unwrap().to_owned();
-    assert_snapshot!(api.anonymous().get(&kind).await.shown(), @r#"
+    assert_snapshot!(api.anonymous().get(&kind).await.snapshot(), @r#"
     200 OK
     {
       "code": "unauthenticated",

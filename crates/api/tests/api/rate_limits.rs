@@ -10,11 +10,11 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use crate::{
-    answer::{ApiResponse, Request},
     api_server::{ApiServer, ApiServerBuilder, id_of},
     caller::Caller,
     probe::{InjectedFault, StoreProbe},
     raw,
+    response::{ApiResponse, Request},
 };
 
 /// No quota is restored while a test runs.
@@ -30,9 +30,9 @@ fn slow_builder(burst: &str) -> ApiServerBuilder {
 pub(crate) async fn first_refusal(caller: &Caller, path: &str) -> ApiResponse {
     let began = Instant::now();
     loop {
-        let answer = caller.get(path).await;
-        if answer.status != 200 {
-            return answer;
+        let response = caller.get(path).await;
+        if response.status != 200 {
+            return response;
         }
         assert!(began.elapsed().as_secs() < 20, "nothing is refused");
     }
@@ -40,8 +40,8 @@ pub(crate) async fn first_refusal(caller: &Caller, path: &str) -> ApiResponse {
 
 /// `(r, t)` of a policy in `RateLimit`.
 #[track_caller]
-fn left(answer: &ApiResponse, policy: &str) -> (u32, u64) {
-    let list = answer.header("ratelimit");
+fn remaining_and_reset(response: &ApiResponse, policy: &str) -> (u32, u64) {
+    let list = response.header("ratelimit");
     let item = list
         .split(", ")
         .find_map(|item| item.strip_prefix(&format!("\"{policy}\";r=")));
@@ -53,11 +53,11 @@ fn left(answer: &ApiResponse, policy: &str) -> (u32, u64) {
 }
 
 #[track_caller]
-fn assert_refused(answer: &ApiResponse, policy: &str) -> u64 {
-    let problem = answer.problem(ProblemCode::RateLimited);
+fn assert_refused(response: &ApiResponse, policy: &str) -> u64 {
+    let problem = response.problem(ProblemCode::RateLimited);
     assert_eq!(problem["violatedPolicies"], json!([policy]));
-    let wait: u64 = answer.header("retry-after").parse().expect("seconds");
-    assert_eq!(left(answer, policy), (0, wait));
+    let wait: u64 = response.header("retry-after").parse().expect("seconds");
+    assert_eq!(remaining_and_reset(response, policy), (0, wait));
     wait
 }
 
@@ -65,15 +65,18 @@ fn assert_refused(answer: &ApiResponse, policy: &str) -> u64 {
 async fn requests_above_the_burst_are_rejected() {
     let api = slow_builder("3").start().await;
     for remaining in [2, 1, 0] {
-        let answer = api.reader().get("/api/engines").await;
-        answer.ok();
-        assert_eq!(answer.header("ratelimit-policy"), r#""requests";q=1;w=60"#);
-        let (received, seconds) = left(&answer, "requests");
+        let response = api.reader().get("/api/engines").await;
+        response.ok();
+        assert_eq!(
+            response.header("ratelimit-policy"),
+            r#""requests";q=1;w=60"#
+        );
+        let (received, seconds) = remaining_and_reset(&response, "requests");
         assert_eq!(received, remaining);
         assert!((30..=60).contains(&seconds), "{seconds}");
     }
     let refused = api.reader().get("/api/engines").await;
-    assert_snapshot!(refused.shown(), @r#"
+    assert_snapshot!(refused.snapshot(), @r#"
     429 Too Many Requests
     {
       "code": "rate_limited",
@@ -126,11 +129,17 @@ async fn every_caller_has_its_own_counters_and_limits() {
     api.writer().get("/api/engines").await.ok();
     api.other_tenant().get("/api/engines").await.ok();
     for _ in 0..3 {
-        let answer = favoured.get("/api/engines").await;
-        answer.ok();
-        assert_eq!(answer.header("ratelimit-policy"), r#""requests";q=90;w=60"#);
+        let response = favoured.get("/api/engines").await;
+        response.ok();
+        assert_eq!(
+            response.header("ratelimit-policy"),
+            r#""requests";q=90;w=60"#
+        );
     }
-    assert_eq!(left(&favoured.get("/api/engines").await, "requests").1, 1);
+    assert_eq!(
+        remaining_and_reset(&favoured.get("/api/engines").await, "requests").1,
+        1
+    );
     let received = favoured.get("/api/limits").await.ok();
     let mut rates = received["rates"].clone();
     if let Some(rates) = rates.as_object_mut() {
@@ -175,10 +184,10 @@ async fn chats_have_an_additional_limit() {
     let command = json!({"agentId": api.agent_id().await, "message": "Hello"});
     let both = r#""requests";q=1;w=60, "chat";q=1;w=60"#;
     for remaining in [1, 0] {
-        let answer = api.writer().post("/api/chat", command.clone()).await;
-        answer.ok();
-        assert_eq!(answer.header("ratelimit-policy"), both);
-        assert_eq!(left(&answer, "chat").0, remaining);
+        let response = api.writer().post("/api/chat", command.clone()).await;
+        response.ok();
+        assert_eq!(response.header("ratelimit-policy"), both);
+        assert_eq!(remaining_and_reset(&response, "chat").0, remaining);
     }
     // In every spelling of the path.
     for path in ["/api/chat", "/api/ch%61t"] {
@@ -189,7 +198,7 @@ async fn chats_have_an_additional_limit() {
     // Creating the agent, two chats and two rejections all count as requests.
     let other = api.writer().get("/api/engines").await;
     other.ok();
-    assert_eq!(left(&other, "requests").0, 10 - 6);
+    assert_eq!(remaining_and_reset(&other, "requests").0, 10 - 6);
     for _ in 0..4 {
         api.writer().get("/api/engines").await.ok();
     }
@@ -206,10 +215,13 @@ async fn all_workers_count_together() {
         .await;
     // Each request has its own connection, and connections are distributed over the workers.
     let callers: [Caller; 12] = std::array::from_fn(|_| api.reader());
-    let asked = callers.iter().map(|caller| caller.get("/api/engines"));
-    let answers = futures::future::join_all(asked).await;
-    let admitted = answers.iter().filter(|answer| answer.status == 200).count();
-    assert_eq!((admitted, answers.len()), (6, 12));
+    let requests = callers.iter().map(|caller| caller.get("/api/engines"));
+    let responses = futures::future::join_all(requests).await;
+    let admitted = responses
+        .iter()
+        .filter(|response| response.status == 200)
+        .count();
+    assert_eq!((admitted, responses.len()), (6, 12));
     api.stop().await;
 }
 
@@ -263,11 +275,11 @@ async fn requests_of_every_kind(api: &ApiServer, agent: &str, tag: &str) -> Vec<
 }
 
 #[track_caller]
-fn assert_counted(answer: &ApiResponse, status: u16) {
-    assert_eq!(answer.status, status);
-    let policy = answer.header("ratelimit-policy");
+fn assert_counted(response: &ApiResponse, status: u16) {
+    assert_eq!(response.status, status);
+    let policy = response.header("ratelimit-policy");
     assert_eq!(policy, r#""requests";q=100000000;w=60"#, "{status}");
-    left(answer, "requests");
+    remaining_and_reset(response, "requests");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -297,7 +309,7 @@ async fn every_authenticated_response_has_rate_limit_headers() {
 async fn unauthenticated_responses_have_no_rate_limit_headers() {
     let api = ApiServer::start().await;
     let unknown = api.caller(Some("agk_nonsense"));
-    for answer in [
+    for response in [
         api.anonymous().get("/api/agents").await,
         unknown.get("/api/agents").await,
         api.anonymous().get("/problems").await,
@@ -305,8 +317,8 @@ async fn unauthenticated_responses_have_no_rate_limit_headers() {
         api.reader().get("/problems").await,
         api.reader().get("/livez").await,
     ] {
-        assert!(!answer.has("ratelimit"), "{answer:?}");
-        assert!(!answer.has("ratelimit-policy"), "{answer:?}");
+        assert!(!response.has("ratelimit"), "{response:?}");
+        assert!(!response.has("ratelimit-policy"), "{response:?}");
     }
     api.stop().await;
 }

@@ -11,7 +11,7 @@ use tokio::{
     net::{TcpSocket, TcpStream},
 };
 
-use crate::answer::ApiResponse;
+use crate::response::ApiResponse;
 
 /// The timeout of a test that hangs.
 const PATIENCE: Duration = Duration::from_secs(30);

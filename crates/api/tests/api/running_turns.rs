@@ -16,17 +16,17 @@ async fn a_cancelled_turn_keeps_its_partial_reply() {
     let (api, mut script, agent) = scripted_agent(json!({"fallbacks": ["rules"]})).await;
     let writer = api.writer();
     let command = json!({"agentId": agent, "message": "Tell me all"});
-    let (answer, turn) = tokio::join!(writer.post("/api/chat", command), async {
+    let (response, turn) = tokio::join!(writer.post("/api/chat", command), async {
         let call = script.next_call().await;
         call.send_text("Once upon ").await;
         let path = format!("/api/turns/{}/cancel", call.request.turn_id);
         let cancelled = api.writer().request("POST", &path).send().await.ok();
-        call.stopped().await;
+        call.wait_until_stopped().await;
         let again = api.writer().request("POST", &path).send().await.ok();
         assert_eq!(again, cancelled);
         cancelled
     });
-    answer.problem(ProblemCode::TurnCancelled);
+    response.problem(ProblemCode::TurnCancelled);
     assert_eq!(
         (&turn["status"], &turn["error"]),
         (&json!("cancelled"), &Value::Null)
@@ -56,12 +56,12 @@ async fn a_turn_cancelled_before_its_first_text_has_no_reply() {
     let id = id_of(&api.conversation(json!({"agentId": agent})).await);
     let writer = api.writer();
     let command = |message| json!({"agentId": agent, "conversationId": id, "message": message});
-    let (answer, turn) = tokio::join!(writer.post("/api/chat", command("one")), async {
+    let (response, turn) = tokio::join!(writer.post("/api/chat", command("one")), async {
         let call = script.next_call().await;
         let path = format!("/api/turns/{}/cancel", call.request.turn_id);
         api.writer().request("POST", &path).send().await.ok()
     });
-    answer.problem(ProblemCode::TurnCancelled);
+    response.problem(ProblemCode::TurnCancelled);
     assert_eq!(
         (&turn["status"], &turn["reply"]),
         (&json!("cancelled"), &Value::Null)
@@ -91,16 +91,16 @@ async fn a_turn_ends_with_its_agent_or_conversation() {
             json!({"agentId": agent, "message": "Hello"}),
         ),
     ] {
-        let (answer, turn_id) = tokio::join!(writer.post("/api/chat", command), async {
+        let (response, turn_id) = tokio::join!(writer.post("/api/chat", command), async {
             let call = script.next_call().await;
             let turn_id = call.request.turn_id;
             call.send_text("Well").await;
             assert_eq!(writer.delete(&path).await.status, 204);
             assert_eq!(turn(&api, turn_id).await["status"], "cancelled");
-            call.stopped().await;
+            call.wait_until_stopped().await;
             turn_id
         });
-        answer.problem(ProblemCode::TurnCancelled);
+        response.problem(ProblemCode::TurnCancelled);
         assert_eq!(turn(&api, turn_id).await["status"], "cancelled");
     }
     api.stop().await;
@@ -189,13 +189,13 @@ async fn a_chat_that_must_not_wait_is_rejected_while_busy() {
     let id = id_of(&api.conversation(json!({"agentId": agent})).await);
     let writer = api.writer();
     let command = |on_busy| json!({"agentId": agent, "conversationId": id, "message": "Hello", "onBusy": on_busy});
-    let (answer, ()) = tokio::join!(writer.post("/api/chat", command("reject")), async {
+    let (response, ()) = tokio::join!(writer.post("/api/chat", command("reject")), async {
         let call = script.next_call().await;
         let refused = writer.post("/api/chat", command("reject")).await;
         refused.problem(ProblemCode::ConversationBusy);
         call.answer("Yes.").await;
     });
-    answer.ok();
+    response.ok();
     assert_eq!(contents(&api, &id).await, ["Hello", "Yes."]);
     api.stop().await;
 }
@@ -205,9 +205,9 @@ async fn a_shutdown_waits_for_running_turns() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let writer = api.writer();
     let command = json!({"agentId": agent, "message": "Hello"});
-    let (answer, ()) = tokio::join!(writer.post("/api/chat", command), async {
+    let (response, ()) = tokio::join!(writer.post("/api/chat", command), async {
         let call = script.next_call().await;
         let ((), ()) = tokio::join!(api.stop(), call.answer("Good-bye."));
     });
-    assert_eq!(answer.ok()["message"], "Good-bye.");
+    assert_eq!(response.ok()["message"], "Good-bye.");
 }

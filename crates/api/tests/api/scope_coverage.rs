@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The operations that require a credential, with their scopes.
-fn guarded() -> Vec<(Operation, &'static [Scope])> {
+fn operations_with_scopes() -> Vec<(Operation, &'static [Scope])> {
     let operations = operations::all().into_iter();
     let guarded =
         operations.filter_map(
@@ -109,15 +109,15 @@ fn a_request_costs_what_its_row_says() {
 async fn every_operation_rejects_missing_credentials() {
     let api = ApiServer::start().await;
     let resources = TestResources::make(&api).await;
-    let mut walk = Walk::of("nobody");
-    for (operation, _) in guarded() {
+    let mut walk = Walk::new("nobody");
+    for (operation, _) in operations_with_scopes() {
         let response = operation.request(&api.anonymous(), &resources).send().await;
         if operation.id == "open_socket" {
             // The only exception: a socket may send its credential in the first frame.
-            walk.note(&operation, &response, 101, &[]);
+            walk.check(&operation, &response, 101, &[]);
             continue;
         }
-        walk.note(&operation, &response, 401, &[]);
+        walk.check(&operation, &response, 401, &[]);
         response.problem(ProblemCode::Unauthenticated);
         assert!(
             response.header("www-authenticate").starts_with("Bearer "),
@@ -159,7 +159,7 @@ impl Credential {
 /// A caller with the token of a client that `maker` creates.
 async fn token_of(api: &ApiServer, maker: &Caller, scopes: &[Scope]) -> Caller {
     let scopes: Vec<&str> = scopes.iter().map(|scope| scope.as_str()).collect();
-    let client = Client::made_by(maker, &scopes).await;
+    let client = Client::create(maker, &scopes).await;
     api.caller(Some(&client.token(api).await))
 }
 
@@ -176,8 +176,8 @@ async fn every_operation_rejects_tokens_without_scope() {
 async fn walk_without_the_scope(identity: &'static str, credential: Credential) {
     let api = ApiServer::start().await;
     let resources = TestResources::make(&api).await;
-    let mut walk = Walk::of(identity);
-    for (operation, accepted) in guarded() {
+    let mut walk = Walk::new(identity);
+    for (operation, accepted) in operations_with_scopes() {
         let others: Vec<Scope> = Scope::ALL
             .iter()
             .copied()
@@ -188,18 +188,22 @@ async fn walk_without_the_scope(identity: &'static str, credential: Credential) 
             let holder = credential.caller_with_scopes(&api, &others[..1]).await;
             for holder in [holder, api.caller_with_scopes(&[]).await] {
                 let response = operation.request(&holder, &resources).send().await;
-                walk.note(&operation, &response, operation.success(), &[]);
+                walk.check(&operation, &response, operation.success(), &[]);
             }
             continue;
         }
         let holder = credential.caller_with_scopes(&api, &others).await;
         let response = operation.request(&holder, &resources).send().await;
-        walk.note(&operation, &response, 403, &[]);
+        walk.check(&operation, &response, 403, &[]);
         response.problem(ProblemCode::InsufficientScope);
         // One scope is sufficient; several in one challenge would all be required.
-        let asked = format!("error=\"insufficient_scope\", scope=\"{}\"", accepted[0]);
+        let expected = format!("error=\"insufficient_scope\", scope=\"{}\"", accepted[0]);
         let challenge = response.header("www-authenticate");
-        assert!(challenge.ends_with(&asked), "{}: {challenge}", operation.id);
+        assert!(
+            challenge.ends_with(&expected),
+            "{}: {challenge}",
+            operation.id
+        );
     }
     walk.end();
     api.stop().await;
@@ -208,7 +212,7 @@ async fn walk_without_the_scope(identity: &'static str, credential: Credential) 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_of_the_accepted_scopes_is_enough() {
     let api = ApiServer::start().await;
-    for (operation, accepted) in guarded() {
+    for (operation, accepted) in operations_with_scopes() {
         for scope in accepted {
             for credential in [Credential::Key, Credential::Token] {
                 let resources = TestResources::make(&api).await;
@@ -236,15 +240,15 @@ async fn walk_as_other_tenant(identity: &'static str, credential: Credential) {
     let api = ApiServer::start().await;
     let resources = TestResources::make(&api).await;
     let other_tenant = credential.other_tenant(&api).await;
-    let mut walk = Walk::of(identity);
-    for (operation, _) in guarded() {
+    let mut walk = Walk::new(identity);
+    for (operation, _) in operations_with_scopes() {
         let response = operation.request(&other_tenant, &resources).send().await;
         let names_it = operation.template.contains("{id}")
             || matches!(operation.id, "chat" | "create_conversation");
         if names_it {
-            walk.note(&operation, &response, 404, &[]);
+            walk.check(&operation, &response, 404, &[]);
         } else {
-            walk.note(&operation, &response, operation.success(), &resources.ids());
+            walk.check(&operation, &response, operation.success(), &resources.ids());
         }
     }
     walk.end();

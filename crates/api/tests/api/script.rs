@@ -78,12 +78,12 @@ impl Script {
 impl EngineCall {
     /// Sends text, and waits until the service has processed it.
     pub(crate) async fn send_text(&self, text: &str) {
-        self.give(ReplyChunk::Delta(text.to_owned())).await;
+        self.send(ReplyChunk::Delta(text.to_owned())).await;
     }
 
     /// Calls a slow tool.
     pub(crate) async fn call_tool(&self, name: &str, arguments: &Value) {
-        self.give(called(name, arguments)).await;
+        self.send(tool_call_chunk(name, arguments)).await;
     }
 
     /// Calls a tool, which returns `ok`.
@@ -95,10 +95,10 @@ impl EngineCall {
             status: "ok".to_owned(),
             duration_ms: 7,
         };
-        self.give(ReplyChunk::ToolReturned(call)).await;
+        self.send(ReplyChunk::ToolReturned(call)).await;
     }
 
-    async fn give(&self, chunk: ReplyChunk) {
+    async fn send(&self, chunk: ReplyChunk) {
         let (taken, was_taken) = oneshot::channel();
         self.steps
             .send((Ok(chunk), taken))
@@ -110,16 +110,16 @@ impl EngineCall {
     }
 
     /// Sends text that may have no receiver.
-    pub(crate) fn send_unreceived(&self, text: &str) {
-        self.give_unreceived(ReplyChunk::Delta(text.to_owned()));
+    pub(crate) fn send_text_ignoring_errors(&self, text: &str) {
+        self.send_ignoring_errors(ReplyChunk::Delta(text.to_owned()));
     }
 
     /// Calls a tool, possibly without a receiver.
-    pub(crate) fn call_tool_unreceived(&self, name: &str, arguments: &Value) {
-        self.give_unreceived(called(name, arguments));
+    pub(crate) fn call_tool_ignoring_errors(&self, name: &str, arguments: &Value) {
+        self.send_ignoring_errors(tool_call_chunk(name, arguments));
     }
 
-    fn give_unreceived(&self, chunk: ReplyChunk) {
+    fn send_ignoring_errors(&self, chunk: ReplyChunk) {
         let (taken, _) = oneshot::channel();
         let _ = self.steps.send((Ok(chunk), taken));
     }
@@ -154,13 +154,13 @@ impl EngineCall {
     }
 
     /// Waits until the service has dropped the stream.
-    pub(crate) async fn stopped(&self) {
+    pub(crate) async fn wait_until_stopped(&self) {
         let stopped = tokio::time::timeout(PATIENCE, self.steps.closed()).await;
         stopped.expect("the engine is stopped in time");
     }
 }
 
-fn called(name: &str, arguments: &Value) -> ReplyChunk {
+fn tool_call_chunk(name: &str, arguments: &Value) -> ReplyChunk {
     ReplyChunk::ToolCalled {
         name: name.to_owned(),
         arguments: arguments.as_object().expect("an object").clone(),

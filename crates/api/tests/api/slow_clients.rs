@@ -16,7 +16,7 @@ const SLACK: Duration = Duration::from_secs(25);
 
 /// Sends `bytes` one by one, too slowly to finish in time, until the server closes the connection;
 /// returns the elapsed time.
-async fn dribble(connection: &mut Connection, bytes: &[u8]) -> Duration {
+async fn send_slowly(connection: &mut Connection, bytes: &[u8]) -> Duration {
     let started = Instant::now();
     for byte in bytes.iter().cycle() {
         if !connection.send_if_open([*byte]).await || started.elapsed() > HEAD + SLACK {
@@ -43,7 +43,7 @@ async fn endless_headers_are_cut_off() {
     connection
         .send("GET /livez HTTP/1.1\r\nHost: test\r\nX-Slow: ")
         .await;
-    assert_in_time(dribble(&mut connection, b"x").await);
+    assert_in_time(send_slowly(&mut connection, b"x").await);
     api.anonymous().get("/livez").await.ok();
     api.stop().await;
 }
@@ -64,7 +64,7 @@ async fn headers_on_a_kept_alive_connection_have_the_same_timeout() {
     connection
         .send("GET /livez HTTP/1.1\r\nHost: test\r\nX-Slow: ")
         .await;
-    assert_in_time(dribble(&mut connection, b"x").await);
+    assert_in_time(send_slowly(&mut connection, b"x").await);
     api.stop().await;
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::answer::Request;
+use crate::response::Request;
 
 /// The timeout of a test that hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -66,14 +66,14 @@ impl EventStream {
     }
 
     /// The next event, of this name.
-    pub(crate) async fn next_of(&mut self, name: &str) -> Value {
+    pub(crate) async fn next_of_type(&mut self, name: &str) -> Value {
         let event = self.next().await.expect("the stream goes on");
         assert_eq!(event.name, name, "{event:?}");
         event.data
     }
 
     /// All events to the end.
-    pub(crate) async fn rest(&mut self) -> Vec<StreamedEvent> {
+    pub(crate) async fn remaining(&mut self) -> Vec<StreamedEvent> {
         let mut events = Vec::new();
         while let Some(event) = self.next().await {
             events.push(event);

@@ -11,7 +11,7 @@ use crate::{
     sockets::client::{SocketClient, Upgrade},
 };
 
-fn probed() -> (Arc<StoreProbe>, ApiServerBuilder) {
+fn server_with_probe() -> (Arc<StoreProbe>, ApiServerBuilder) {
     let probe = Arc::new(StoreProbe::default());
     let builder = ApiServerBuilder::default().wrap_storage({
         let probe = Arc::clone(&probe);
@@ -21,23 +21,23 @@ fn probed() -> (Arc<StoreProbe>, ApiServerBuilder) {
 }
 
 /// Authenticates once, so that the credential is remembered.
-async fn warm(api: &ApiServer, probe: &StoreProbe) {
+async fn authenticate_once(api: &ApiServer, probe: &StoreProbe) {
     api.writer().get("/api/engines").await.ok();
     probe.calls();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_known_agent_is_read_from_memory() {
-    let (probe, builder) = probed();
+    let (probe, builder) = server_with_probe();
     let api = builder.start().await;
     let path = format!("/api/agents/{}", api.agent_id().await);
-    warm(&api, &probe).await;
+    authenticate_once(&api, &probe).await;
     for path in [path.clone(), format!("{path}/config")] {
         api.writer().get(&path).await.ok();
         assert_eq!(probe.calls(), Vec::<&str>::new(), "{path}");
     }
 
-    let (probe, builder) = probed();
+    let (probe, builder) = server_with_probe();
     let api = api.restart(builder).await;
     // The calls of the start.
     probe.calls();
@@ -50,10 +50,10 @@ async fn a_known_agent_is_read_from_memory() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_chat_by_rules_is_one_write() {
-    let (probe, builder) = probed();
+    let (probe, builder) = server_with_probe();
     let api = builder.start().await;
     let agent = api.agent_id().await;
-    warm(&api, &probe).await;
+    authenticate_once(&api, &probe).await;
     let mut command = json!({"agentId": agent, "message": "Hello"});
     let reply = api.chat(command.clone()).await;
     assert_eq!(
@@ -67,9 +67,9 @@ async fn a_chat_by_rules_is_one_write() {
         assert_eq!(probe.calls(), ["turns.record_completed_turn"]);
     }
 
-    let (probe, builder) = probed();
+    let (probe, builder) = server_with_probe();
     let api = api.restart(builder).await;
-    warm(&api, &probe).await;
+    authenticate_once(&api, &probe).await;
     api.chat(command.clone()).await;
     let cold = [
         "conversations.find_context",
@@ -84,12 +84,12 @@ async fn a_chat_by_rules_is_one_write() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_chat_is_two_writes() {
-    let (probe, builder) = probed();
+    let (probe, builder) = server_with_probe();
     let (engine, mut script) = scripted();
     let api = builder.engine("scripted", engine).start().await;
     let draft = json!({"name": "Ada", "config": {"engine": "scripted"}});
     let agent = id_of(&api.agent(draft).await);
-    warm(&api, &probe).await;
+    authenticate_once(&api, &probe).await;
     let mut command = json!({"agentId": agent, "message": "Hello"});
     for _ in 0..3 {
         let reply = answered(&api, &mut script, command.clone()).await;
@@ -97,10 +97,10 @@ async fn a_slow_chat_is_two_writes() {
         assert_eq!(probe.calls(), ["turns.begin_turn", "turns.finish_turn"]);
     }
 
-    let (probe, builder) = probed();
+    let (probe, builder) = server_with_probe();
     let (engine, mut script) = scripted();
     let api = api.restart(builder.engine("scripted", engine)).await;
-    warm(&api, &probe).await;
+    authenticate_once(&api, &probe).await;
     answered(&api, &mut script, command.clone()).await;
     let cold = [
         "conversations.find_context",
@@ -117,17 +117,17 @@ async fn a_slow_chat_is_two_writes() {
 
 /// The agent's configured reply.
 async fn answered(api: &ApiServer, script: &mut Script, command: Value) -> Value {
-    let answer = async { script.next_call().await.answer("Yes.").await };
-    tokio::join!(api.chat(command), answer).0
+    let response = async { script.next_call().await.answer("Yes.").await };
+    tokio::join!(api.chat(command), response).0
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_immediate_turn_is_not_read_back() {
-    let (probe, builder) = probed();
+    let (probe, builder) = server_with_probe();
     let api = builder.start().await;
     let agent = api.agent_id().await;
     let mut socket = SocketClient::connected(&api, &api.writer(), &[]).await;
-    warm(&api, &probe).await;
+    authenticate_once(&api, &probe).await;
     let mut command = json!({"agentId": agent, "message": "Hello"});
     // New events are read once for all subscribers.
     let calls = || {
@@ -138,11 +138,11 @@ async fn an_immediate_turn_is_not_read_back() {
     for _ in 0..3 {
         let received = respond_async(&api, &command).await;
         assert_eq!(calls(), ["turns.record_completed_turn"]);
-        assert_eq!(received, stored(&api, &received).await);
+        assert_eq!(received, read_turn(&api, &received).await);
         probe.calls();
-        let received = socket.succeed("chat", command.clone()).await["turn"].clone();
+        let received = socket.expect_success("chat", command.clone()).await["turn"].clone();
         assert_eq!(calls(), ["turns.record_completed_turn"]);
-        assert_eq!(received, stored(&api, &received).await);
+        assert_eq!(received, read_turn(&api, &received).await);
         command["conversationId"] = received["conversationId"].clone();
         probe.calls();
     }
@@ -151,12 +151,12 @@ async fn an_immediate_turn_is_not_read_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_or_queued_turn_is_returned_as_stored() {
-    let (probe, builder) = probed();
+    let (probe, builder) = server_with_probe();
     let (engine, mut script) = scripted();
     let api = builder.engine("scripted", engine).start().await;
     let draft = json!({"name": "Ada", "config": {"engine": "scripted"}});
     let agent = id_of(&api.agent(draft).await);
-    warm(&api, &probe).await;
+    authenticate_once(&api, &probe).await;
     let mut command = json!({"agentId": agent, "message": "Hello", "metadata": {"a": "b"}});
     let started = respond_async(&api, &command).await;
     let call = script.next_call().await;
@@ -166,7 +166,7 @@ async fn a_slow_or_queued_turn_is_returned_as_stored() {
     assert_eq!(probe.calls().last(), Some(&"turns.begin_turn"));
     for (received, status) in [(started, "in_progress"), (queued, "queued")] {
         assert_eq!(received["status"], status);
-        assert_eq!(received, stored(&api, &received).await);
+        assert_eq!(received, read_turn(&api, &received).await);
     }
     call.answer("Yes.").await;
     script.next_call().await.answer("Yes.").await;
@@ -177,22 +177,22 @@ async fn a_slow_or_queued_turn_is_returned_as_stored() {
 async fn respond_async(api: &ApiServer, command: &Value) -> Value {
     let request = api.writer().request("POST", "/api/chat");
     let request = request.header("Prefer", "respond-async").json(command);
-    let answer = request.send().await;
-    assert_eq!(answer.status, 202);
-    answer.json()
+    let response = request.send().await;
+    assert_eq!(response.status, 202);
+    response.json()
 }
 
 /// The same turn, read again.
-async fn stored(api: &ApiServer, turn: &Value) -> Value {
+async fn read_turn(api: &ApiServer, turn: &Value) -> Value {
     let path = format!("/api/turns/{}", turn["id"].as_str().expect("an id"));
     api.writer().get(&path).await.ok()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_creation_with_an_idempotency_key_is_one_write() {
-    let (probe, builder) = probed();
+    let (probe, builder) = server_with_probe();
     let api = builder.start().await;
-    warm(&api, &probe).await;
+    authenticate_once(&api, &probe).await;
     let create = |draft: Value| {
         let request = api.writer().request("POST", "/api/agents");
         request.header("Idempotency-Key", "k").json(&draft).send()
@@ -213,7 +213,7 @@ async fn a_creation_with_an_idempotency_key_is_one_write() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_listing_or_an_uncached_read_is_one_call() {
-    let (probe, builder) = probed();
+    let (probe, builder) = server_with_probe();
     let api = builder.start().await;
     let agent = api.agent_id().await;
     let reply = api
@@ -221,7 +221,7 @@ async fn a_listing_or_an_uncached_read_is_one_call() {
         .await;
     let text = |member: &str| reply[member].as_str().unwrap().to_owned();
     let conversation = format!("/api/conversations/{}", text("conversationId"));
-    warm(&api, &probe).await;
+    authenticate_once(&api, &probe).await;
     for (path, calls) in [
         ("/api/agents".to_owned(), "agents.list"),
         ("/api/conversations".to_owned(), "conversations.list"),
@@ -242,7 +242,7 @@ async fn a_listing_or_an_uncached_read_is_one_call() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_socket_makes_only_the_necessary_store_calls() {
-    let (probe, builder) = probed();
+    let (probe, builder) = server_with_probe();
     let api = builder.start().await;
     let agent = api.agent_id().await;
     let mut channels = vec!["tenant".to_owned(), format!("agent:{agent}")];
@@ -250,12 +250,12 @@ async fn a_socket_makes_only_the_necessary_store_calls() {
         let conversation = api.conversation(json!({"agentId": agent})).await;
         channels.push(format!("conversation:{}", id_of(&conversation)));
     }
-    warm(&api, &probe).await;
+    authenticate_once(&api, &probe).await;
     // Keeps the tail of the log active.
     let _first = SocketClient::connected(&api, &api.writer(), &["tenant"]).await;
     probe.calls();
     let connect = async |since: Option<i64>| {
-        let mut socket = Upgrade::of(&api).by(&api.writer()).open().await;
+        let mut socket = Upgrade::new(&api).with_caller(&api.writer()).open().await;
         let mut members = json!({"channels": channels});
         if let Some(since) = since {
             members["since"] = since.into();
@@ -273,10 +273,10 @@ async fn a_socket_makes_only_the_necessary_store_calls() {
     let conversation = channels[2].split_once(':').unwrap().1;
     for typing in [true, false] {
         let members = json!({"conversationId": conversation, "typing": typing});
-        socket.succeed("typing", members).await;
+        socket.expect_success("typing", members).await;
     }
     let members = json!({"channel": channels[3]});
-    socket.succeed("subscribe", members).await;
+    socket.expect_success("subscribe", members).await;
     assert_eq!(probe.calls(), Vec::<&str>::new());
     // From a position before the tail.
     let behind = connect(Some(0)).await;
@@ -288,10 +288,10 @@ async fn a_socket_makes_only_the_necessary_store_calls() {
     assert_eq!(bounds, 1);
     drop((socket, behind));
 
-    let (probe, builder) = probed();
+    let (probe, builder) = server_with_probe();
     let api = api.restart(builder).await;
-    warm(&api, &probe).await;
-    let mut socket = Upgrade::of(&api).by(&api.writer()).open().await;
+    authenticate_once(&api, &probe).await;
+    let mut socket = Upgrade::new(&api).with_caller(&api.writer()).open().await;
     probe.calls();
     socket.connect(json!({"channels": channels})).await;
     let calls = probe.calls();

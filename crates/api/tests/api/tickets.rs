@@ -30,7 +30,7 @@ fn text(made: &Value) -> String {
 
 /// Opens a socket with a query, from a page or from none.
 async fn opened(api: &ApiServer, query: &str, page: Option<&str>) -> Result<(), RejectedUpgrade> {
-    let upgrade = Upgrade::at(api, &format!("/api/ws?{query}"));
+    let upgrade = Upgrade::with_path(api, &format!("/api/ws?{query}"));
     let upgrade = match page {
         Some(page) => upgrade.header("Origin", page),
         None => upgrade,
@@ -43,7 +43,7 @@ async fn opens_socket(api: &ApiServer, ticket: &str, page: Option<&str>) -> bool
     let Err(refused) = opened(api, &format!("ticket={ticket}"), page).await else {
         return true;
     };
-    assert_eq!(refused.shown(), (401, "invalid_ticket"));
+    assert_eq!(refused.status_and_code(), (401, "invalid_ticket"));
     let challenge = refused.headers["www-authenticate"].to_str().expect("text");
     assert!(challenge.starts_with("Bearer "), "{challenge}");
     assert!(challenge.contains("error=\"invalid_token\""), "{challenge}");
@@ -155,16 +155,19 @@ async fn a_failed_handshake_does_not_use_up_the_ticket() {
     let ticket = ticket(&api.reader(), None).await;
     let query = format!("ticket={ticket}");
     let path = format!("/api/ws?{query}");
-    let upgrade = || Upgrade::at(&api, &path);
+    let upgrade = || Upgrade::with_path(&api, &path);
     let refused = upgrade().header("Sec-WebSocket-Protocol", "foreign");
     assert_eq!(
-        refused.refused().await.shown(),
+        refused.expect_rejection().await.status_and_code(),
         (400, "invalid_subprotocol")
     );
     let refused = opened(&api, &query, Some(EVIL)).await.unwrap_err();
-    assert_eq!(refused.shown(), (403, "origin_not_allowed"));
+    assert_eq!(refused.status_and_code(), (403, "origin_not_allowed"));
     let refused = opened(&api, &format!("{query}&more=1"), None).await;
-    assert_eq!(refused.unwrap_err().shown(), (422, "validation_failed"));
+    assert_eq!(
+        refused.unwrap_err().status_and_code(),
+        (422, "validation_failed")
+    );
     let mistyped = api.anonymous().request("GET", &path);
     let mistyped = mistyped
         .header("Connection", "Upgrade")
@@ -184,13 +187,17 @@ async fn a_failed_handshake_does_not_use_up_the_ticket() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_that_may_not_open_sockets_gets_no_ticket() {
     let api = with_pages().await;
-    let asked = async |page: &str| {
+    let request_ticket = async |page: &str| {
         let request = api.reader().request("POST", PATH);
         request.header("Origin", page).send().await
     };
-    asked(EVIL).await.problem(ProblemCode::OriginNotAllowed);
-    asked(SHOP).await.created();
-    asked(&format!("http://{}", api.address)).await.created();
+    request_ticket(EVIL)
+        .await
+        .problem(ProblemCode::OriginNotAllowed);
+    request_ticket(SHOP).await.created();
+    request_ticket(&format!("http://{}", api.address))
+        .await
+        .created();
     api.stop().await;
 }
 
@@ -206,7 +213,7 @@ async fn a_ticket_has_the_origins_of_its_key() {
         opened(&api, &format!("ticket={ticket}"), page).await
     };
     let refused = on(Some(OTHER)).await.unwrap_err();
-    assert_eq!(refused.shown(), (403, "origin_not_allowed"));
+    assert_eq!(refused.status_and_code(), (403, "origin_not_allowed"));
     for page in [Some(SHOP), None] {
         assert!(on(page).await.is_ok(), "{page:?}");
     }
@@ -230,10 +237,17 @@ async fn a_revoked_key_invalidates_its_tickets() {
 async fn a_ticket_beside_another_credential_is_ambiguous() {
     let api = ApiServer::start().await;
     let good = ticket(&api.reader(), None).await;
-    let ours = Upgrade::at(&api, &format!("/api/ws?ticket={good}")).by(&api.reader());
-    assert_eq!(ours.refused().await.shown(), (400, "ambiguous_credentials"));
-    let twice = opened(&api, &format!("ticket={good}&ticket=x"), None).await;
-    assert_eq!(twice.unwrap_err().shown(), (400, "ambiguous_credentials"));
+    let ours =
+        Upgrade::with_path(&api, &format!("/api/ws?ticket={good}")).with_caller(&api.reader());
+    assert_eq!(
+        ours.expect_rejection().await.status_and_code(),
+        (400, "ambiguous_credentials")
+    );
+    let duplicate = opened(&api, &format!("ticket={good}&ticket=x"), None).await;
+    assert_eq!(
+        duplicate.unwrap_err().status_and_code(),
+        (400, "ambiguous_credentials")
+    );
     assert!(opens_socket(&api, &good, None).await, "it was not used up");
     api.stop().await;
 }
@@ -247,7 +261,10 @@ async fn invalid_tickets_are_rejected() {
     }
     for no_text in ["%00", "%FF"] {
         let refused = opened(&api, &format!("ticket={no_text}"), None).await;
-        assert_eq!(refused.unwrap_err().shown(), (422, "validation_failed"));
+        assert_eq!(
+            refused.unwrap_err().status_and_code(),
+            (422, "validation_failed")
+        );
     }
     api.stop().await;
 }

@@ -116,7 +116,7 @@ async fn a_client_gets_a_token_by_its_signature_once() {
 async fn a_token_grants_access_only_to_the_tenant_of_its_client() {
     let api = ApiServer::start().await;
     api.agent(json!({"name": "Ada"})).await;
-    let other_tenant = Client::made_by(&api.other_tenant(), &["agents:read"]).await;
+    let other_tenant = Client::create(&api.other_tenant(), &["agents:read"]).await;
     let bearer = Bearer::new(&api, &other_tenant.token(&api).await);
     assert_eq!(bearer.get("/api/agents").await.ok()["data"], json!([]));
     let own = Client::make(&api, &["agents:read"]).await;

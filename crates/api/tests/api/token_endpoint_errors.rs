@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use crate::{
-    answer::ApiResponse,
     api_server::{ApiServer, ApiServerBuilder},
     oauth::{Client, GRANT, basic, endpoint},
     probe::{InjectedFault, StoreProbe},
     raw,
+    response::ApiResponse,
 };
 
 fn received(status: u16, error: &str) -> (u16, String) {
@@ -47,12 +47,12 @@ async fn each_mistake_has_its_error_code() {
             "invalid_request",
         ),
     ] {
-        let answer = client.ask(&api, "/oauth2/token", &parameters).await;
+        let response = client.ask(&api, "/oauth2/token", &parameters).await;
         assert_eq!(
-            answer.oauth_error(),
+            response.oauth_error(),
             received(status, error),
             "{parameters:?}: {}",
-            answer.text()
+            response.text()
         );
     }
     let own = [GRANT, ("scope", ""), ("client_id", client.id.as_str())];
@@ -80,23 +80,23 @@ async fn failed_client_authentication_has_the_same_error_at_every_endpoint() {
             format!("Bearer {key}"),
         ] {
             let request = endpoint(&api, path).header("Authorization", &shown);
-            let answer = request.form(&form).send().await;
+            let response = request.form(&form).send().await;
             assert_eq!(
-                answer.oauth_error(),
+                response.oauth_error(),
                 received(401, "invalid_client"),
                 "{shown}"
             );
-            let challenge = answer.header("www-authenticate");
+            let challenge = response.header("www-authenticate");
             assert_eq!(challenge, "Basic realm=\"agent-service\"");
-            texts.insert(answer.text().to_owned());
+            texts.insert(response.text().to_owned());
         }
-        let answer = endpoint(&api, path).form(&form).send().await;
-        assert_eq!(answer.oauth_error(), received(401, "invalid_client"));
-        texts.insert(answer.text().to_owned());
+        let response = endpoint(&api, path).form(&form).send().await;
+        assert_eq!(response.oauth_error(), received(401, "invalid_client"));
+        texts.insert(response.text().to_owned());
         let twice = endpoint(&api, path).header("Authorization", &client.basic());
         let twice = twice.header("Authorization", &client.basic());
-        let answer = twice.form(&form).send().await;
-        assert_eq!(answer.oauth_error(), received(400, "invalid_request"));
+        let response = twice.form(&form).send().await;
+        assert_eq!(response.oauth_error(), received(400, "invalid_request"));
     }
     assert_eq!(texts.len(), 1, "{texts:?}");
     api.stop().await;
@@ -129,18 +129,18 @@ async fn only_forms_are_accepted() {
     ] {
         let request = endpoint(&api, "/oauth2/token").header("Authorization", &client.basic());
         let request = request.header("Content-Type", media_type);
-        let answer = request.raw_body(body).send().await;
+        let response = request.raw_body(body).send().await;
         if is_good {
-            answer.ok();
+            response.ok();
         } else {
             let expected = received(400, "invalid_request");
-            assert_eq!(answer.oauth_error(), expected, "{media_type} {body}");
+            assert_eq!(response.oauth_error(), expected, "{media_type} {body}");
         }
     }
     let request = endpoint(&api, "/oauth2/token").header("Authorization", &client.basic());
-    let answer = request.raw_body(body).send().await;
+    let response = request.raw_body(body).send().await;
     assert_eq!(
-        answer.oauth_error(),
+        response.oauth_error(),
         received(400, "invalid_request"),
         "of no type"
     );
@@ -154,24 +154,24 @@ async fn errors_of_middleware_are_oauth_errors_too() {
     let anonymous = api.anonymous();
     for path in ["/oauth2/token", "/oauth2/revoke", "/oauth2/introspect"] {
         for method in ["GET", "PUT", "PATCH", "DELETE"] {
-            let answer = anonymous.request(method, path).send().await;
-            assert_eq!(answer.oauth_error(), received(405, "invalid_request"));
-            assert_eq!(answer.header("allow"), "POST, OPTIONS");
+            let response = anonymous.request(method, path).send().await;
+            assert_eq!(response.oauth_error(), received(405, "invalid_request"));
+            assert_eq!(response.header("allow"), "POST, OPTIONS");
         }
-        let answer = anonymous.request("OPTIONS", path).send().await;
-        assert_eq!((answer.status, answer.body.len()), (204, 0));
+        let response = anonymous.request("OPTIONS", path).send().await;
+        assert_eq!((response.status, response.body.len()), (204, 0));
         let request = endpoint(&api, path).header("Content-Encoding", "gzip");
-        let answer = request.form(&[GRANT]).send().await;
-        assert_eq!(answer.oauth_error(), received(415, "invalid_request"));
+        let response = request.form(&[GRANT]).send().await;
+        assert_eq!(response.oauth_error(), received(415, "invalid_request"));
         let long = "x".repeat(300_000);
-        let answer = endpoint(&api, path).form(&[("token", &long)]).send().await;
-        assert_eq!(answer.oauth_error(), received(413, "invalid_request"));
+        let response = endpoint(&api, path).form(&[("token", &long)]).send().await;
+        assert_eq!(response.oauth_error(), received(413, "invalid_request"));
         let target = format!("{path}?{}", "x".repeat(9_000));
-        let answer = endpoint(&api, &target).form(&[GRANT]).send().await;
-        assert_eq!(answer.oauth_error(), received(414, "invalid_request"));
+        let response = endpoint(&api, &target).form(&[GRANT]).send().await;
+        assert_eq!(response.oauth_error(), received(414, "invalid_request"));
     }
-    let answer = client.ask(&api, "/oauth2/authorize", &[GRANT]).await;
-    assert_eq!(answer.oauth_error(), received(404, "invalid_request"));
+    let response = client.ask(&api, "/oauth2/authorize", &[GRANT]).await;
+    assert_eq!(response.oauth_error(), received(404, "invalid_request"));
     api.stop().await;
 }
 
@@ -180,8 +180,8 @@ async fn a_body_that_does_not_arrive_times_out() {
     let builder = ApiServerBuilder::default().setting("LIMITS__BODY_SECONDS", "1");
     let api = builder.start().await;
     let request = "POST /oauth2/token HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc";
-    let answer = raw::answer(api.address, request).await;
-    assert_eq!(answer.oauth_error(), received(408, "invalid_request"));
+    let response = raw::answer(api.address, request).await;
+    assert_eq!(response.oauth_error(), received(408, "invalid_request"));
     api.stop().await;
 }
 
@@ -199,9 +199,9 @@ async fn answer_during(
         "tokens.revoke" => "/oauth2/revoke",
         _ => "/oauth2/introspect",
     };
-    let answer = client.ask(api, path, &[("token", &token)]).await;
-    probe.heal();
-    answer
+    let response = client.ask(api, path, &[("token", &token)]).await;
+    probe.clear_faults();
+    response
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -218,9 +218,9 @@ async fn an_unavailable_store_is_not_a_client_error() {
             (InjectedFault::Corrupt, 500, "server_error"),
             (InjectedFault::Panic, 500, "server_error"),
         ] {
-            let answer = answer_during(&probe, &api, call, misfortune).await;
-            assert_eq!(answer.oauth_error(), received(status, error), "{call}");
-            assert!(!answer.text().contains("10.0.0.7"), "{}", answer.text());
+            let response = answer_during(&probe, &api, call, misfortune).await;
+            assert_eq!(response.oauth_error(), received(status, error), "{call}");
+            assert!(!response.text().contains("10.0.0.7"), "{}", response.text());
         }
     }
     api.stop().await;

@@ -40,16 +40,16 @@ fn assert_calls(turn: &Value, status: &str) {
 }
 
 /// Starts a turn, and accepts its call of the engine.
-async fn begun(api: &ApiServer, agent: &str) -> Value {
+async fn start_turn(api: &ApiServer, agent: &str) -> Value {
     let request = api.writer().request("POST", "/api/chat");
     let request = request.header("Prefer", "respond-async");
     let body = json!({"agentId": agent, "message": "What is 17 * 24, and when?"});
-    let answer = request.json(&body).send().await;
-    assert_eq!(answer.status, 202);
-    serde_json::from_slice(&answer.body).expect("JSON")
+    let response = request.json(&body).send().await;
+    assert_eq!(response.status, 202);
+    serde_json::from_slice(&response.body).expect("JSON")
 }
 
-async fn ended(api: &ApiServer, id: &str) -> Value {
+async fn wait_for_end(api: &ApiServer, id: &str) -> Value {
     loop {
         let turn = turn(api, id).await;
         if turn["status"] != "in_progress" {
@@ -62,7 +62,7 @@ async fn ended(api: &ApiServer, id: &str) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_running_turn_shows_the_calls_it_has_made() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
-    let begun = begun(&api, &agent).await;
+    let begun = start_turn(&api, &agent).await;
     let call = script.next_call().await;
     call_tools(&call).await;
     let running = turn(&api, begun["id"].as_str().unwrap()).await;
@@ -74,11 +74,11 @@ async fn a_running_turn_shows_the_calls_it_has_made() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_turn_that_failed_keeps_the_calls_it_had_made() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
-    let begun = begun(&api, &agent).await;
+    let begun = start_turn(&api, &agent).await;
     let call = script.next_call().await;
     call_tools(&call).await;
     call.fail(ReplyError::TimedOut);
-    let failed = ended(&api, begun["id"].as_str().unwrap()).await;
+    let failed = wait_for_end(&api, begun["id"].as_str().unwrap()).await;
     assert_eq!(failed["error"]["code"], "engine_timeout");
     assert_calls(&failed, "cancelled");
     let path = "/api/events?since=0&types=turn.failed";
@@ -91,7 +91,7 @@ async fn a_turn_that_failed_keeps_the_calls_it_had_made() {
 async fn a_turn_that_was_cancelled_keeps_the_calls_it_had_made() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     for texts in ["", "Let me see. "] {
-        let begun = begun(&api, &agent).await;
+        let begun = start_turn(&api, &agent).await;
         let call = script.next_call().await;
         if !texts.is_empty() {
             call.send_text(texts).await;
@@ -113,15 +113,15 @@ async fn a_turn_that_was_cancelled_keeps_the_calls_it_had_made() {
 #[tokio::test(flavor = "multi_thread")]
 async fn endless_tool_calls_are_a_malformed_reply() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
-    let begun = begun(&api, &agent).await;
+    let begun = start_turn(&api, &agent).await;
     let call = script.next_call().await;
     let (long, arguments) = ("x".repeat(300 * 1024), json!({}));
     for _ in 0..3 {
         call.call_tool(&long, &arguments).await;
     }
-    call.call_tool_unreceived(&long, &arguments);
-    call.stopped().await;
-    let failed = ended(&api, begun["id"].as_str().unwrap()).await;
+    call.call_tool_ignoring_errors(&long, &arguments);
+    call.wait_until_stopped().await;
+    let failed = wait_for_end(&api, begun["id"].as_str().unwrap()).await;
     assert_eq!(failed["error"]["code"], "engine_failed");
     assert_eq!(failed["toolCalls"].as_array().map(Vec::len), Some(3));
     api.stop().await;
@@ -132,12 +132,12 @@ async fn the_log_is_readable_with_deeply_nested_arguments() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     // The stored form adds some levels of nesting: it could then be written but not read.
     let deep = (0..126).fold(json!({}), |inner, _| json!({"a": inner}));
-    let begun = begun(&api, &agent).await;
+    let begun = start_turn(&api, &agent).await;
     let call = script.next_call().await;
     call.use_tool("time", deep.clone()).await;
     call.call_tool("time", &deep).await;
     call.answer("It is noon.").await;
-    let completed = ended(&api, begun["id"].as_str().unwrap()).await;
+    let completed = wait_for_end(&api, begun["id"].as_str().unwrap()).await;
     assert_eq!(completed["reply"]["content"], "It is noon.");
     let calls = completed["toolCalls"].as_array().expect("calls");
     assert_eq!(calls.len(), 2);
@@ -158,14 +158,14 @@ async fn the_log_is_readable_with_deeply_nested_arguments() {
 #[tokio::test(flavor = "multi_thread")]
 async fn large_arguments_are_kept_once_and_left_out_of_events() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
-    let begun = begun(&api, &agent).await;
+    let begun = start_turn(&api, &agent).await;
     let call = script.next_call().await;
     let numbers = json!({"numbers": vec![1; 30_000]});
     for _ in 0..16 {
         call.use_tool("sum", numbers.clone()).await;
     }
     call.answer("Many.").await;
-    let completed = ended(&api, begun["id"].as_str().unwrap()).await;
+    let completed = wait_for_end(&api, begun["id"].as_str().unwrap()).await;
     assert_eq!(completed["status"], "completed");
     let calls = completed["toolCalls"].as_array().expect("calls");
     assert_eq!(calls.len(), 16);

@@ -14,7 +14,7 @@ async fn a_turn_contains_message_and_reply() {
     let reply = api.chat(command).await;
     let path = format!("/api/turns/{}", reply["turnId"].as_str().unwrap());
     let response = api.reader().get(&path).await;
-    assert_snapshot!(response.shown(), @r#"
+    assert_snapshot!(response.snapshot(), @r#"
     200 OK
     {
       "agentId": "[id]",

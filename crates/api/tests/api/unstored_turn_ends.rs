@@ -36,9 +36,9 @@ struct Fixture {
 impl Fixture {
     async fn start() -> Self {
         let (engine, script) = scripted();
-        let (probe, builder) = probed();
+        let (probe, builder) = server_with_probe();
         let api = builder.engine("scripted", engine).start().await;
-        let agent = scripted_by(&api).await;
+        let agent = create_scripted_agent(&api).await;
         Self {
             api,
             probe,
@@ -56,15 +56,15 @@ impl Fixture {
     }
 
     /// Starts or queues a turn without waiting for its end.
-    async fn later(&self, command: &Value) -> String {
+    async fn start_turn(&self, command: &Value) -> String {
         let request = self.api.writer().request("POST", "/api/chat").json(command);
-        let answer = request.header("Prefer", "respond-async").send().await;
-        assert_eq!(answer.status, 202, "{}", answer.text());
-        id_of(&answer.json())
+        let response = request.header("Prefer", "respond-async").send().await;
+        assert_eq!(response.status, 202, "{}", response.text());
+        id_of(&response.json())
     }
 
     /// Waits for a store call with this name.
-    async fn called(&self, call: &str) {
+    async fn wait_for_call(&self, call: &str) {
         let began = Instant::now();
         while !self.probe.calls().contains(&call) {
             assert!(began.elapsed() < PATIENCE, "{call} is not called");
@@ -73,7 +73,7 @@ impl Fixture {
     }
 }
 
-fn probed() -> (Arc<StoreProbe>, ApiServerBuilder) {
+fn server_with_probe() -> (Arc<StoreProbe>, ApiServerBuilder) {
     let probe = Arc::new(StoreProbe::default());
     let wrapped = Arc::clone(&probe);
     let builder =
@@ -81,13 +81,13 @@ fn probed() -> (Arc<StoreProbe>, ApiServerBuilder) {
     (probe, builder)
 }
 
-async fn scripted_by(api: &ApiServer) -> String {
+async fn create_scripted_agent(api: &ApiServer) -> String {
     let draft = json!({"name": "Ada", "config": {"engine": "scripted"}});
     id_of(&api.agent(draft).await)
 }
 
 /// Waits until a turn has ended, and returns it.
-async fn ended(api: &ApiServer, id: &str) -> Value {
+async fn wait_for_end(api: &ApiServer, id: &str) -> Value {
     let began = Instant::now();
     loop {
         let found = turn(api, id).await;
@@ -112,25 +112,28 @@ async fn a_reply_is_kept_until_the_store_is_available_again() {
         .json(&body);
     let mut stream = EventStream::open(request).await;
     let call = fixture.script.next_call().await;
-    let second = fixture.later(&fixture.command(&id, "two")).await;
+    let second = fixture.start_turn(&fixture.command(&id, "two")).await;
     fixture.probe.make("turns.finish_turn", InjectedFault::Away);
     fixture.probe.calls();
     let first = call.request.turn_id;
     call.answer("Kept.").await;
     // More than once, while it lasts.
     for _ in 0..3 {
-        fixture.called("turns.finish_turn").await;
+        fixture.wait_for_call("turns.finish_turn").await;
     }
     assert_eq!(turn(&fixture.api, first).await["status"], "in_progress");
     assert_eq!(turn(&fixture.api, &second).await["status"], "queued");
-    stream.next_of("turn.started").await;
-    assert_eq!(stream.next_of("reply.delta").await["text"], "Kept.");
-    fixture.probe.heal();
-    let reply = stream.next_of("turn.completed").await;
+    stream.next_of_type("turn.started").await;
+    assert_eq!(stream.next_of_type("reply.delta").await["text"], "Kept.");
+    fixture.probe.clear_faults();
+    let reply = stream.next_of_type("turn.completed").await;
     assert_eq!(reply["message"], "Kept.");
     assert_eq!(stream.next().await, None);
     fixture.script.next_call().await.answer("Two.").await;
-    assert_eq!(ended(&fixture.api, &second).await["status"], "completed");
+    assert_eq!(
+        wait_for_end(&fixture.api, &second).await["status"],
+        "completed"
+    );
     let texts = contents(&fixture.api, &id).await;
     assert_eq!(texts, ["one", "Kept.", "two", "Two."]);
     fixture.api.stop().await;
@@ -138,12 +141,12 @@ async fn a_reply_is_kept_until_the_store_is_available_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_number_of_unstored_replies_is_bounded() {
-    let (probe, builder) = probed();
+    let (probe, builder) = server_with_probe();
     let api = builder
         .engine("scripted", ScriptedEngine::new())
         .start()
         .await;
-    let agent = scripted_by(&api).await;
+    let agent = create_scripted_agent(&api).await;
     probe.make("turns.finish_turn", InjectedFault::Away);
     let body = json!({"agentId": agent, "message": Scene::words(1).to_message()});
     let chat = || {
@@ -160,9 +163,9 @@ async fn the_number_of_unstored_replies_is_bounded() {
     // The next chat is the last; until all turns have ended, a few more may be accepted.
     let (began, mut count) = (Instant::now(), taken.len());
     let refused = loop {
-        let answer = chat().await;
-        if answer.status != 202 {
-            break answer;
+        let response = chat().await;
+        if response.status != 202 {
+            break response;
         }
         count += 1;
         assert!(began.elapsed() < PATIENCE, "all are taken");
@@ -173,7 +176,7 @@ async fn the_number_of_unstored_replies_is_bounded() {
     let rules = json!({"agentId": api.agent_id().await, "message": "Hello"});
     let refused = api.writer().post("/api/chat", rules.clone()).await;
     refused.problem(ProblemCode::Overloaded);
-    probe.heal();
+    probe.clear_faults();
     while completed(&api).await < count {
         assert!(began.elapsed() < 2 * PATIENCE, "some are lost");
         tokio::time::sleep(POLL_INTERVAL).await;
@@ -218,18 +221,21 @@ async fn is_detected_and_failed(defect: InjectedFault) {
     };
     let first = ask();
     let call = fixture.script.next_call().await;
-    let second = fixture.later(&fixture.command(&id, "two")).await;
+    let second = fixture.start_turn(&fixture.command(&id, "two")).await;
     fixture.probe.make("turns.finish_turn", defect);
     fixture.probe.calls();
     call.answer("Lost.").await;
-    fixture.called("turns.finish_turn").await;
+    fixture.wait_for_call("turns.finish_turn").await;
     // The reconciler hits the same fault, and continues.
-    fixture.called("turns.finish_turn").await;
-    fixture.probe.heal();
-    let answer = first.await.expect("an answer");
-    answer.problem(ProblemCode::Interrupted);
+    fixture.wait_for_call("turns.finish_turn").await;
+    fixture.probe.clear_faults();
+    let response = first.await.expect("an answer");
+    response.problem(ProblemCode::Interrupted);
     fixture.script.next_call().await.answer("Two.").await;
-    assert_eq!(ended(&fixture.api, &second).await["status"], "completed");
+    assert_eq!(
+        wait_for_end(&fixture.api, &second).await["status"],
+        "completed"
+    );
     // The idempotency key can be used again.
     let again = ask();
     fixture.script.next_call().await.answer("One.").await;
@@ -248,21 +254,27 @@ async fn a_promoted_turn_waits_for_its_agent_or_ends_without() {
         (InjectedFault::Away, "completed"),
         (InjectedFault::Corrupt, "failed"),
     ] {
-        let first = fixture.later(&fixture.command(&id, "one")).await;
+        let first = fixture.start_turn(&fixture.command(&id, "one")).await;
         let call = fixture.script.next_call().await;
-        let second = fixture.later(&fixture.command(&id, "two")).await;
+        let second = fixture.start_turn(&fixture.command(&id, "two")).await;
         fixture.probe.make("agents.find", misfortune);
         fixture.probe.calls();
         call.answer("One.").await;
-        fixture.called("agents.find").await;
-        assert_eq!(ended(&fixture.api, &first).await["status"], "completed");
+        fixture.wait_for_call("agents.find").await;
+        assert_eq!(
+            wait_for_end(&fixture.api, &first).await["status"],
+            "completed"
+        );
         if expected == "completed" {
             assert_eq!(turn(&fixture.api, &second).await["status"], "in_progress");
-            fixture.probe.heal();
+            fixture.probe.clear_faults();
             fixture.script.next_call().await.answer("Two.").await;
         }
-        assert_eq!(ended(&fixture.api, &second).await["status"], expected);
-        fixture.probe.heal();
+        assert_eq!(
+            wait_for_end(&fixture.api, &second).await["status"],
+            expected
+        );
+        fixture.probe.clear_faults();
     }
     fixture.script.assert_no_more_calls();
     fixture.api.stop().await;

@@ -6,17 +6,17 @@ use domain::Scope;
 use serde_json::{Value, json};
 
 use crate::{
-    answer::ApiResponse,
     api_server::ApiServer,
     caller::Caller,
     issuer::get_with_keys,
     operations::{self, Operation, TestResources},
+    response::ApiResponse,
     user_issuer::UserIssuer,
     walk::Walk,
 };
 
 /// All scopes except access to conversations of others.
-fn confined() -> Vec<&'static str> {
+fn scopes_without_other_users() -> Vec<&'static str> {
     let scopes = Scope::ALL.iter().map(|scope| scope.as_str());
     scopes
         .filter(|scope| *scope != "conversations:all")
@@ -79,10 +79,10 @@ async fn other_requests(
 #[tokio::test(flavor = "multi_thread")]
 async fn resources_of_other_users_are_not_found() {
     let issuer = UserIssuer::start().await;
-    let api = issuer.trusted().start().await;
-    let user = api.caller(Some(&issuer.token("ada", &confined())));
+    let api = issuer.trusting_server().start().await;
+    let user = api.caller(Some(&issuer.token("ada", &scopes_without_other_users())));
     get_with_keys(&user, "/api/agents").await.ok();
-    let mut walk = Walk::of("another user");
+    let mut walk = Walk::new("another user");
     for operation in operations::all() {
         if find(operation.id).is_some_and(|row| row.access == Access::Public) {
             continue;
@@ -91,15 +91,15 @@ async fn resources_of_other_users_are_not_found() {
         let since = api.reader().get("/api/events").await.ok()["headSeq"].take();
         let resources = TestResources::make(&api).await;
         let talk = [resources.conversation.as_str(), resources.turn.as_str()];
-        let answer = operation.request(&user, &resources).send().await;
+        let response = operation.request(&user, &resources).send().await;
         if names_a_conversation(&operation) {
-            walk.note(&operation, &answer, 404, &[]);
+            walk.check(&operation, &response, 404, &[]);
         } else {
-            walk.note(&operation, &answer, operation.success(), &talk);
+            walk.check(&operation, &response, operation.success(), &talk);
         }
-        for (answer, status) in other_requests(operation.id, &user, &resources, &since).await {
+        for (response, status) in other_requests(operation.id, &user, &resources, &since).await {
             let secrets = if status == 200 { &talk[..] } else { &[] };
-            walk.note(&operation, &answer, status, secrets);
+            walk.check(&operation, &response, status, secrets);
         }
         assert_untouched(&api, &operation, &resources).await;
     }

@@ -35,7 +35,7 @@ impl UserIssuer {
     }
 
     /// Settings of a service that trusts the provider under the id `main`.
-    pub(crate) fn trusted(&self) -> ApiServerBuilder {
+    pub(crate) fn trusting_server(&self) -> ApiServerBuilder {
         ApiServerBuilder::default()
             .setting("AUTH__ISSUERS__MAIN__ISSUER", ISSUER)
             .setting("AUTH__ISSUERS__MAIN__AUDIENCES", AUDIENCE)

@@ -1,6 +1,6 @@
 //! The result of a walk over all operations.
 
-use crate::{answer::ApiResponse, operations::Operation};
+use crate::{operations::Operation, response::ApiResponse};
 
 /// The result of a walk: the caller, the number of operations, and those that wrongly succeeded.
 pub(crate) struct Walk {
@@ -11,7 +11,7 @@ pub(crate) struct Walk {
 
 impl Walk {
     /// A walk of one caller.
-    pub(crate) fn of(identity: &'static str) -> Self {
+    pub(crate) fn new(identity: &'static str) -> Self {
         Self {
             identity,
             requests: 0,
@@ -20,21 +20,21 @@ impl Walk {
     }
 
     /// Checks a response, which must have this status and contain none of these texts.
-    pub(crate) fn note(
+    pub(crate) fn check(
         &mut self,
         operation: &Operation,
-        answer: &ApiResponse,
+        response: &ApiResponse,
         status: u16,
         secrets: &[&str],
     ) {
         self.requests += 1;
-        let shown = secrets.iter().find(|text| answer.text().contains(**text));
-        if answer.status != status || shown.is_some() {
+        let shown = secrets.iter().find(|text| response.text().contains(**text));
+        if response.status != status || shown.is_some() {
             let (id, identity) = (operation.id, self.identity);
-            let received = answer.text();
+            let received = response.text();
             let line = format!(
                 "{id} as {identity}: {}, not {status}: {received}",
-                answer.status
+                response.status
             );
             self.unexpected.push(line);
         }

@@ -57,7 +57,7 @@ async fn start() -> (ChildProgram, String, Fixture) {
 }
 
 /// The requests that the server received, oldest first.
-async fn asked(url: &str) -> Vec<Value> {
+async fn received_requests(url: &str) -> Vec<Value> {
     let journal = reqwest::get(format!("{url}/__aimock/journal")).await;
     let journal: Value = journal.expect("an answer").json().await.expect("JSON");
     journal.as_array().expect("a list").clone()
@@ -79,7 +79,7 @@ async fn replies_work_inline_and_streamed_with_openai_requests() {
     for _ in 0..3 {
         assert_eq!(server.read_json().await, json!({"answer": "whole"}));
     }
-    let asked = asked(&url).await;
+    let asked = received_requests(&url).await;
     let body = &asked[0]["body"];
     assert_eq!(body["model"], "gpt-mock", "{body}");
     assert_eq!(body["stream"], true, "{body}");
@@ -114,7 +114,7 @@ async fn a_tool_is_called_and_its_result_used() {
         "{turn}"
     );
     assert_eq!(calls[0]["status"], "ok", "{turn}");
-    let asked = asked(&url).await;
+    let asked = received_requests(&url).await;
     let tools = asked[0]["body"]["tools"].as_array().expect("tools");
     // No tool implements the other capability.
     assert_eq!(tools.len(), 1, "{tools:?}");
@@ -137,15 +137,15 @@ async fn errors_of_the_server_become_problems() {
     let (_server, url, fixture) = start().await;
     let agent = fixture.agent(json!({"timeoutMs": 5_000})).await;
     let limited = fixture
-        .fails(&agent, "often", ProblemCode::EngineUnavailable)
+        .expect_failure(&agent, "often", ProblemCode::EngineUnavailable)
         .await;
     assert_eq!(limited.header("retry-after"), "90");
-    let limited = asked(&url).await.len();
+    let limited = received_requests(&url).await.len();
     assert_eq!(limited, 1, "it said when to come again, and that is later");
     fixture
-        .fails(&agent, "forbidden", ProblemCode::EngineFailed)
+        .expect_failure(&agent, "forbidden", ProblemCode::EngineFailed)
         .await;
-    let all = asked(&url).await.len();
+    let all = received_requests(&url).await.len();
     assert_eq!(all, 2, "what is refused is not repeated");
     fixture.api.stop().await;
 }
@@ -155,22 +155,22 @@ async fn empty_and_unfinished_replies_fail_in_time() {
     let (_server, url, fixture) = start().await;
     let agent = fixture.agent(json!({"timeoutMs": 20_000})).await;
     fixture
-        .fails(&agent, "garbled", ProblemCode::EngineFailed)
+        .expect_failure(&agent, "garbled", ProblemCode::EngineFailed)
         .await;
     fixture
-        .fails(&agent, "breaks off", ProblemCode::EngineFailed)
+        .expect_failure(&agent, "breaks off", ProblemCode::EngineFailed)
         .await;
-    let before = asked(&url).await.len();
+    let before = received_requests(&url).await.len();
     for message in ["dropped", "hangs up"] {
         fixture
-            .fails(&agent, message, ProblemCode::EngineUnavailable)
+            .expect_failure(&agent, message, ProblemCode::EngineUnavailable)
             .await;
     }
     // No text was sent, so each was retried twice.
-    assert_eq!(asked(&url).await.len() - before, 6);
+    assert_eq!(received_requests(&url).await.len() - before, 6);
     let hasty = fixture.agent(json!({"timeoutMs": 1_000})).await;
     fixture
-        .fails(&hasty, "late", ProblemCode::EngineTimeout)
+        .expect_failure(&hasty, "late", ProblemCode::EngineTimeout)
         .await;
     fixture.api.stop().await;
 }
@@ -178,7 +178,7 @@ async fn empty_and_unfinished_replies_fail_in_time() {
 #[tokio::test(flavor = "multi_thread")]
 async fn broken_and_hanging_connections_are_detected() {
     let (_server, _url, fixture) = start().await;
-    fixture.is_cut(json!({}), "hello").await;
+    fixture.expect_interruption(json!({}), "hello").await;
     fixture.is_too_slow(json!({}), "hello").await;
     fixture.falls_back(json!({})).await;
 }

@@ -6,9 +6,9 @@ use domain::ProblemCode;
 use serde_json::{Value, json};
 
 use crate::{
-    answer::{ApiResponse, Request},
     api_server::{ApiServer, ApiServerBuilder, id_of},
     proxy::{Proxy, ProxyMode},
+    response::{ApiResponse, Request},
     sse_client::EventStream,
 };
 
@@ -33,7 +33,7 @@ impl Fixture {
             .strip_prefix("http://")
             .and_then(|address| address.parse().ok())
             .unwrap_or_else(|| panic!("{url} is no address"));
-        let proxy = Proxy::before(server).await;
+        let proxy = Proxy::in_front_of(server).await;
         let builder = builder
             .setting("LLM__BASE_URL", &format!("http://{}/v1", proxy.address))
             .setting("LLM__API_KEY", KEY)
@@ -101,7 +101,7 @@ impl Fixture {
     /// A streamed reply, and the number of its pieces.
     pub(crate) async fn streams(&self, agent: &str, message: &str) -> (Value, usize) {
         let mut stream = self.stream(agent, message).await;
-        stream.next_of("turn.started").await;
+        stream.next_of_type("turn.started").await;
         let (mut contents, mut pieces) = (String::new(), 0);
         loop {
             let event = stream.next().await.expect("the stream goes on");
@@ -122,25 +122,31 @@ impl Fixture {
 
     /// Asserts that the response is this problem, that the turn has failed with it, and that no
     /// secret is shown.
-    pub(crate) async fn fails(&self, agent: &str, message: &str, code: ProblemCode) -> ApiResponse {
-        let answer = self.send_message(agent, message).await;
-        let text = String::from_utf8_lossy(&answer.body).into_owned();
-        answer.problem(code);
+    pub(crate) async fn expect_failure(
+        &self,
+        agent: &str,
+        message: &str,
+        code: ProblemCode,
+    ) -> ApiResponse {
+        let response = self.send_message(agent, message).await;
+        let text = String::from_utf8_lossy(&response.body).into_owned();
+        response.problem(code);
         let port = self.proxy.address.port().to_string();
         assert!(!text.contains(KEY) && !text.contains(&port), "{text}");
-        answer
+        response
     }
 
     /// The connection breaks in the middle of a reply: the turn fails, inline and streamed, and no
     /// fallback continues.
-    pub(crate) async fn is_cut(&self, model: Value, message: &str) {
+    pub(crate) async fn expect_interruption(&self, model: Value, message: &str) {
         let mut config = json!({"fallbacks": ["rules"]});
         config["llm"] = model;
         let agent = self.agent(config).await;
         self.proxy.set(ProxyMode::CutAfter(3));
-        self.fails(&agent, message, ProblemCode::EngineFailed).await;
+        self.expect_failure(&agent, message, ProblemCode::EngineFailed)
+            .await;
         let mut stream = self.stream(&agent, message).await;
-        let events = stream.rest().await;
+        let events = stream.remaining().await;
         let last = events.last().expect("events");
         assert_eq!(last.name, "turn.failed", "{events:?}");
         assert_eq!(last.data["error"]["code"], "engine_failed", "{last:?}");
@@ -155,23 +161,23 @@ impl Fixture {
     pub(crate) async fn is_too_slow(&self, model: Value, message: &str) {
         let agent = self.agent(json!({"timeoutMs": 500, "llm": model})).await;
         self.proxy.set(ProxyMode::Held);
-        self.fails(&agent, message, ProblemCode::EngineTimeout)
+        self.expect_failure(&agent, message, ProblemCode::EngineTimeout)
             .await;
-        self.proxy.until_open(0).await;
+        self.proxy.wait_until_open(0).await;
         self.proxy.set(ProxyMode::Clear);
     }
 
     /// A turn that is cancelled after its first text closes the connection to the server at once.
     pub(crate) async fn is_released(&self, agent: &str, message: &str) {
         let mut stream = self.stream(agent, message).await;
-        let started = stream.next_of("turn.started").await;
-        stream.next_of("reply.delta").await;
+        let started = stream.next_of_type("turn.started").await;
+        stream.next_of_type("reply.delta").await;
         let id = started["turnId"].as_str().expect("an id");
         let path = format!("/api/turns/{id}/cancel");
         self.api.writer().request("POST", &path).send().await.ok();
-        let let_go = tokio::time::timeout(Duration::from_secs(1), self.proxy.until_open(0));
+        let let_go = tokio::time::timeout(Duration::from_secs(1), self.proxy.wait_until_open(0));
         let_go.await.expect("the connection is closed at once");
-        let events = stream.rest().await;
+        let events = stream.remaining().await;
         assert_eq!(events.last().expect("an end").name, "turn.cancelled");
     }
 

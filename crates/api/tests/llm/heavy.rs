@@ -38,7 +38,9 @@ async fn llama_cpp_replies_streams_and_is_released() {
 
     let wordy = json!({"llm": {"maxOutputTokens": 4_000, "temperature": 1.0, "seed": 7}});
     let agent = fixture.agent(wordy.clone()).await;
-    fixture.is_cut(wordy["llm"].clone(), "hello").await;
+    fixture
+        .expect_interruption(wordy["llm"].clone(), "hello")
+        .await;
     fixture.is_released(&agent, "hello").await;
     fixture.is_too_slow(wordy["llm"].clone(), "hello").await;
     fixture.falls_back(json!({})).await;

@@ -75,15 +75,15 @@ async fn the_proxy_replies_streams_calls_tools_and_fails_like_any_server() {
     let turn = fixture.turn(&reply["turnId"]).await;
     assert_eq!(turn["toolCalls"][0]["status"], "ok", "{turn}");
 
-    fails(&fixture).await;
-    fixture.is_cut(json!({}), "hello").await;
+    unsupported_requests_fail(&fixture).await;
+    fixture.expect_interruption(json!({}), "hello").await;
     fixture.is_too_slow(json!({}), "hello").await;
     fixture.is_released(&through, "slowly").await;
     fixture.falls_back(json!({})).await;
 }
 
 /// Unsupported requests become problems.
-async fn fails(fixture: &Fixture) {
+async fn unsupported_requests_fail(fixture: &Fixture) {
     for (model, code) in [
         ("limited", ProblemCode::EngineUnavailable),
         ("broken", ProblemCode::EngineUnavailable),
@@ -91,9 +91,9 @@ async fn fails(fixture: &Fixture) {
         ("nowhere", ProblemCode::EngineFailed),
     ] {
         let agent = fixture.agent(json!({"llm": {"model": model}})).await;
-        let answer = fixture.fails(&agent, "hello", code).await;
+        let response = fixture.expect_failure(&agent, "hello", code).await;
         if code == ProblemCode::EngineUnavailable {
-            answer.header("retry-after");
+            response.header("retry-after");
         }
     }
 }

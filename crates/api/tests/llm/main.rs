@@ -7,9 +7,6 @@ mod heavy;
 mod litellm;
 mod proxy;
 
-#[path = "../api/answer.rs"]
-#[expect(dead_code, reason = "the tests of the interface use the rest")]
-mod answer;
 #[path = "../api/api_server.rs"]
 #[expect(dead_code, reason = "the tests of the interface use the rest")]
 mod api_server;
@@ -23,6 +20,9 @@ mod child_program;
 mod documented;
 #[path = "../api/redaction.rs"]
 mod redaction;
+#[path = "../api/response.rs"]
+#[expect(dead_code, reason = "the tests of the interface use the rest")]
+mod response;
 #[path = "../api/sse_client.rs"]
 #[expect(dead_code, reason = "the tests of the interface use the rest")]
 mod sse_client;

@@ -37,7 +37,7 @@ pub(crate) struct Proxy {
 
 impl Proxy {
     /// Relays to this server.
-    pub(crate) async fn before(server: SocketAddr) -> Self {
+    pub(crate) async fn in_front_of(server: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let (mode, pace) = watch::channel(ProxyMode::Clear);
@@ -70,7 +70,7 @@ impl Proxy {
     }
 
     /// Waits until the engine has this many open connections.
-    pub(crate) async fn until_open(&self, wanted: usize) {
+    pub(crate) async fn wait_until_open(&self, wanted: usize) {
         let mut open = self.open.clone();
         let waiting = open.wait_for(|open| *open == wanted);
         let is_so = matches!(tokio::time::timeout(PATIENCE, waiting).await, Ok(Ok(_)));
@@ -85,17 +85,17 @@ async fn relay(engine: TcpStream, server: SocketAddr, pace: watch::Receiver<Prox
     let (from_engine, to_engine) = engine.into_split();
     let (from_server, to_server) = server.into_split();
     tokio::select! {
-        () = pass(from_engine, to_server) => {}
-        () = answer(from_server, to_engine, pace) => {}
+        () = copy_bytes(from_engine, to_server) => {}
+        () = relay_response(from_server, to_engine, pace) => {}
     }
 }
 
-async fn pass(mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
+async fn copy_bytes(mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
     // Only the end of a connection matters, not its kind.
     let _ = tokio::io::copy(&mut from, &mut to).await;
 }
 
-async fn answer(
+async fn relay_response(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
     mut pace: watch::Receiver<ProxyMode>,
@@ -112,7 +112,7 @@ async fn answer(
         }
         let mode = *pace.borrow();
         if let ProxyMode::CutAfter(most) = mode {
-            let (whole, ended) = until(&part, most - events);
+            let (whole, ended) = events_prefix(&part, most - events);
             events += ended;
             part.truncate(whole);
         }
@@ -124,7 +124,7 @@ async fn answer(
 }
 
 /// The size of the longest prefix with at most this many events, and their number.
-fn until(part: &[u8], most: usize) -> (usize, usize) {
+fn events_prefix(part: &[u8], most: usize) -> (usize, usize) {
     let ends = part.windows(2).enumerate();
     let mut ends = ends
         .filter(|(_, bytes)| *bytes == b"\n\n")

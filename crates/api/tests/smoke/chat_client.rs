@@ -57,7 +57,7 @@ impl ConversationRef {
 }
 
 impl ChatClient {
-    pub(crate) fn to(running: &RunningService, key: &str) -> Self {
+    pub(crate) fn new(running: &RunningService, key: &str) -> Self {
         Self {
             url: running.url.clone(),
             key: key.to_owned(),
@@ -66,8 +66,8 @@ impl ChatClient {
     }
 
     /// The same client for another service.
-    pub(crate) fn at(&self, running: &RunningService) -> Self {
-        Self::to(running, &self.key)
+    pub(crate) fn with_server(&self, running: &RunningService) -> Self {
+        Self::new(running, &self.key)
     }
 
     pub(crate) fn post(&self, path: &str, body: &Value) -> reqwest::RequestBuilder {
@@ -81,16 +81,16 @@ impl ChatClient {
 
     pub(crate) async fn get(&self, path: &str) -> Value {
         let request = self.http.get(format!("{}{path}", self.url));
-        output(request.header("X-API-Key", &self.key)).await.1
+        send_json(request.header("X-API-Key", &self.key)).await.1
     }
 
     /// A new conversation with a new agent.
     pub(crate) async fn conversation_ref(&self) -> ConversationRef {
         let draft = json!({"name": "Ada", "config": {"engine": "scripted"}});
-        let (_, agent) = output(self.post("/api/agents", &draft)).await;
+        let (_, agent) = send_json(self.post("/api/agents", &draft)).await;
         let agent = text(&agent["id"]);
         let draft = json!({"agentId": agent});
-        let (_, conversation) = output(self.post("/api/conversations", &draft)).await;
+        let (_, conversation) = send_json(self.post("/api/conversations", &draft)).await;
         ConversationRef {
             agent,
             conversation: text(&conversation["id"]),
@@ -98,15 +98,15 @@ impl ChatClient {
     }
 
     /// Starts or queues a turn without waiting for its end, and returns it.
-    pub(crate) async fn later(&self, body: &Value) -> Value {
-        let (status, turn) = output(self.chat(body).header("Prefer", "respond-async")).await;
+    pub(crate) async fn start_turn(&self, body: &Value) -> Value {
+        let (status, turn) = send_json(self.chat(body).header("Prefer", "respond-async")).await;
         assert_eq!(status, 202, "{turn}");
         turn
     }
 
     /// Sends a message, and waits for the reply.
-    pub(crate) fn ask(&self, body: &Value) -> tokio::task::JoinHandle<(u16, Value)> {
-        TaskTracker::new().spawn(output(self.chat(body)))
+    pub(crate) fn spawn_chat(&self, body: &Value) -> tokio::task::JoinHandle<(u16, Value)> {
+        TaskTracker::new().spawn(send_json(self.chat(body)))
     }
 
     pub(crate) async fn turn(&self, id: &str) -> Value {
@@ -114,7 +114,7 @@ impl ChatClient {
     }
 
     /// Waits until a turn has ended, and returns it.
-    pub(crate) async fn ended(&self, id: &str) -> Value {
+    pub(crate) async fn wait_for_turn_end(&self, id: &str) -> Value {
         let began = Instant::now();
         loop {
             let turn = self.turn(id).await;
@@ -181,10 +181,10 @@ impl ChatClient {
 }
 
 /// Sends a request; returns the status and the body.
-pub(crate) async fn output(request: reqwest::RequestBuilder) -> (u16, Value) {
-    let answer = request.send().await.expect("an answer");
-    let status = answer.status().as_u16();
-    (status, answer.json().await.expect("JSON"))
+pub(crate) async fn send_json(request: reqwest::RequestBuilder) -> (u16, Value) {
+    let response = request.send().await.expect("an answer");
+    let status = response.status().as_u16();
+    (status, response.json().await.expect("JSON"))
 }
 
 /// Opens a stream and reads until the first text; returns the stream and the turn.
@@ -195,7 +195,7 @@ pub(crate) async fn stream_until_text(request: reqwest::RequestBuilder) -> (Stre
         read: String::new(),
     };
     while !stream.read.contains("event: reply.delta") {
-        assert!(stream.read_on().await, "it ends: {}", stream.read);
+        assert!(stream.read_next().await, "it ends: {}", stream.read);
     }
     let data = stream.data_of("turn.started");
     (stream, text(&data["turnId"]))
@@ -208,7 +208,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    async fn read_on(&mut self) -> bool {
+    async fn read_next(&mut self) -> bool {
         let chunk = self.response.chunk();
         let chunk = tokio::time::timeout(PATIENCE, chunk).await;
         match chunk.expect("it goes on in time") {
@@ -222,7 +222,7 @@ impl Stream {
 
     /// Reads to the end; returns the data of the last event, which must have this name.
     pub(crate) async fn end(mut self, name: &str) -> Value {
-        while self.read_on().await {}
+        while self.read_next().await {}
         let (_, after) = self.read.rsplit_once("event: ").expect("an event");
         assert!(after.starts_with(name), "{after}");
         self.data_of(name)

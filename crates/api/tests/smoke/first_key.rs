@@ -13,14 +13,14 @@ use crate::{
 async fn assert_next_start_prints_the_key(folder: &Path) {
     let first = RunningService::start(folder, &[]);
     first.abort();
-    let (_, log) = first.ended();
+    let (_, log) = first.wait_for_exit();
     let (key, _) = shown_at_first_start(&log);
     let second = RunningService::start(folder, &[]);
     assert_eq!(status(&second.url, &key, "/api/agents").await, 200);
     let listed = printed(folder, &["keys", "list"]);
     assert_eq!(listed.lines().count(), 1, "{listed}");
     second.abort();
-    let (_, log) = second.ended();
+    let (_, log) = second.wait_for_exit();
     assert!(!log.contains("agk_"), "{log}");
 }
 
@@ -60,7 +60,7 @@ async fn two_first_starts_on_one_postgres_database_print_one_key() {
     let logs = [start(), start()].map(|process| {
         let running = RunningService::listening(process);
         running.abort();
-        running.ended().1
+        running.wait_for_exit().1
     });
     let printed = logs.iter().filter(|log| log.contains("agk_"));
     assert_eq!(printed.count(), 1, "{logs:?}");

@@ -6,7 +6,7 @@ use scripted_engine::Script;
 use serde_json::Value;
 
 use crate::{
-    chat_client::{ChatClient, key, output, serving, stream_until_text, text},
+    chat_client::{ChatClient, key, send_json, serving, stream_until_text, text},
     postgres::Database,
     process::{RunningService, folder},
 };
@@ -29,41 +29,41 @@ async fn the_next_process_fails_running_turns_and_runs_queued_ones() {
     let folder = folder();
     let key = key(folder.path());
     let first = serving(folder.path(), &key, None);
-    let chat_client = ChatClient::to(&first, &key);
+    let chat_client = ChatClient::new(&first, &key);
     let conversation_ref = chat_client.conversation_ref().await;
     let endless = conversation_ref.message(&endless());
     let request = chat_client.chat(&endless).header("Idempotency-Key", "k");
     let (_stream, lost) = stream_until_text(request).await;
-    let waiting = chat_client.ask(&conversation_ref.message(&Script::deltas(["Two."])));
+    let waiting = chat_client.spawn_chat(&conversation_ref.message(&Script::deltas(["Two."])));
     let second = chat_client.turns("turn.queued", 1).await.remove(0);
     let third = chat_client
-        .later(&conversation_ref.message(&Script::deltas(["Three."])))
+        .start_turn(&conversation_ref.message(&Script::deltas(["Three."])))
         .await;
     kill(first);
     waiting.await.expect_err("nobody answers any more");
 
     let next = serving(folder.path(), &key, None);
-    let chat_client = chat_client.at(&next);
+    let chat_client = chat_client.with_server(&next);
     let turn = chat_client.turn(&lost).await;
     assert_eq!(turn["status"], "failed", "at once");
     assert_eq!(turn["error"]["code"], "interrupted");
     assert_eq!(turn["reply"], Value::Null);
     for (id, reply) in [(second, "Two."), (text(&third["id"]), "Three.")] {
-        let turn = chat_client.ended(&id).await;
+        let turn = chat_client.wait_for_turn_end(&id).await;
         assert_eq!(turn["reply"]["content"], reply, "{turn}");
     }
     // The idempotency key is free: the same request starts another turn.
     let request = chat_client.chat(&endless).header("Idempotency-Key", "k");
-    let (_, again) = output(request.header("Prefer", "respond-async")).await;
+    let (_, again) = send_json(request.header("Prefer", "respond-async")).await;
     assert_ne!(text(&again["id"]), lost);
     assert_eq!(
         text(&again["conversationId"]),
         conversation_ref.conversation
     );
     let path = format!("/api/turns/{}/cancel", text(&again["id"]));
-    output(chat_client.post(&path, &Value::Null)).await;
+    send_json(chat_client.post(&path, &Value::Null)).await;
     let reply = chat_client
-        .ask(&conversation_ref.message(&Script::deltas(["Well."])))
+        .spawn_chat(&conversation_ref.message(&Script::deltas(["Well."])))
         .await;
     let (status, reply) = reply.expect("an answer");
     assert_eq!((status, text(&reply["message"])), (200, "Well.".to_owned()));
@@ -87,30 +87,30 @@ async fn another_process_takes_over_in_time() {
     let url = database.url();
     let first = serving(folder.path(), &key, Some(&url));
     let other = serving(folder.path(), &key, Some(&url));
-    let chat_client = ChatClient::to(&first, &key);
+    let chat_client = ChatClient::new(&first, &key);
     let conversation_ref = chat_client.conversation_ref().await;
     let request = chat_client.chat(&conversation_ref.message(&endless()));
     let (_stream, lost) = stream_until_text(request.header("Idempotency-Key", "k")).await;
-    let survivor = chat_client.at(&other);
-    let waiting = survivor.ask(&conversation_ref.message(&Script::deltas(["Two."])));
+    let survivor = chat_client.with_server(&other);
+    let waiting = survivor.spawn_chat(&conversation_ref.message(&Script::deltas(["Two."])));
     chat_client.turns("turn.queued", 1).await;
     let third = chat_client
-        .later(&conversation_ref.message(&Script::deltas(["Three."])))
+        .start_turn(&conversation_ref.message(&Script::deltas(["Three."])))
         .await;
     kill(first);
     let since = Instant::now();
 
-    let turn = survivor.ended(&lost).await;
+    let turn = survivor.wait_for_turn_end(&lost).await;
     assert_eq!(
         (&turn["status"], &turn["error"]["code"]),
         (&"failed".into(), &"interrupted".into())
     );
     let (status, reply) = waiting.await.expect("an answer");
     assert_eq!((status, text(&reply["message"])), (200, "Two.".to_owned()));
-    let turn = survivor.ended(&text(&third["id"])).await;
+    let turn = survivor.wait_for_turn_end(&text(&third["id"])).await;
     assert_eq!(turn["reply"]["content"], "Three.");
     assert!(since.elapsed() < TAKEN_OVER, "{:?}", since.elapsed());
     survivor.assert_each_turn_has_ended_once().await;
     other.abort();
-    other.ended();
+    other.wait_for_exit();
 }

@@ -16,7 +16,7 @@ use crate::{
 /// Stops a service; returns the lines of its log.
 fn logged(running: RunningService) -> Vec<Value> {
     running.abort();
-    let (_, told) = running.ended();
+    let (_, told) = running.wait_for_exit();
     let lines = told.lines().filter(|line| line.starts_with('{'));
     let lines = lines.map(|line| serde_json::from_str(line).expect("JSON"));
     lines.collect()

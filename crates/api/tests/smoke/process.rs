@@ -120,7 +120,7 @@ impl RunningService {
     }
 
     /// Waits for the end; returns the exit code and the contents of stderr.
-    pub(crate) fn ended(mut self) -> (Option<i32>, String) {
+    pub(crate) fn wait_for_exit(mut self) -> (Option<i32>, String) {
         let mut text = String::new();
         let stderr = self.process.stderr.as_mut().expect("its stderr");
         stderr.read_to_string(&mut text).expect("UTF-8");

@@ -28,7 +28,7 @@ async fn only_the_first_start_prints_a_key_and_a_working_command() {
     let mut idle = kept_alive(&url);
     first.stop();
     let ending = Instant::now();
-    let (code, output) = first.ended();
+    let (code, output) = first.wait_for_exit();
     assert_eq!(code, Some(0), "{output}");
     assert!(
         ending.elapsed() < Duration::from_secs(20),
@@ -51,7 +51,7 @@ async fn only_the_first_start_prints_a_key_and_a_working_command() {
     let message = reply["message"].as_str().expect("a reply");
     assert!(message.contains("Ada"), "{message}");
     second.abort();
-    let (code, output) = second.ended();
+    let (code, output) = second.wait_for_exit();
     assert_eq!(code, Some(1), "a second signal aborts: {output}");
     assert!(!output.contains("agk_"), "{output}");
 }
@@ -124,7 +124,7 @@ fn a_generated_key_is_not_accepted_from_other_machines() {
     );
     running.abort();
     assert!(
-        !running.ended().1.contains(key),
+        !running.wait_for_exit().1.contains(key),
         "a chosen key is never shown"
     );
 }
@@ -136,7 +136,7 @@ fn an_idle_service_without_drain_delay_ends_at_once() {
     let running = RunningService::of(service(folder.path(), &[], &settings));
     let since = Instant::now();
     running.stop();
-    let (code, output) = running.ended();
+    let (code, output) = running.wait_for_exit();
     assert_eq!(code, Some(0), "{output}");
     assert!(
         since.elapsed() < Duration::from_secs(3),

@@ -49,7 +49,7 @@ async fn keys_are_created_listed_and_revoked_directly_in_the_store() {
         401
     );
     running.abort();
-    assert!(!running.ended().1.contains("agk_"));
+    assert!(!running.wait_for_exit().1.contains("agk_"));
 }
 
 #[test]
@@ -117,7 +117,7 @@ async fn a_key_is_rotated_directly_in_the_store() {
         assert_eq!(status(&running.url, key, "/api/agents").await, expected);
     }
     running.abort();
-    running.ended();
+    running.wait_for_exit();
     printed(at, &["keys", "revoke", &id]);
     let ended = refusal(at, &rotate, &[]);
     assert!(ended.contains("revoked or has expired"), "{ended}");

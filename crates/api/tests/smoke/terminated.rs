@@ -17,13 +17,13 @@ async fn turns_that_end_during_the_drain_are_answered() {
     let folder = folder();
     let key = key(folder.path());
     let running = serving(folder.path(), &key, None);
-    let chat_client = ChatClient::to(&running, &key);
+    let chat_client = ChatClient::new(&running, &key);
     // It continues after new requests are rejected.
     let script = Script::words(15).pause(Duration::from_millis(500));
     let conversation_ref = chat_client.conversation_ref().await;
     let (stream, _) = stream_until_text(chat_client.chat(&conversation_ref.message(&script))).await;
     let elsewhere = chat_client.conversation_ref().await;
-    let waiting = chat_client.ask(&elsewhere.message(&script));
+    let waiting = chat_client.spawn_chat(&elsewhere.message(&script));
     let begun = chat_client.turns("turn.started", 2).await;
     running.stop();
     let since = Instant::now();
@@ -31,12 +31,12 @@ async fn turns_that_end_during_the_drain_are_answered() {
     assert_eq!((status, text(&reply["message"])), (200, script.text()));
     let reply = stream.end("turn.completed").await;
     assert_eq!(text(&reply["message"]), script.text());
-    let (code, output) = running.ended();
+    let (code, output) = running.wait_for_exit();
     assert_eq!(code, Some(0), "{output}");
     assert!(since.elapsed() < ENDED, "{:?}", since.elapsed());
 
     let next = serving(folder.path(), &key, None);
-    let chat_client = chat_client.at(&next);
+    let chat_client = chat_client.with_server(&next);
     for turn in begun {
         assert_eq!(chat_client.turn(&turn).await["status"], "completed");
     }
@@ -49,14 +49,14 @@ async fn an_endless_turn_is_interrupted_and_queued_turns_fail() {
     let folder = folder();
     let key = key(folder.path());
     let running = serving(folder.path(), &key, None);
-    let chat_client = ChatClient::to(&running, &key);
+    let chat_client = ChatClient::new(&running, &key);
     let conversation_ref = chat_client.conversation_ref().await;
     let endless = conversation_ref.message(&Script::deltas(["Once upon a time"]).hang());
     let (stream, _) = stream_until_text(chat_client.chat(&endless)).await;
-    let waiting = chat_client.ask(&conversation_ref.message(&Script::deltas(["Two."])));
+    let waiting = chat_client.spawn_chat(&conversation_ref.message(&Script::deltas(["Two."])));
     chat_client.turns("turn.queued", 1).await;
     let unheard = chat_client
-        .later(&conversation_ref.message(&Script::deltas(["Three."])))
+        .start_turn(&conversation_ref.message(&Script::deltas(["Three."])))
         .await;
     running.stop();
     let since = Instant::now();
@@ -67,18 +67,18 @@ async fn an_endless_turn_is_interrupted_and_queued_turns_fail() {
         (status, text(&problem["code"])),
         (503, "interrupted".to_owned())
     );
-    let (code, output) = running.ended();
+    let (code, output) = running.wait_for_exit();
     assert_eq!(code, Some(0), "{output}");
     assert!(since.elapsed() < ENDED, "{:?}", since.elapsed());
 
     let next = serving(folder.path(), &key, None);
-    let chat_client = chat_client.at(&next);
+    let chat_client = chat_client.with_server(&next);
     // No other process could have run the turn.
     let unheard = chat_client.turn(&text(&unheard["id"])).await;
     assert_eq!(unheard["error"]["code"], "interrupted", "{unheard}");
     chat_client.assert_each_turn_has_ended_once().await;
     let last = chat_client
-        .ask(&conversation_ref.message(&Script::deltas(["Well."])))
+        .spawn_chat(&conversation_ref.message(&Script::deltas(["Well."])))
         .await;
     assert_eq!(last.expect("an answer").0, 200);
     next.abort();

@@ -31,7 +31,7 @@ async fn a_slow_tool_server_does_not_prevent_a_clean_store() {
     let running = RunningService::of(service(folder.path(), &["serve"], &variables));
     until_there(&running.url, &key).await;
     running.stop();
-    let (code, output) = running.ended();
+    let (code, output) = running.wait_for_exit();
     assert_eq!(code, Some(0), "{output}");
     assert!(!output.contains("did not end in time"), "{output}");
     let store = folder.path().join("data/agent-service.db");

@@ -1,4 +1,4 @@
-use std::pin::pin;
+use std::{pin::pin, time::Duration};
 
 use futures::FutureExt as _;
 use tokio::{
@@ -6,7 +6,7 @@ use tokio::{
     time::Instant,
 };
 
-use super::{header_timeout::HEADER_DEADLINE, *};
+use super::{header_timeout::HEADER_DEADLINE, write::*, *};
 
 fn connected(buffer: usize) -> (Connection<DuplexStream>, DuplexStream) {
     let (server, client) = duplex(buffer);

@@ -28,7 +28,7 @@ impl Replay {
     /// Creates a replay that the client requested.
     pub(super) fn of(requested: ReplayRequest) -> Self {
         Self {
-            is_too_long: requested.coverage == ReplayAvailability::TooLong,
+            is_too_long: requested.availability == ReplayAvailability::TooLong,
             is_requested: true,
             ..Self::default()
         }

@@ -7,17 +7,17 @@ use domain::Seq;
 pub(in crate::socket) struct ReplayRequest {
     /// The client's cursor.
     pub(in crate::socket) since: Seq,
-    /// The part of the events after a cursor that is replayed.
-    pub(in crate::socket) coverage: ReplayAvailability,
+    /// Whether the events after the cursor can be replayed.
+    pub(in crate::socket) availability: ReplayAvailability,
 }
 
-/// The part of the events after a cursor that is replayed.
+/// Whether the events after a cursor can be replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::socket) enum ReplayAvailability {
-    /// All of them.
-    Whole,
-    /// None: the log does not contain the events after the cursor.
+    /// They are replayed completely.
+    Complete,
+    /// The log no longer contains the events after the cursor.
     Expired,
-    /// None: more events match than a channel replays.
+    /// More events match than a channel replays.
     TooLong,
 }

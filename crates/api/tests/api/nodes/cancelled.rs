@@ -15,11 +15,11 @@ async fn a_cancellation_on_the_other_node_stops_the_engine() {
     let cancelled = async {
         let call = pair.a.script.next_call().await;
         call.send_text("Well").await;
-        let second = pair.later(&pair.a, &id, "two").await;
+        let second = pair.start_turn(&pair.a, &id, "two").await;
         let turn = pair.b.cancel(call.request.turn_id).await.ok();
         assert_eq!(turn["status"], "cancelled");
         let since = Instant::now();
-        call.stopped().await;
+        call.wait_until_stopped().await;
         assert!(since.elapsed() < SOON, "{:?}", since.elapsed());
         // The node that ends a turn starts the next queued one.
         let call = pair.b.script.next_call().await;
@@ -47,17 +47,17 @@ async fn a_deletion_on_the_other_node_stops_the_engine() {
     let agent = format!("/api/agents/{}", pair.agent);
     let mut body = pair.command(&id, "Hello");
     for path in [conversation, agent] {
-        let mut stream = pair.a.streamed(body.clone()).await;
+        let mut stream = pair.a.stream_chat(body.clone()).await;
         let call = pair.a.script.next_call().await;
         call.send_text("Well").await;
         assert_eq!(pair.b.api.writer().delete(&path).await.status, 204);
         let since = Instant::now();
-        call.stopped().await;
-        let events = stream.rest().await;
+        call.wait_until_stopped().await;
+        let events = stream.remaining().await;
         let names: Vec<&str> = events.iter().map(|event| &*event.name).collect();
         assert_eq!(names, ["turn.started", "reply.delta", "turn.cancelled"]);
         assert!(since.elapsed() < SOON, "{:?}", since.elapsed());
-        let life = pair.life_of(&call.turn()).await;
+        let life = pair.events_of_turn(&call.turn()).await;
         assert_eq!(life, ["turn.started", "turn.cancelled"]);
         body["conversationId"].take();
         body.as_object_mut().unwrap().remove("conversationId");

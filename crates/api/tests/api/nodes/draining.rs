@@ -11,7 +11,7 @@ use super::pair::{Node, NodePair, SOON};
 use crate::{engines::contents, sse_client::EventStream};
 
 /// Waits until new requests are rejected: from then on the node starts no queued turns.
-async fn closed(address: SocketAddr) {
+async fn wait_until_draining(address: SocketAddr) {
     while TcpStream::connect(address).await.is_ok() {
         tokio::task::yield_now().await;
     }
@@ -24,15 +24,15 @@ async fn queued_turns_of_a_draining_node_run_on_the_other() {
     let first = pair.a.chat(&pair.command(&id, "one")).begin();
     let call = pair.a.script.next_call().await;
     let second = pair.a.chat(&pair.command(&id, "two")).begin();
-    pair.queued(1).await;
-    let mut third = pair.b.streamed(pair.command(&id, "three")).await;
-    let queued = third.next_of("turn.queued").await;
-    let later = pair.later(&pair.a, &id, "four").await;
+    pair.wait_until_queued(1).await;
+    let mut third = pair.b.stream_chat(pair.command(&id, "three")).await;
+    let queued = third.next_of_type("turn.queued").await;
+    let later = pair.start_turn(&pair.a, &id, "four").await;
 
     let NodePair { mut a, mut b, .. } = pair;
     let address = a.api.address;
     let stopping = TaskTracker::new().spawn(a.api.stop());
-    closed(address).await;
+    wait_until_draining(address).await;
     call.answer("One.").await;
     let first = first.await.expect("an answer");
     assert_eq!(first.ok()["message"], "One.");
@@ -45,7 +45,7 @@ async fn queued_turns_of_a_draining_node_run_on_the_other() {
     let call = b.script.next_call().await;
     assert_eq!(queued["turnId"], call.turn());
     call.answer("Three.").await;
-    let events = third.rest().await;
+    let events = third.remaining().await;
     assert_eq!(events.last().expect("an end").data["message"], "Three.");
     let call = b.script.next_call().await;
     assert_eq!(call.turn(), later);
@@ -73,22 +73,22 @@ async fn followers_of_another_node_s_turn_are_notified_of_its_drain_in_time() {
         let call = pair.b.script.next_call().await;
         let stream = chat(&pair.a, key).header("Accept", "text/event-stream");
         let mut stream = EventStream::open(stream).await;
-        let started = stream.next_of("turn.started").await;
+        let started = stream.next_of_type("turn.started").await;
         assert_eq!(started["turnId"], call.turn());
         followed.push((call, stream));
     }
     let NodePair { a, b, .. } = pair;
     let address = a.api.address;
     let stopping = TaskTracker::new().spawn(a.api.stop());
-    closed(address).await;
+    wait_until_draining(address).await;
     let (never, mut endless) = followed.pop().expect("two of them");
     let (spoken, mut stream) = followed.pop().expect("two of them");
     spoken.answer("In time.").await;
     let ended = Instant::now();
-    let events = stream.rest().await;
+    let events = stream.remaining().await;
     assert_eq!(events.last().expect("an end").data["message"], "In time.");
     assert!(ended.elapsed() < SOON, "{:?}", ended.elapsed());
-    let failed = endless.next_of("turn.failed").await;
+    let failed = endless.next_of_type("turn.failed").await;
     assert_eq!(failed["error"]["code"], "draining");
     assert_eq!(endless.next().await, None);
     stopping.await.expect("an end in order");

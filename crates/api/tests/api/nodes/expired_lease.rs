@@ -21,7 +21,7 @@ const ONLY_TWO_LIVE: &str = "do $$ begin \
      end if; end $$";
 
 /// Executes a statement that no service executes.
-async fn carry_out(pair: &NodePair, statement: &'static str) {
+async fn execute_sql(pair: &NodePair, statement: &'static str) {
     let connection = pair.database.options().connect().await;
     let mut connection = connection.expect("the server answers");
     let outcome = connection.execute(statement).await;
@@ -35,14 +35,14 @@ async fn a_node_whose_lease_expired_continues_under_a_new_id() {
     let first = pair.a.chat(&pair.command(&id, "one")).begin();
     let call = pair.a.script.next_call().await;
     let lost = call.turn();
-    let second = pair.later(&pair.a, &id, "two").await;
-    carry_out(&pair, MARK).await;
+    let second = pair.start_turn(&pair.a, &id, "two").await;
+    execute_sql(&pair, MARK).await;
     // The node notices at its next renewal or when it starts a turn.
-    call.stopped().await;
-    let answer = first.await.expect("an answer");
-    answer.problem(ProblemCode::Interrupted);
+    call.wait_until_stopped().await;
+    let response = first.await.expect("an answer");
+    response.problem(ProblemCode::Interrupted);
     assert_eq!(
-        pair.life_of(&lost).await,
+        pair.events_of_turn(&lost).await,
         ["turn.started", "turn.failed"],
         "it has ended once"
     );
@@ -58,14 +58,14 @@ async fn a_node_whose_lease_expired_continues_under_a_new_id() {
     assert_eq!(ended["status"], "completed");
     assert_eq!(contents(&pair.a.api, &id).await, ["one", "two", "Two."]);
     pair.a.script.assert_no_more_calls();
-    carry_out(&pair, ONLY_TWO_LIVE).await;
+    execute_sql(&pair, ONLY_TWO_LIVE).await;
     pair.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_late_reply_of_a_disconnected_node_is_rejected() {
     let probe = Arc::new(StoreProbe::default());
-    let mut pair = NodePair::start_over({
+    let mut pair = NodePair::start_with_builder({
         let probe = Arc::clone(&probe);
         move |builder| builder.wrap_storage(move |storage| probe.wrap_storage(storage))
     })
@@ -75,7 +75,7 @@ async fn the_late_reply_of_a_disconnected_node_is_rejected() {
     let call = pair.a.script.next_call().await;
     call.send_text("Once upon ").await;
     let lost = call.turn();
-    let second = pair.later(&pair.b, &id, "two").await;
+    let second = pair.start_turn(&pair.b, &id, "two").await;
     // The node receives no more events.
     for unheard in [
         "nodes.renew",
@@ -85,7 +85,7 @@ async fn the_late_reply_of_a_disconnected_node_is_rejected() {
     ] {
         probe.make(unheard, InjectedFault::Away);
     }
-    carry_out(&pair, MARK).await;
+    execute_sql(&pair, MARK).await;
     let swept = pair.b.turn_after("in_progress", &lost).await;
     assert_eq!(
         (&swept["status"], &swept["error"]["code"]),
@@ -94,14 +94,14 @@ async fn the_late_reply_of_a_disconnected_node_is_rejected() {
     let next = pair.b.script.next_call().await;
     assert_eq!(next.turn(), second);
     call.answer("a time.").await;
-    probe.heal();
-    let answer = first.await.expect("an answer");
-    answer.problem(ProblemCode::Interrupted);
+    probe.clear_faults();
+    let response = first.await.expect("an answer");
+    response.problem(ProblemCode::Interrupted);
     next.answer("Two.").await;
     let ended = pair.b.turn_after("in_progress", &second).await;
     assert_eq!(ended["status"], "completed");
     assert_eq!(
-        pair.life_of(&lost).await,
+        pair.events_of_turn(&lost).await,
         ["turn.started", "turn.failed"],
         "it has ended once"
     );

@@ -6,9 +6,9 @@ use domain::TurnId;
 use serde_json::{Value, json};
 
 use crate::{
-    answer::{ApiResponse, Request},
     api_server::{ApiServer, ApiServerBuilder, id_of},
     postgres::Database,
+    response::{ApiResponse, Request},
     script::{EngineCall, Script, scripted},
     sse_client::EventStream,
 };
@@ -38,11 +38,11 @@ pub(crate) struct NodePair {
 
 impl NodePair {
     pub(crate) async fn start() -> Self {
-        Self::start_over(|builder| builder).await
+        Self::start_with_builder(|builder| builder).await
     }
 
     /// With other settings for the first node.
-    pub(crate) async fn start_over(
+    pub(crate) async fn start_with_builder(
         first: impl FnOnce(ApiServerBuilder) -> ApiServerBuilder,
     ) -> Self {
         let database = Database::make().await;
@@ -84,7 +84,12 @@ impl NodePair {
     }
 
     /// Sends a message, and returns the id of the started or queued turn on `node`.
-    pub(crate) async fn later(&self, node: &Node, conversation: &str, message: &str) -> String {
+    pub(crate) async fn start_turn(
+        &self,
+        node: &Node,
+        conversation: &str,
+        message: &str,
+    ) -> String {
         let request = node.chat(&self.command(conversation, message));
         let response = request.header("Prefer", "respond-async").send().await;
         assert_eq!(response.status, 202, "{}", response.text());
@@ -104,7 +109,7 @@ impl NodePair {
     }
 
     /// Waits until this many turns are queued.
-    pub(crate) async fn queued(&self, number: usize) {
+    pub(crate) async fn wait_until_queued(&self, number: usize) {
         let began = Instant::now();
         loop {
             let log = self.log().await;
@@ -118,7 +123,7 @@ impl NodePair {
     }
 
     /// The events of a turn.
-    pub(crate) async fn life_of(&self, turn: &str) -> Vec<String> {
+    pub(crate) async fn events_of_turn(&self, turn: &str) -> Vec<String> {
         let log = self.log().await;
         let of_turn = log.iter().filter(|event| event["turnId"] == turn);
         of_turn.map(|event| word(&event["type"])).collect()
@@ -138,7 +143,7 @@ impl Node {
     }
 
     /// A chat with a streamed reply.
-    pub(crate) async fn streamed(&self, mut body: Value) -> EventStream {
+    pub(crate) async fn stream_chat(&self, mut body: Value) -> EventStream {
         body["stream"] = true.into();
         EventStream::open(self.chat(&body)).await
     }

@@ -5,34 +5,34 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::pair::{NodePair, SOON, word};
-use crate::{answer::ApiResponse, engines::contents, script::EngineCall};
+use crate::{engines::contents, response::ApiResponse, script::EngineCall};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn waiting_on_another_node_returns_the_whole_reply() {
     let mut pair = NodePair::start().await;
     let id = pair.conversation().await;
-    let mut first = pair.a.streamed(pair.command(&id, "one")).await;
+    let mut first = pair.a.stream_chat(pair.command(&id, "one")).await;
     let call = pair.a.script.next_call().await;
-    let mut second = pair.b.streamed(pair.command(&id, "two")).await;
-    let queued = second.next_of("turn.queued").await;
+    let mut second = pair.b.stream_chat(pair.command(&id, "two")).await;
+    let queued = second.next_of_type("turn.queued").await;
     let third = pair.b.chat(&pair.command(&id, "three")).send();
     let of_a = async {
         call.answer("One.").await;
-        first.rest().await;
+        first.remaining().await;
         // The node that ends a turn starts the next queued one.
         let call = pair.a.script.next_call().await;
         assert_eq!(json!(call.turn()), queued["turnId"]);
-        let started = second.next_of("turn.started").await;
+        let started = second.next_of_type("turn.started").await;
         assert_eq!(started["turnId"], queued["turnId"]);
         call.send_text("Two ").await;
         call.answer("two.").await;
         let ended = Instant::now();
-        let delta = second.next_of("reply.delta").await;
+        let delta = second.next_of_type("reply.delta").await;
         assert_eq!(
             (&delta["from"], &delta["text"]),
             (&json!(0), &json!("Two two."))
         );
-        let reply = second.next_of("turn.completed").await;
+        let reply = second.next_of_type("turn.completed").await;
         assert_eq!(reply["message"], "Two two.");
         assert!(ended.elapsed() < SOON, "{:?}", ended.elapsed());
         assert_eq!(second.next().await, None);
@@ -56,16 +56,16 @@ async fn turns_run_in_queue_order_across_nodes() {
     const WAITING: usize = 8;
     let mut pair = NodePair::start().await;
     let id = pair.conversation().await;
-    let first = pair.later(&pair.a, &id, "0").await;
+    let first = pair.start_turn(&pair.a, &id, "0").await;
     let call = pair.a.script.next_call().await;
     assert_eq!(call.turn(), first);
     let messages = (1..=WAITING).map(|number| number.to_string());
-    let asked = messages.enumerate().map(|(index, message)| {
+    let requests = messages.enumerate().map(|(index, message)| {
         let node = [&pair.a, &pair.b][index % 2];
         let (pair, id) = (&pair, &id);
-        async move { pair.later(node, id, &message).await }
+        async move { pair.start_turn(node, id, &message).await }
     });
-    futures::future::join_all(asked).await;
+    futures::future::join_all(requests).await;
     let log = pair.log().await;
     let queued = log.iter().filter(|event| event["type"] == "turn.queued");
     let queued: Vec<String> = queued.map(|event| word(&event["turnId"])).collect();
@@ -103,17 +103,17 @@ async fn one_key_on_two_nodes_calls_one_engine() {
     for round in 0..5 {
         let key = format!("k{round}");
         let body = json!({"agentId": pair.agent, "message": "Hello"});
-        let asked = [&pair.a, &pair.b].map(|node| {
+        let requests = [&pair.a, &pair.b].map(|node| {
             let request = node.chat(&body).header("Idempotency-Key", &key);
             request.begin()
         });
         let call = next_engine_call(&mut pair).await;
         call.answer("Once.").await;
-        let answers = futures::future::try_join_all(asked).await;
-        let answers: Vec<ApiResponse> = answers.expect("both are answered");
-        let replies: Vec<Value> = answers.iter().map(ApiResponse::ok).collect();
+        let responses = futures::future::try_join_all(requests).await;
+        let responses: Vec<ApiResponse> = responses.expect("both are answered");
+        let replies: Vec<Value> = responses.iter().map(ApiResponse::ok).collect();
         assert_eq!(replies[0], replies[1]);
-        let replayed = answers.iter().filter(|it| it.has("idempotency-replayed"));
+        let replayed = responses.iter().filter(|it| it.has("idempotency-replayed"));
         assert_eq!(replayed.count(), 1);
         pair.a.script.assert_no_more_calls();
         pair.b.script.assert_no_more_calls();

@@ -17,13 +17,13 @@ use crate::{
 };
 
 /// A key created with the API, and a caller with it.
-async fn made_key(api: &ApiServer, scopes: &[&str]) -> (String, Caller) {
+async fn create_key(api: &ApiServer, scopes: &[&str]) -> (String, Caller) {
     let draft = json!({"name": "ci", "scopes": scopes});
     let made = api.writer().post("/api/keys", draft).await.created();
     (id_of(&made), api.caller(made["secret"].as_str()))
 }
 
-fn soon(milliseconds: i64) -> Timestamp {
+fn in_milliseconds(milliseconds: i64) -> Timestamp {
     let (clock, _) = api::wiring::system();
     Timestamp::from_milliseconds(clock.now().milliseconds() + milliseconds)
 }
@@ -31,7 +31,7 @@ fn soon(milliseconds: i64) -> Timestamp {
 #[tokio::test]
 async fn a_credential_may_come_in_the_first_frame() {
     let api = ApiServer::start().await;
-    let mut socket = Upgrade::of(&api).open().await;
+    let mut socket = Upgrade::new(&api).open().await;
     let members = json!({"channels": ["tenant"], "token": api.reader().key()});
     let connected = socket.connect(members).await;
     assert_eq!(connected["channels"][0]["ok"], true);
@@ -55,10 +55,10 @@ async fn an_invalid_credential_closes_the_socket() {
             "insufficient_scope",
         ),
     ] {
-        let mut socket = Upgrade::of(&api).open().await;
-        let problem = socket.refused("connect", members).await;
+        let mut socket = Upgrade::new(&api).open().await;
+        let problem = socket.expect_problem("connect", members).await;
         assert_eq!(problem["code"], code);
-        assert_eq!(socket.closed().await, 4001, "{code}");
+        assert_eq!(socket.wait_for_close().await, 4001, "{code}");
     }
     api.stop().await;
 }
@@ -66,14 +66,14 @@ async fn an_invalid_credential_closes_the_socket() {
 #[tokio::test]
 async fn an_unauthenticated_client_may_only_connect() {
     let api = ApiServer::start().await;
-    let mut socket = Upgrade::of(&api).open().await;
-    let problem = socket.refused("ping", json!({})).await;
+    let mut socket = Upgrade::new(&api).open().await;
+    let problem = socket.expect_problem("ping", json!({})).await;
     assert_eq!(problem["code"], "unauthenticated");
-    assert_eq!(socket.closed().await, 4001);
+    assert_eq!(socket.wait_for_close().await, 4001);
     // An invalid frame reveals nothing about the credential.
-    let mut socket = Upgrade::of(&api).open().await;
+    let mut socket = Upgrade::new(&api).open().await;
     let problem = socket
-        .refused("connect", json!({"channels": ["nonsense"]}))
+        .expect_problem("connect", json!({"channels": ["nonsense"]}))
         .await;
     assert_eq!(problem["code"], "validation_failed");
     socket
@@ -96,11 +96,11 @@ async fn an_invalid_first_frame_closes_an_unauthenticated_socket() {
         ),
         (r#"{"id": 1}"#, json!(1), "validation_failed"),
     ] {
-        let mut socket = Upgrade::of(&api).open().await;
+        let mut socket = Upgrade::new(&api).open().await;
         socket.send(text).await;
-        let reply = socket.next_of("reply").await;
+        let reply = socket.next_of_type("reply").await;
         assert_eq!((&reply["id"], &reply["error"]["code"]), (&id, &json!(code)));
-        assert_eq!(socket.closed().await, 4001, "{text}");
+        assert_eq!(socket.wait_for_close().await, 4001, "{text}");
     }
     api.stop().await;
 }
@@ -118,9 +118,9 @@ async fn a_socket_connects_only_once() {
     for is_known in [true, false] {
         probe.make("conversations.find_context", InjectedFault::Slow);
         probe.calls();
-        let upgrade = Upgrade::of(&api);
+        let upgrade = Upgrade::new(&api);
         let upgrade = if is_known {
-            upgrade.by(&api.reader())
+            upgrade.with_caller(&api.reader())
         } else {
             upgrade
         };
@@ -132,12 +132,12 @@ async fn a_socket_connects_only_once() {
         let first = socket.send_command("connect", members.clone()).await;
         let second = socket.send_command("connect", members).await;
         let behind = socket.send_command("ping", json!({})).await;
-        probe.called("conversations.find_context").await;
-        probe.heal();
+        probe.wait_for_call("conversations.find_context").await;
+        probe.clear_faults();
         let replies = [
-            socket.next_of_reply().await,
-            socket.next_of_reply().await,
-            socket.next_of_reply().await,
+            socket.next_reply_data().await,
+            socket.next_reply_data().await,
+            socket.next_reply_data().await,
         ];
         let expected = [(first, true), (second, false), (behind, true)];
         for (reply, (id, ok)) in replies.iter().zip(expected) {
@@ -163,7 +163,7 @@ async fn the_existence_of_conversations_is_hidden_without_scopes() {
     ];
     let ok = async |scopes: &[Scope]| {
         let caller = api.caller_with_scopes(scopes).await;
-        let mut socket = Upgrade::of(&api).by(&caller).open().await;
+        let mut socket = Upgrade::new(&api).with_caller(&caller).open().await;
         let connected = socket.connect(json!({"channels": channels})).await;
         let mut found = Vec::new();
         for (index, channel) in channels.iter().enumerate() {
@@ -190,9 +190,9 @@ async fn the_existence_of_conversations_is_hidden_without_scopes() {
 #[tokio::test]
 async fn a_second_credential_is_ambiguous() {
     let api = ApiServer::start().await;
-    let mut socket = Upgrade::of(&api).by(&api.reader()).open().await;
+    let mut socket = Upgrade::new(&api).with_caller(&api.reader()).open().await;
     let members = json!({"channels": [], "token": api.reader().key()});
-    let problem = socket.refused("connect", members).await;
+    let problem = socket.expect_problem("connect", members).await;
     assert_eq!(problem["code"], "ambiguous_credentials");
     socket.connect(json!({"channels": []})).await;
     api.stop().await;
@@ -205,9 +205,9 @@ async fn an_unauthenticated_client_must_connect_in_time() {
         ..SocketTimeouts::default()
     };
     let api = ApiServerBuilder::default().sockets(times).start().await;
-    let mut stranger = Upgrade::of(&api).open().await;
-    let mut known = Upgrade::of(&api).by(&api.reader()).open().await;
-    assert_eq!(stranger.closed().await, 4005);
+    let mut stranger = Upgrade::new(&api).open().await;
+    let mut known = Upgrade::new(&api).with_caller(&api.reader()).open().await;
+    assert_eq!(stranger.wait_for_close().await, 4005);
     known.connect(json!({"channels": []})).await;
     api.stop().await;
 }
@@ -218,12 +218,12 @@ async fn the_socket_limit_also_holds_for_late_connects() {
     let caller = api
         .caller_with_key(|key| key.limits.streams = Some(1))
         .await;
-    let _first = Upgrade::of(&api).by(&caller).open().await;
-    let mut second = Upgrade::of(&api).open().await;
+    let _first = Upgrade::new(&api).with_caller(&caller).open().await;
+    let mut second = Upgrade::new(&api).open().await;
     let members = json!({"channels": [], "token": caller.key()});
-    let problem = second.refused("connect", members).await;
+    let problem = second.expect_problem("connect", members).await;
     assert_eq!(problem["code"], "too_many_streams");
-    assert_eq!(second.closed().await, 4109);
+    assert_eq!(second.wait_for_close().await, 4109);
     api.stop().await;
 }
 
@@ -237,28 +237,28 @@ async fn the_origins_of_a_key_also_hold_in_the_first_frame() {
         .caller_with_key(|key| key.allowed_origins = allowed)
         .await;
     let members = json!({"channels": [], "token": caller.key()});
-    let upgrade = Upgrade::of(&api).header("Origin", "https://shop.example");
+    let upgrade = Upgrade::new(&api).header("Origin", "https://shop.example");
     upgrade.open().await.connect(members.clone()).await;
-    let upgrade = Upgrade::of(&api).header("Origin", "https://other.example");
+    let upgrade = Upgrade::new(&api).header("Origin", "https://other.example");
     let mut socket = upgrade.open().await;
-    let problem = socket.refused("connect", members).await;
+    let problem = socket.expect_problem("connect", members).await;
     assert_eq!(problem["code"], "origin_not_allowed");
-    assert_eq!(socket.closed().await, 4001);
+    assert_eq!(socket.wait_for_close().await, 4001);
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_socket_ends_within_a_second_when_its_key_is_revoked() {
     let api = ApiServer::start().await;
-    let (id, caller) = made_key(&api, &["events:read"]).await;
+    let (id, caller) = create_key(&api, &["events:read"]).await;
     let mut by_header = SocketClient::connected(&api, &caller, &["tenant"]).await;
-    let mut by_token = Upgrade::of(&api).open().await;
+    let mut by_token = Upgrade::new(&api).open().await;
     by_token
         .connect(json!({"channels": [], "token": caller.key()}))
         .await;
     let made = caller.post("/api/ws/tickets", json!({})).await.created();
     let path = format!("/api/ws?ticket={}", made["ticket"].as_str().unwrap());
-    let mut by_ticket = Upgrade::at(&api, &path).open().await;
+    let mut by_ticket = Upgrade::with_path(&api, &path).open().await;
     let mut other = SocketClient::connected(&api, &api.reader(), &["tenant"]).await;
     let began = Instant::now();
     assert_eq!(
@@ -266,7 +266,7 @@ async fn a_socket_ends_within_a_second_when_its_key_is_revoked() {
         204
     );
     for socket in [&mut by_header, &mut by_token, &mut by_ticket] {
-        let ended = socket.ended().await;
+        let ended = socket.wait_for_end().await;
         assert_eq!(ended.code, 4003);
         assert_eq!(ended.goodbye.unwrap()["reconnectAfterMs"], Value::Null);
     }
@@ -275,18 +275,18 @@ async fn a_socket_ends_within_a_second_when_its_key_is_revoked() {
         "{:?}",
         began.elapsed()
     );
-    other.succeed("ping", json!({})).await;
+    other.expect_success("ping", json!({})).await;
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_socket_ends_with_its_key_unless_it_was_refreshed() {
     let api = ApiServer::start().await;
-    let end = soon(1_500);
+    let end = in_milliseconds(1_500);
     let ending = api.caller_with_key(|key| key.expires_at = Some(end)).await;
     let mut left = SocketClient::connected(&api, &ending, &[]).await;
-    assert_eq!(left.closed().await, 4203);
-    let (id, caller) = made_key(&api, &["events:read", "agents:read"]).await;
+    assert_eq!(left.wait_for_close().await, 4203);
+    let (id, caller) = create_key(&api, &["events:read", "agents:read"]).await;
     let mut stays = SocketClient::connected(&api, &caller, &["tenant"]).await;
     let mut ends = SocketClient::connected(&api, &caller, &["tenant"]).await;
     let rotation = json!({"overlapSeconds": 60});
@@ -297,11 +297,11 @@ async fn a_socket_ends_with_its_key_unless_it_was_refreshed() {
         .ok();
     let new = rotated["secret"].as_str().unwrap();
     let foreign = stays
-        .refused("refresh", json!({"token": api.reader().key()}))
+        .expect_problem("refresh", json!({"token": api.reader().key()}))
         .await;
     assert_eq!(foreign["code"], "invalid_credentials");
     assert_eq!(
-        stays.succeed("refresh", json!({"token": new})).await,
+        stays.expect_success("refresh", json!({"token": new})).await,
         json!({})
     );
     // Now the old secret is invalid.
@@ -309,15 +309,15 @@ async fn a_socket_ends_with_its_key_unless_it_was_refreshed() {
         .post(&format!("/api/keys/{id}/rotate"), json!({}))
         .await
         .ok();
-    assert_eq!(ends.closed().await, 4203);
-    assert_eq!(stays.closed().await, 4203);
+    assert_eq!(ends.wait_for_close().await, 4203);
+    assert_eq!(stays.wait_for_close().await, 4203);
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refreshed_socket_outlives_its_first_credential() {
     let api = ApiServer::start().await;
-    let (id, caller) = made_key(&api, &["events:read", "agents:read"]).await;
+    let (id, caller) = create_key(&api, &["events:read", "agents:read"]).await;
     let mut socket = SocketClient::connected(&api, &caller, &["tenant"]).await;
     let rotation = json!({"overlapSeconds": 1});
     let rotated = api
@@ -326,10 +326,12 @@ async fn a_refreshed_socket_outlives_its_first_credential() {
         .await
         .ok();
     let new = rotated["secret"].as_str().unwrap();
-    socket.succeed("refresh", json!({"token": new})).await;
-    let old = Upgrade::of(&api).by(&caller);
+    socket
+        .expect_success("refresh", json!({"token": new}))
+        .await;
+    let old = Upgrade::new(&api).with_caller(&caller);
     let mut old = old.open().await;
-    assert_eq!(old.closed().await, 4203);
+    assert_eq!(old.wait_for_close().await, 4203);
     api.agent_id().await;
     assert_eq!(socket.event().await["type"], "agent.created");
     api.stop().await;

@@ -24,7 +24,7 @@ async fn make_agents(api: &ApiServer) {
 }
 
 /// A slow reader is not disconnected.
-fn patient() -> ApiServerBuilder {
+fn tolerant_server() -> ApiServerBuilder {
     ApiServerBuilder::default().sockets(SocketTimeouts {
         write: Duration::from_mins(1),
         pong: Duration::from_mins(1),
@@ -34,8 +34,12 @@ fn patient() -> ApiServerBuilder {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_late_reader_receives_a_burst_completely_and_in_order() {
-    let api = patient().start().await;
-    let mut socket = Upgrade::of(&api).by(&api.reader()).narrow().open().await;
+    let api = tolerant_server().start().await;
+    let mut socket = Upgrade::new(&api)
+        .with_caller(&api.reader())
+        .with_small_buffers()
+        .open()
+        .await;
     socket.connect(json!({"channels": ["tenant"]})).await;
     make_agents(&api).await;
     for seq in 1..=EVENTS {
@@ -44,21 +48,27 @@ async fn a_late_reader_receives_a_burst_completely_and_in_order() {
     // The socket is still open and receives new events.
     api.agent_id().await;
     assert_eq!(socket.event().await["seq"], json!(EVENTS + 1));
-    assert_eq!(socket.rest().await, Vec::<Value>::new());
+    assert_eq!(socket.remaining().await, Vec::<Value>::new());
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rights_lost_during_a_replay_hide_the_rest_of_it() {
     let mut issuer = ExternalIssuer::start(ProviderKind::Auth0).await;
-    let api = issuer.trusted().start().await;
+    let api = issuer.trusting_server().start().await;
     make_agents(&api).await;
     let scopes = "openid events:read conversations:read";
     let mint = |scope| json!({"login": "auth0|ada", "scope": scope});
-    let wide = issuer.mint(mint(format!("{scopes} agents:read"))).await;
-    let narrow = issuer.mint(mint(scopes.to_owned())).await;
+    let wide = issuer
+        .issue_tokens(mint(format!("{scopes} agents:read")))
+        .await;
+    let narrow = issuer.issue_tokens(mint(scopes.to_owned())).await;
     let caller = api.caller(Some(wide.token()));
-    let mut socket = Upgrade::of(&api).by(&caller).narrow().open().await;
+    let mut socket = Upgrade::new(&api)
+        .with_caller(&caller)
+        .with_small_buffers()
+        .open()
+        .await;
     socket
         .connect(json!({"channels": ["tenant"], "since": 0}))
         .await;
@@ -81,9 +91,9 @@ async fn rights_lost_during_a_replay_hide_the_rest_of_it() {
         }
     }
     assert!(events < EVENTS, "the replay was over before");
-    let caught_up = socket.next_of("caughtUp").await;
+    let caught_up = socket.next_of_type("caughtUp").await;
     assert_eq!(caught_up["seq"], json!(EVENTS));
-    assert_eq!(socket.rest().await, Vec::<Value>::new());
+    assert_eq!(socket.remaining().await, Vec::<Value>::new());
     drop(socket);
     api.stop().await;
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::client::{SocketClient, shown};
+use super::client::{SocketClient, types_and_channels};
 use crate::{
     api_server::{ApiServer, id_of},
     engines::{contents, scripted_agent},
@@ -15,7 +15,7 @@ async fn the_reply_contains_the_turn_and_its_events_follow() {
     let mut socket = SocketClient::connected(&api, &api.writer(), &[]).await;
     let chat =
         json!({"agentId": agent, "message": "Hello", "userId": "ada", "metadata": {"a": "b"}});
-    let result = socket.succeed("chat", chat).await;
+    let result = socket.expect_success("chat", chat).await;
     let turn = &result["turn"];
     assert_eq!(
         (&turn["agentId"], &turn["input"]),
@@ -58,7 +58,7 @@ async fn the_reply_contains_the_turn_and_its_events_follow() {
         .await
         .ok();
     all.event().await;
-    assert_eq!(socket.rest().await, Vec::<Value>::new());
+    assert_eq!(socket.remaining().await, Vec::<Value>::new());
     api.stop().await;
 }
 
@@ -68,7 +68,7 @@ async fn events_of_a_chat_have_the_channel_of_its_conversation() {
     let agent = api.agent_id().await;
     let mut socket = SocketClient::connected(&api, &api.writer(), &["tenant"]).await;
     let chat = json!({"agentId": agent, "message": "Hello"});
-    let result = socket.succeed("chat", chat).await;
+    let result = socket.expect_success("chat", chat).await;
     let channel = format!(
         "conversation:{}",
         result["turn"]["conversationId"].as_str().unwrap()
@@ -79,7 +79,7 @@ async fn events_of_a_chat_have_the_channel_of_its_conversation() {
         .iter()
         .any(|it| it.last() != Some(&json!("turn.completed")))
     {
-        let frame = socket.next_of("event").await;
+        let frame = socket.next_of_type("event").await;
         let channels = frame["channels"].as_array().unwrap();
         for (name, received) in ["tenant", &channel].into_iter().zip(&mut received) {
             if channels.contains(&json!(name)) {
@@ -98,9 +98,9 @@ async fn an_idempotency_key_is_shared_by_socket_and_http() {
     let agent = api.agent_id().await;
     let mut socket = SocketClient::connected(&api, &api.writer(), &[]).await;
     let chat = json!({"agentId": agent, "message": "Hello", "idempotencyKey": "once"});
-    let first = socket.succeed("chat", chat.clone()).await;
+    let first = socket.expect_success("chat", chat.clone()).await;
     socket.events_to("turn.completed").await;
-    let again = socket.succeed("chat", chat).await;
+    let again = socket.expect_success("chat", chat).await;
     assert_eq!(again["replayed"], true);
     assert_eq!(again["turn"]["id"], first["turn"]["id"]);
     assert_eq!(again["turn"]["status"], "completed");
@@ -108,17 +108,20 @@ async fn an_idempotency_key_is_shared_by_socket_and_http() {
         .writer()
         .request("POST", "/api/chat")
         .header("Idempotency-Key", "once");
-    let answer = request
+    let response = request
         .json(&json!({"agentId": agent, "message": "Hello"}))
         .send()
         .await;
-    assert_eq!(answer.header("idempotency-replayed"), "true");
-    assert_eq!(answer.ok()["turnId"], first["turn"]["id"]);
+    assert_eq!(response.header("idempotency-replayed"), "true");
+    assert_eq!(response.ok()["turnId"], first["turn"]["id"]);
     let other = json!({"agentId": agent, "message": "Bye", "idempotencyKey": "once"});
-    let problem = socket.refused("chat", other).await;
+    let problem = socket.expect_problem("chat", other).await;
     assert_eq!(problem["code"], "idempotency_key_reused");
     // No events of an ended turn follow.
-    assert_eq!(shown(&socket.rest().await), Vec::<String>::new());
+    assert_eq!(
+        types_and_channels(&socket.remaining().await),
+        Vec::<String>::new()
+    );
     api.stop().await;
 }
 
@@ -127,7 +130,7 @@ async fn a_turn_sends_live_data_and_can_be_cancelled() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let mut socket = SocketClient::connected(&api, &api.writer(), &[]).await;
     let result = socket
-        .succeed("chat", json!({"agentId": agent, "message": "Tell me all"}))
+        .expect_success("chat", json!({"agentId": agent, "message": "Tell me all"}))
         .await;
     let turn = result["turn"]["id"].clone();
     assert_eq!(result["turn"]["status"], "in_progress");
@@ -135,21 +138,25 @@ async fn a_turn_sends_live_data_and_can_be_cancelled() {
     let started = socket.events_to("turn.started").await;
     assert_eq!(started.last().unwrap()["turnId"], turn);
     call.send_text("Once upon ").await;
-    let delta = socket.next_of("live").await["event"].clone();
+    let delta = socket.next_of_type("live").await["event"].clone();
     assert_eq!(delta["type"], "reply.delta");
     assert_eq!(
         (&delta["from"], &delta["to"], &delta["text"]),
         (&json!(0), &json!(10), &json!("Once upon "))
     );
-    let result = socket.succeed("cancel", json!({"turnId": turn})).await;
+    let result = socket
+        .expect_success("cancel", json!({"turnId": turn}))
+        .await;
     assert_eq!(result["turn"]["status"], "cancelled");
-    call.stopped().await;
+    call.wait_until_stopped().await;
     let ended = socket.event().await;
     assert_eq!(
         (&ended["type"], &ended["turnId"]),
         (&json!("turn.cancelled"), &turn)
     );
-    let again = socket.succeed("cancel", json!({"turnId": turn})).await;
+    let again = socket
+        .expect_success("cancel", json!({"turnId": turn}))
+        .await;
     assert_eq!(again, result);
     let conversation = result["turn"]["conversationId"].as_str().unwrap();
     assert_eq!(
@@ -165,11 +172,11 @@ async fn a_chat_in_a_busy_conversation_is_queued_or_rejected() {
     let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
     let mut socket = SocketClient::connected(&api, &api.writer(), &[]).await;
     let chat = |message: &str, on_busy: &str| json!({"agentId": agent, "conversationId": conversation, "message": message, "onBusy": on_busy});
-    socket.succeed("chat", chat("one", "queue")).await;
+    socket.expect_success("chat", chat("one", "queue")).await;
     let first = script.next_call().await;
-    let busy = socket.refused("chat", chat("two", "reject")).await;
+    let busy = socket.expect_problem("chat", chat("two", "reject")).await;
     assert_eq!(busy["code"], "conversation_busy");
-    let waiting = socket.succeed("chat", chat("two", "queue")).await;
+    let waiting = socket.expect_success("chat", chat("two", "queue")).await;
     assert_eq!(waiting["turn"]["status"], "queued");
     first.answer("One.").await;
     script.next_call().await.answer("Two.").await;
@@ -203,7 +210,7 @@ async fn a_turn_continues_after_its_socket_disconnects() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let mut socket = SocketClient::connected(&api, &api.writer(), &[]).await;
     let result = socket
-        .succeed("chat", json!({"agentId": agent, "message": "Hello"}))
+        .expect_success("chat", json!({"agentId": agent, "message": "Hello"}))
         .await;
     let call = script.next_call().await;
     drop(socket);

@@ -5,7 +5,7 @@ mod socket;
 mod upgrade;
 
 pub(crate) use self::{
-    received::shown,
+    received::types_and_channels,
     socket::SocketClient,
     upgrade::{RejectedUpgrade, Upgrade},
 };

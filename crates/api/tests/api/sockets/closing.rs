@@ -20,7 +20,7 @@ async fn a_binary_frame_closes_the_socket() {
     socket
         .send_message(Message::binary(b"bytes".to_vec()))
         .await;
-    assert_eq!(socket.closed().await, 1003);
+    assert_eq!(socket.wait_for_close().await, 1003);
     api.stop().await;
 }
 
@@ -33,7 +33,7 @@ async fn a_client_that_closes_is_answered_with_its_own_code() {
         reason: "done".into(),
     };
     socket.send_message(Message::Close(Some(close))).await;
-    let ended = socket.ended().await;
+    let ended = socket.wait_for_end().await;
     assert_eq!(ended.code, 1000);
     assert_eq!(ended.goodbye, None);
     api.stop().await;
@@ -60,8 +60,8 @@ fn long(bytes: usize) -> Vec<u8> {
 
 /// The bytes that the server sends to a client with this input, until it closes the connection.
 async fn answer_to(api: &ApiServer, bytes: &[u8]) -> Vec<u8> {
-    let mut connection = Upgrade::of(api)
-        .by(&api.reader())
+    let mut connection = Upgrade::new(api)
+        .with_caller(&api.reader())
         .open()
         .await
         .into_connection();
@@ -115,7 +115,7 @@ async fn the_largest_message_is_accepted() {
     let agent = api.agent_id().await;
     let message = "x".repeat(32_001);
     let problem = socket
-        .refused("chat", json!({"agentId": agent, "message": message}))
+        .expect_problem("chat", json!({"agentId": agent, "message": message}))
         .await;
     assert_eq!(problem["errors"][0]["code"], "too_long");
     let text = json!({"id": 99, "type": "ping", "padding": "x".repeat(65_000)}).to_string();
@@ -135,7 +135,7 @@ async fn a_draining_server_sends_the_reconnect_delay() {
     let ends = async {
         let mut waits = Vec::new();
         for socket in &mut sockets {
-            let ended = socket.ended().await;
+            let ended = socket.wait_for_end().await;
             assert_eq!(ended.code, 4200);
             waits.push(ended.goodbye.unwrap()["reconnectAfterMs"].as_u64().unwrap());
         }
@@ -151,10 +151,10 @@ async fn a_draining_server_opens_no_sockets() {
     let api = ApiServer::start().await;
     let reader = api.reader();
     let (address, caller) = (api.address, reader.clone());
-    let upgrade = || Upgrade::of_service(address, "/api/ws").by(&caller);
+    let upgrade = || Upgrade::at_address(address, "/api/ws").with_caller(&caller);
     drop(upgrade().open().await);
-    let stopped = api.stop_after(Duration::from_secs(2));
-    let asked = async {
+    let stopped = api.drain_and_stop(Duration::from_secs(2));
+    let late_command = async {
         let began = std::time::Instant::now();
         loop {
             match upgrade().try_open().await {
@@ -163,8 +163,8 @@ async fn a_draining_server_opens_no_sockets() {
             }
         }
     };
-    let ((), refused) = tokio::join!(stopped, asked);
-    assert_eq!(refused.shown(), (503, "draining"));
+    let ((), refused) = tokio::join!(stopped, late_command);
+    assert_eq!(refused.status_and_code(), (503, "draining"));
 }
 
 #[tokio::test]
@@ -177,7 +177,7 @@ async fn a_client_that_answers_no_ping_is_disconnected() {
     let api = ApiServerBuilder::default().sockets(times).start().await;
     // This client answers pings while it reads.
     let mut attentive = SocketClient::connected(&api, &api.reader(), &[]).await;
-    let silent = Upgrade::of(&api).by(&api.reader()).open().await;
+    let silent = Upgrade::new(&api).with_caller(&api.reader()).open().await;
     let mut connection = silent.into_connection();
     let mut received = Vec::new();
     let reading = connection.read_to_end(&mut received);
@@ -185,10 +185,10 @@ async fn a_client_that_answers_no_ping_is_disconnected() {
     let read = tokio::select! {
         read = reading => read,
         // It was pinged first, so its pong would be missed first.
-        ended = attentive.ended_or_disconnected() => panic!("the attentive one was left: {ended:?}"),
+        ended = attentive.wait_for_end_or_disconnect() => panic!("the attentive one was left: {ended:?}"),
     };
     let _ = read.expect("the server hangs up");
-    assert_eq!(attentive.rest().await, Vec::<Value>::new());
+    assert_eq!(attentive.remaining().await, Vec::<Value>::new());
     assert_eq!(close_code(&received), 4202);
     // Both the protocol ping and the frame that pages can see.
     assert!(

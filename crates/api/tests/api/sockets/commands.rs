@@ -11,7 +11,7 @@ const NOBODY: &str = "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11";
 async fn the_connect_reply_contains_the_limits_of_the_connection() {
     let api = ApiServer::start().await;
     api.agent_id().await;
-    let mut socket = Upgrade::of(&api).by(&api.reader()).open().await;
+    let mut socket = Upgrade::new(&api).with_caller(&api.reader()).open().await;
     let connected = socket.connect(json!({"channels": ["tenant"]})).await;
     assert!(connected["connectionId"].as_str().unwrap().len() > 30);
     assert_eq!(connected["tenantId"], "default");
@@ -26,7 +26,9 @@ async fn the_connect_reply_contains_the_limits_of_the_connection() {
     assert_eq!(connected["limits"], limits);
     let observed = api.reader().get("/api/limits").await.ok();
     assert_eq!(observed["sockets"], limits);
-    let again = socket.refused("connect", json!({"channels": []})).await;
+    let again = socket
+        .expect_problem("connect", json!({"channels": []}))
+        .await;
     assert_eq!(again["code"], "validation_failed");
     assert_eq!(again["errors"][0]["pointer"], "/type");
     api.stop().await;
@@ -36,25 +38,25 @@ async fn the_connect_reply_contains_the_limits_of_the_connection() {
 async fn a_ping_is_answered() {
     let api = ApiServer::start().await;
     let mut socket = SocketClient::connected(&api, &api.reader(), &[]).await;
-    assert_eq!(socket.succeed("ping", json!({})).await, json!({}));
+    assert_eq!(socket.expect_success("ping", json!({})).await, json!({}));
     api.stop().await;
 }
 
 #[tokio::test]
 async fn an_authenticated_client_must_connect_first_and_may_retry() {
     let api = ApiServer::start().await;
-    let mut socket = Upgrade::of(&api).by(&api.reader()).open().await;
+    let mut socket = Upgrade::new(&api).with_caller(&api.reader()).open().await;
     for (command, members) in [
         ("ping", json!({})),
         ("subscribe", json!({"channel": "tenant"})),
     ] {
-        let problem = socket.refused(command, members).await;
+        let problem = socket.expect_problem(command, members).await;
         assert_eq!(problem["code"], "validation_failed");
         assert_eq!(problem["errors"][0]["pointer"], "/type");
         assert_eq!(problem["errors"][0]["detail"], "send `connect` first");
     }
     socket.connect(json!({"channels": []})).await;
-    socket.succeed("ping", json!({})).await;
+    socket.expect_success("ping", json!({})).await;
     api.stop().await;
 }
 
@@ -62,7 +64,7 @@ async fn an_authenticated_client_must_connect_first_and_may_retry() {
 async fn invalid_commands_receive_errors() {
     let api = ApiServer::start().await;
     let mut socket = SocketClient::connected(&api, &api.reader(), &[]).await;
-    let problem = socket.refused("dance", json!({})).await;
+    let problem = socket.expect_problem("dance", json!({})).await;
     assert_eq!(problem["code"], "unknown_command");
     assert_eq!(problem["status"], 422);
     let request = problem["requestId"].as_str().unwrap();
@@ -74,11 +76,11 @@ async fn invalid_commands_receive_errors() {
         (r#"{"type": "ping"}"#, "validation_failed"),
     ] {
         socket.send(text).await;
-        let reply = socket.next_of("reply").await;
+        let reply = socket.next_of_type("reply").await;
         assert_eq!((&reply["id"], &reply["ok"]), (&Value::Null, &json!(false)));
         assert_eq!(reply["error"]["code"], code, "{text}");
     }
-    let faults = socket.refused("chat", json!({"message": ""})).await;
+    let faults = socket.expect_problem("chat", json!({"message": ""})).await;
     let pointers: Vec<_> = faults["errors"]
         .as_array()
         .unwrap()
@@ -87,7 +89,7 @@ async fn invalid_commands_receive_errors() {
         .collect();
     assert_eq!(pointers, ["/agentId", "/message"]);
     // The socket stays open.
-    socket.succeed("ping", json!({})).await;
+    socket.expect_success("ping", json!({})).await;
     api.stop().await;
 }
 
@@ -101,7 +103,7 @@ async fn commands_without_scope_are_rejected() {
         ("cancel", json!({"turnId": NOBODY})),
         ("typing", json!({"conversationId": NOBODY, "typing": true})),
     ] {
-        let problem = socket.refused(command, members).await;
+        let problem = socket.expect_problem(command, members).await;
         assert_eq!(problem["code"], "insufficient_scope", "{command}");
     }
     api.stop().await;
@@ -141,12 +143,12 @@ async fn missing_resources_have_the_same_errors_as_over_http() {
             "agent_not_found",
         ),
     ] {
-        let problem = socket.refused(command, members).await;
+        let problem = socket.expect_problem(command, members).await;
         assert_eq!(problem["code"], code, "{command}");
     }
     // Channels without subscription are not followed later either.
     let channel = json!({"channel": format!("agent:{agent}")});
-    socket.succeed("unsubscribe", channel).await;
+    socket.expect_success("unsubscribe", channel).await;
     api.stop().await;
 }
 
@@ -155,7 +157,7 @@ async fn commands_run_in_order_without_waiting_for_replies() {
     let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
-    let mut socket = Upgrade::of(&api).by(&api.writer()).open().await;
+    let mut socket = Upgrade::new(&api).with_caller(&api.writer()).open().await;
     let mut ids = Vec::new();
     ids.push(
         socket
@@ -173,7 +175,7 @@ async fn commands_run_in_order_without_waiting_for_replies() {
         ids.push(socket.send_command("chat", chat).await);
     }
     for id in ids {
-        let reply = socket.next_of_reply().await;
+        let reply = socket.next_reply_data().await;
         assert_eq!(
             (&reply["id"], &reply["ok"]),
             (&json!(id), &json!(true)),
@@ -206,15 +208,15 @@ async fn a_socket_has_at_most_128_channels() {
     let mut socket = SocketClient::connected(&api, &api.writer(), &first).await;
     let one = json!({"channel": channels[127]});
     let another = json!({"channel": channels[128]});
-    socket.succeed("subscribe", one).await;
-    let refused = socket.refused("subscribe", another.clone()).await;
+    socket.expect_success("subscribe", one).await;
+    let refused = socket.expect_problem("subscribe", another.clone()).await;
     assert_eq!(refused["code"], "validation_failed");
     assert_eq!(refused["errors"][0]["code"], "too_many");
     let tenant = json!({"channel": "tenant"});
-    socket.succeed("unsubscribe", tenant).await;
-    socket.succeed("subscribe", another.clone()).await;
+    socket.expect_success("unsubscribe", tenant).await;
+    socket.expect_success("subscribe", another.clone()).await;
     // A second subscription of the same channel does not count twice.
-    socket.succeed("subscribe", another).await;
+    socket.expect_success("subscribe", another).await;
     api.stop().await;
 }
 
@@ -241,9 +243,9 @@ async fn typing_is_sent_to_subscribers_and_never_stored() {
     let before = api.reader().get("/api/events").await.ok();
     for typing in [true, false] {
         let members = json!({"conversationId": conversation, "typing": typing});
-        assert_eq!(writer.succeed("typing", members).await, json!({}));
+        assert_eq!(writer.expect_success("typing", members).await, json!({}));
         for socket in [&mut there, &mut with_agent, &mut everywhere] {
-            let event = socket.next_of("live").await["event"].clone();
+            let event = socket.next_of_type("live").await["event"].clone();
             assert_eq!(event["type"], "typing.updated");
             assert_eq!(event["conversationId"], json!(conversation));
             assert_eq!(event["typing"], json!(typing));
@@ -254,7 +256,7 @@ async fn typing_is_sent_to_subscribers_and_never_stored() {
         }
     }
     for socket in [&mut elsewhere, &mut strangers, &mut writer] {
-        assert_eq!(socket.rest().await, Vec::<Value>::new());
+        assert_eq!(socket.remaining().await, Vec::<Value>::new());
     }
     let after = api.reader().get("/api/events").await.ok();
     assert_eq!(before["headSeq"], after["headSeq"]);
@@ -270,14 +272,14 @@ async fn typing_is_sent_to_all_sockets_but_its_sender() {
     let mut here = SocketClient::connected(&api, &api.writer(), &[&channel]).await;
     let mut there = SocketClient::connected(&api, &api.writer(), &[&channel]).await;
     let members = json!({"conversationId": conversation, "typing": true});
-    here.succeed("typing", members).await;
-    assert_eq!(there.next_of("live").await["event"]["typing"], true);
+    here.expect_success("typing", members).await;
+    assert_eq!(there.next_of_type("live").await["event"]["typing"], true);
     let members = json!({"conversationId": conversation, "typing": false});
-    there.succeed("typing", members).await;
+    there.expect_success("typing", members).await;
     // The first received frame is that of the other client.
-    assert_eq!(here.next_of("live").await["event"]["typing"], false);
+    assert_eq!(here.next_of_type("live").await["event"]["typing"], false);
     for socket in [&mut here, &mut there] {
-        assert_eq!(socket.rest().await, Vec::<Value>::new());
+        assert_eq!(socket.remaining().await, Vec::<Value>::new());
     }
     api.stop().await;
 }
@@ -291,11 +293,11 @@ async fn typing_is_sent_only_when_it_changes() {
     let mut writer = SocketClient::connected(&api, &api.writer(), &[]).await;
     for typing in [true, true, true, true, false, false, true] {
         let members = json!({"conversationId": conversation, "typing": typing});
-        writer.succeed("typing", members).await;
+        writer.expect_success("typing", members).await;
     }
     let mut observed = Vec::new();
     while observed.last() != Some(&true) || !observed.contains(&false) {
-        let event = listener.next_of("live").await["event"].clone();
+        let event = listener.next_of_type("live").await["event"].clone();
         observed.push(event["typing"] == true);
     }
     // The time between repetitions of an unchanged state.

@@ -39,8 +39,12 @@ fn keys() -> BTreeSet<String> {
 
 /// The messages of the server: the others are requests.
 fn keys_of_server() -> BTreeSet<String> {
-    let asked = |key: &String| document()["operations"][format!("{key}Command")].is_object();
-    keys().into_iter().filter(|key| !asked(key)).collect()
+    let is_documented =
+        |key: &String| document()["operations"][format!("{key}Command")].is_object();
+    keys()
+        .into_iter()
+        .filter(|key| !is_documented(key))
+        .collect()
 }
 
 /// Checks a frame of the server against its message.
@@ -89,18 +93,18 @@ async fn every_message_of_the_server_matches_its_schema() {
     let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
     let channel = json!({"channel": format!("conversation:{conversation}")});
 
-    let mut socket = Upgrade::of(&api).by(&api.writer()).open().await;
+    let mut socket = Upgrade::new(&api).with_caller(&api.writer()).open().await;
     let beyond = json!({"channels": ["tenant"], "since": 99});
     socket.connect(beyond).await;
     socket.find(|frame| frame["type"] == "resync").await;
     let again = json!({"channel": "tenant", "since": 0});
-    socket.succeed("subscribe", again).await;
+    socket.expect_success("subscribe", again).await;
     socket.find(|frame| frame["type"] == "event").await;
     socket.find(|frame| frame["type"] == "caughtUp").await;
-    socket.refused("unsubscribe", json!({})).await;
+    socket.expect_problem("unsubscribe", json!({})).await;
 
     let chat = json!({"agentId": agent, "conversationId": conversation, "message": "Hello"});
-    let turn = socket.succeed("chat", chat).await["turn"].clone();
+    let turn = socket.expect_success("chat", chat).await["turn"].clone();
     let call = script.next_call().await;
     call.send_text("Once ").await;
     let live = |kind: &'static str| move |frame: &Value| frame["event"]["type"] == kind;
@@ -108,14 +112,14 @@ async fn every_message_of_the_server_matches_its_schema() {
     call.use_tool("time", json!({})).await;
     socket.find(live("tool.called")).await;
     socket.find(live("tool.returned")).await;
-    socket.succeed("subscribe", channel).await;
+    socket.expect_success("subscribe", channel).await;
     socket.find(live("reply.snapshot")).await;
     let typing = json!({"conversationId": conversation, "typing": true});
     let mut other = SocketClient::connected(&api, &api.writer(), &[]).await;
-    other.succeed("typing", typing).await;
+    other.expect_success("typing", typing).await;
     socket.find(live("typing.updated")).await;
     socket
-        .succeed("cancel", json!({"turnId": turn["id"]}))
+        .expect_success("cancel", json!({"turnId": turn["id"]}))
         .await;
     let path = format!("/api/conversations/{conversation}");
     api.writer().delete(&path).await;
@@ -123,11 +127,11 @@ async fn every_message_of_the_server_matches_its_schema() {
 
     // The client's automatic pongs keep the connection open.
     while !has_seen("serverPing") {
-        socket.rest().await;
+        socket.remaining().await;
         tokio::task::yield_now().await;
     }
     socket.send_message(Message::binary(vec![1])).await;
-    assert_eq!(socket.closed().await, 1003);
+    assert_eq!(socket.wait_for_close().await, 1003);
 
     let seen = SEEN.lock().clone();
     assert_eq!(seen, keys_of_server());
@@ -164,9 +168,9 @@ async fn every_example_of_a_command_is_executed() {
                 assert_eq!(socket.reply(id).await["ok"], true, "{command}");
                 continue;
             }
-            let upgrade = Upgrade::of(&api);
+            let upgrade = Upgrade::new(&api);
             let mut fresh = if command["token"].is_null() {
-                upgrade.by(&api.writer()).open().await
+                upgrade.with_caller(&api.writer()).open().await
             } else {
                 upgrade.open().await
             };

@@ -12,10 +12,10 @@ use crate::{
 #[tokio::test]
 async fn a_header_credential_opens_a_socket_with_the_subprotocol() {
     let api = ApiServer::start().await;
-    let plain = Upgrade::of(&api).by(&api.reader()).open().await;
+    let plain = Upgrade::new(&api).with_caller(&api.reader()).open().await;
     assert_eq!(plain.protocol, None);
-    let offered = Upgrade::of(&api)
-        .by(&api.reader())
+    let offered = Upgrade::new(&api)
+        .with_caller(&api.reader())
         .header("Sec-WebSocket-Protocol", "chat, agent-service.v1")
         .open()
         .await;
@@ -27,10 +27,10 @@ async fn a_header_credential_opens_a_socket_with_the_subprotocol() {
 #[tokio::test]
 async fn other_subprotocols_are_rejected() {
     let api = ApiServer::start().await;
-    let upgrade = Upgrade::of(&api).by(&api.reader());
+    let upgrade = Upgrade::new(&api).with_caller(&api.reader());
     let refused = upgrade.header("Sec-WebSocket-Protocol", "agent-service.v2");
-    let refused = refused.refused().await;
-    assert_eq!(refused.shown(), (400, "invalid_subprotocol"));
+    let refused = refused.expect_rejection().await;
+    assert_eq!(refused.status_and_code(), (400, "invalid_subprotocol"));
     api.stop().await;
 }
 
@@ -38,24 +38,24 @@ async fn other_subprotocols_are_rejected() {
 async fn a_request_without_upgrade_requires_one() {
     let api = ApiServer::start().await;
     for method in ["GET", "HEAD"] {
-        let asked = api.reader().request(method, "/api/ws").send().await;
-        assert_eq!(asked.status, 426, "{method}");
-        assert_eq!(asked.header("upgrade"), "websocket");
+        let response = api.reader().request(method, "/api/ws").send().await;
+        assert_eq!(response.status, 426, "{method}");
+        assert_eq!(response.header("upgrade"), "websocket");
     }
-    let asked = api.reader().get("/api/ws").await;
-    asked.problem(ProblemCode::UpgradeRequired);
-    let asked = api.anonymous().get("/api/ws").await;
-    asked.problem(ProblemCode::Unauthenticated);
+    let response = api.reader().get("/api/ws").await;
+    response.problem(ProblemCode::UpgradeRequired);
+    let response = api.anonymous().get("/api/ws").await;
+    response.problem(ProblemCode::Unauthenticated);
     let chatter = api.caller_with_scopes(&[Scope::ChatWrite]).await;
-    let asked = chatter.get("/api/ws").await;
-    asked.problem(ProblemCode::InsufficientScope);
+    let response = chatter.get("/api/ws").await;
+    response.problem(ProblemCode::InsufficientScope);
     api.stop().await;
 }
 
 #[tokio::test]
 async fn a_head_request_is_never_an_upgrade() {
     let api = ApiServer::start().await;
-    let asked = api
+    let response = api
         .reader()
         .request("HEAD", "/api/ws")
         .header("Connection", "Upgrade")
@@ -64,14 +64,14 @@ async fn a_head_request_is_never_an_upgrade() {
         .header("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==")
         .send()
         .await;
-    assert_eq!(asked.status, 426);
+    assert_eq!(response.status, 426);
     api.stop().await;
 }
 
 #[tokio::test]
 async fn a_malformed_handshake_is_refused() {
     let api = ApiServer::start().await;
-    let asked = |version: &'static str, key: &'static str| {
+    let handshake = |version: &'static str, key: &'static str| {
         api.reader()
             .request("GET", "/api/ws")
             .header("Connection", "Upgrade")
@@ -80,11 +80,11 @@ async fn a_malformed_handshake_is_refused() {
             .header("Sec-WebSocket-Key", key)
             .send()
     };
-    let response = asked("13", "short").await;
+    let response = handshake("13", "short").await;
     response.problem(ProblemCode::InvalidHeader);
     let named = ("sec-websocket-key".to_owned(), "bad_format".to_owned());
     assert_eq!(response.faults(), [named]);
-    let response = asked("8", "dGhlIHNhbXBsZSBub25jZQ==").await;
+    let response = handshake("8", "dGhlIHNhbXBsZSBub25jZQ==").await;
     response.problem(ProblemCode::UpgradeRequired);
     assert_eq!(response.header("sec-websocket-version"), "13");
     api.stop().await;
@@ -94,9 +94,11 @@ async fn a_malformed_handshake_is_refused() {
 async fn an_upgrade_with_a_body_is_rejected() {
     let api = ApiServer::start().await;
     for (name, value) in [("Content-Length", "5"), ("Transfer-Encoding", "chunked")] {
-        let upgrade = Upgrade::of(&api).by(&api.reader()).header(name, value);
-        let refused = upgrade.refused().await;
-        assert_eq!(refused.shown(), (400, "invalid_header"), "{name}");
+        let upgrade = Upgrade::new(&api)
+            .with_caller(&api.reader())
+            .header(name, value);
+        let refused = upgrade.expect_rejection().await;
+        assert_eq!(refused.status_and_code(), (400, "invalid_header"), "{name}");
     }
     api.stop().await;
 }
@@ -105,13 +107,21 @@ async fn an_upgrade_with_a_body_is_rejected() {
 async fn a_bad_credential_opens_nothing() {
     let api = ApiServer::start().await;
     let bad = api.caller(Some("agk_nonsense"));
-    let refused = Upgrade::of(&api).by(&bad).refused().await;
-    assert_eq!(refused.shown(), (401, "invalid_credentials"));
+    let refused = Upgrade::new(&api)
+        .with_caller(&bad)
+        .expect_rejection()
+        .await;
+    assert_eq!(refused.status_and_code(), (401, "invalid_credentials"));
     let chatter = api.caller_with_scopes(&[Scope::ChatWrite]).await;
-    let refused = Upgrade::of(&api).by(&chatter).refused().await;
-    assert_eq!(refused.shown(), (403, "insufficient_scope"));
-    let refused = Upgrade::at(&api, "/api/ws?token=x").refused().await;
-    assert_eq!(refused.shown(), (422, "validation_failed"));
+    let refused = Upgrade::new(&api)
+        .with_caller(&chatter)
+        .expect_rejection()
+        .await;
+    assert_eq!(refused.status_and_code(), (403, "insufficient_scope"));
+    let refused = Upgrade::with_path(&api, "/api/ws?token=x")
+        .expect_rejection()
+        .await;
+    assert_eq!(refused.status_and_code(), (422, "validation_failed"));
     api.stop().await;
 }
 
@@ -124,13 +134,16 @@ async fn a_ticket_opens_one_socket() {
         .await
         .created();
     let path = format!("/api/ws?ticket={}", made["ticket"].as_str().unwrap());
-    let refused = Upgrade::at(&api, &path).by(&api.reader()).refused().await;
-    assert_eq!(refused.shown(), (400, "ambiguous_credentials"));
-    let mut socket = Upgrade::at(&api, &path).open().await;
+    let refused = Upgrade::with_path(&api, &path)
+        .with_caller(&api.reader())
+        .expect_rejection()
+        .await;
+    assert_eq!(refused.status_and_code(), (400, "ambiguous_credentials"));
+    let mut socket = Upgrade::with_path(&api, &path).open().await;
     let connected = socket.connect(json!({"channels": ["tenant"]})).await;
     assert_eq!(connected["tenantId"], "default");
-    let refused = Upgrade::at(&api, &path).refused().await;
-    assert_eq!(refused.shown(), (401, "invalid_ticket"));
+    let refused = Upgrade::with_path(&api, &path).expect_rejection().await;
+    assert_eq!(refused.status_and_code(), (401, "invalid_ticket"));
     drop(socket);
     api.stop().await;
 }
@@ -141,16 +154,16 @@ async fn only_pages_of_allowed_origins_open_sockets() {
         ApiServerBuilder::default().setting("SERVER__ALLOWED_ORIGINS", "https://shop.example");
     let api = builder.start().await;
     let from = |origin: &str| {
-        let upgrade = Upgrade::of(&api).by(&api.reader());
+        let upgrade = Upgrade::new(&api).with_caller(&api.reader());
         upgrade.header("Origin", origin)
     };
     drop(from("https://shop.example").open().await);
     drop(from(&format!("http://{}", api.address)).open().await);
-    let refused = from("https://evil.example").refused().await;
-    assert_eq!(refused.shown(), (403, "origin_not_allowed"));
-    let upgrade = Upgrade::of(&api).header("Origin", "https://evil.example");
-    let refused = upgrade.refused().await;
-    assert_eq!(refused.shown(), (403, "origin_not_allowed"));
+    let refused = from("https://evil.example").expect_rejection().await;
+    assert_eq!(refused.status_and_code(), (403, "origin_not_allowed"));
+    let upgrade = Upgrade::new(&api).header("Origin", "https://evil.example");
+    let refused = upgrade.expect_rejection().await;
+    assert_eq!(refused.status_and_code(), (403, "origin_not_allowed"));
     api.stop().await;
 }
 
@@ -165,12 +178,18 @@ async fn a_ticket_is_valid_only_on_pages_of_its_origin() {
         let made = request.json(&json!({})).send().await.created();
         format!("/api/ws?ticket={}", made["ticket"].as_str().unwrap())
     };
-    let own = Upgrade::at(&api, &ticket().await).header("Origin", "https://shop.example");
+    let own = Upgrade::with_path(&api, &ticket().await).header("Origin", "https://shop.example");
     drop(own.open().await);
-    let other = Upgrade::at(&api, &ticket().await).header("Origin", "https://other.example");
-    assert_eq!(other.refused().await.shown(), (401, "invalid_ticket"));
-    let none = Upgrade::at(&api, &ticket().await);
-    assert_eq!(none.refused().await.shown(), (401, "invalid_ticket"));
+    let other = Upgrade::with_path(&api, &ticket().await).header("Origin", "https://other.example");
+    assert_eq!(
+        other.expect_rejection().await.status_and_code(),
+        (401, "invalid_ticket")
+    );
+    let none = Upgrade::with_path(&api, &ticket().await);
+    assert_eq!(
+        none.expect_rejection().await.status_and_code(),
+        (401, "invalid_ticket")
+    );
     api.stop().await;
 }
 
@@ -180,14 +199,22 @@ async fn the_open_sockets_of_a_principal_are_limited() {
     let caller = api
         .caller_with_key(|key| key.limits.streams = Some(2))
         .await;
-    let first = Upgrade::of(&api).by(&caller).open().await;
-    let _second = Upgrade::of(&api).by(&caller).open().await;
-    let refused = Upgrade::of(&api).by(&caller).refused().await;
-    assert_eq!(refused.shown(), (429, "too_many_streams"));
+    let first = Upgrade::new(&api).with_caller(&caller).open().await;
+    let _second = Upgrade::new(&api).with_caller(&caller).open().await;
+    let refused = Upgrade::new(&api)
+        .with_caller(&caller)
+        .expect_rejection()
+        .await;
+    assert_eq!(refused.status_and_code(), (429, "too_many_streams"));
     assert_eq!(refused.headers["retry-after"], "1");
     assert_eq!(first.close().await, Some(1000));
     let patience = std::time::Instant::now();
-    while Upgrade::of(&api).by(&caller).try_open().await.is_err() {
+    while Upgrade::new(&api)
+        .with_caller(&caller)
+        .try_open()
+        .await
+        .is_err()
+    {
         assert!(patience.elapsed().as_secs() < 20, "the place is not freed");
     }
     api.stop().await;

@@ -49,9 +49,11 @@ async fn a_client_that_ignores_rejections_is_disconnected() {
     let api = ApiServer::start().await;
     let mut socket = SocketClient::connected(&api, &api.reader(), &[]).await;
     for _ in 0..400 {
-        socket.send_unheard(r#"{"id": 1, "type": "ping"}"#).await;
+        socket
+            .send_ignoring_errors(r#"{"id": 1, "type": "ping"}"#)
+            .await;
     }
-    let ended = socket.ended().await;
+    let ended = socket.wait_for_end().await;
     assert_eq!(ended.code, 4101);
     let wait = ended.goodbye.unwrap()["reconnectAfterMs"].as_u64().unwrap();
     assert!((1_000..=5_000).contains(&wait), "{wait}");
@@ -68,11 +70,11 @@ async fn accepted_commands_are_answered_before_the_close() {
     let members = &typing[1..typing.len() - 1];
     for id in 1_000..1_400 {
         let frame = format!(r#"{{"id": {id}, "type": "typing", {members}}}"#);
-        socket.send_unheard(&frame).await;
+        socket.send_ignoring_errors(&frame).await;
     }
-    assert_eq!(socket.ended().await.code, 4101);
+    assert_eq!(socket.wait_for_end().await.code, 4101);
     let mut answered = Vec::new();
-    while let Some(frame) = socket.unread() {
+    while let Some(frame) = socket.take_kept_frame() {
         answered.push(frame["id"].as_u64().unwrap());
     }
     answered.sort_unstable();
@@ -99,7 +101,7 @@ async fn with_a_slow_chat() -> (ApiServer, Arc<StoreProbe>, SocketClient, Value,
     probe.make("turns.record_completed_turn", InjectedFault::Slow);
     let chat = json!({"agentId": agent, "message": "Hello", "conversationId": conversation});
     let id = socket.send_command("chat", chat.clone()).await;
-    probe.called("turns.record_completed_turn").await;
+    probe.wait_for_call("turns.record_completed_turn").await;
     (api, probe, socket, chat, id)
 }
 
@@ -122,14 +124,14 @@ async fn only_chats_of_the_same_conversation_wait_for_a_chat() {
             json!({"conversationId": conversation, "typing": true}),
         ),
     ] {
-        socket.succeed(command, members).await;
+        socket.expect_success(command, members).await;
     }
     let nobodys = json!({"turnId": conversation});
-    let problem = socket.refused("cancel", nobodys).await;
+    let problem = socket.expect_problem("cancel", nobodys).await;
     assert_eq!(problem["code"], "turn_not_found");
-    probe.heal();
+    probe.clear_faults();
     for id in [first, second] {
-        let reply = socket.next_of_reply().await;
+        let reply = socket.next_reply_data().await;
         assert_eq!((&reply["id"], &reply["ok"]), (&json!(id), &json!(true)));
     }
     api.stop().await;
@@ -144,15 +146,15 @@ async fn running_commands_are_limited_and_short_ones_still_accepted() {
         tokio::time::sleep(Duration::from_millis(60)).await;
         chats.push(socket.send_command("chat", chat.clone()).await);
     }
-    let problem = socket.refused("chat", chat).await;
+    let problem = socket.expect_problem("chat", chat).await;
     assert_eq!(problem["code"], "rate_limited");
     assert_eq!(problem["violatedPolicies"], json!(["commands"]));
     let detail = problem["detail"].as_str().unwrap();
     assert!(detail.contains("40 commands"), "{detail}");
     let key = json!({"token": api.writer().key()});
-    socket.succeed("refresh", key).await;
-    socket.succeed("ping", json!({})).await;
-    probe.heal();
+    socket.expect_success("refresh", key).await;
+    socket.expect_success("ping", json!({})).await;
+    probe.clear_faults();
     for id in chats {
         assert_eq!(socket.reply(id).await["ok"], true);
     }
@@ -166,16 +168,16 @@ async fn queued_commands_wait_once_for_an_unavailable_store() {
     for _ in 0..9 {
         ids.push(socket.send_command("chat", chat.clone()).await);
     }
-    socket.succeed("ping", json!({})).await;
+    socket.expect_success("ping", json!({})).await;
     probe.calls();
     probe.make("turns.record_completed_turn", InjectedFault::Away);
-    probe.look_again();
+    probe.release_waiting_calls();
     for id in ids {
         assert_eq!(socket.reply(id).await["error"]["code"], "store_unavailable");
     }
     assert_eq!(probe.calls(), Vec::<&str>::new());
-    probe.heal();
-    socket.succeed("chat", chat).await;
+    probe.clear_faults();
+    socket.expect_success("chat", chat).await;
     api.stop().await;
 }
 
@@ -189,9 +191,9 @@ async fn commands_count_like_requests() {
     // The upgrade, and connecting.
     let mut socket = SocketClient::connected(&api, &caller, &[]).await;
     for _ in 0..3 {
-        socket.succeed("ping", json!({})).await;
+        socket.expect_success("ping", json!({})).await;
     }
-    let problem = socket.refused("ping", json!({})).await;
+    let problem = socket.expect_problem("ping", json!({})).await;
     assert_eq!(problem["code"], "rate_limited");
     assert_eq!(problem["violatedPolicies"], json!(["requests"]));
     assert!(problem["retryAfter"].as_u64().unwrap() > 1, "{problem}");
@@ -210,8 +212,8 @@ async fn chats_count_as_chats() {
     });
     let mut socket = SocketClient::connected(&api, &caller.await, &[]).await;
     let chat = json!({"agentId": agent, "message": "Hello"});
-    socket.succeed("chat", chat.clone()).await;
-    let problem = socket.refused("chat", chat).await;
+    socket.expect_success("chat", chat.clone()).await;
+    let problem = socket.expect_problem("chat", chat).await;
     assert_eq!(problem["violatedPolicies"], json!(["chat"]));
     api.stop().await;
 }
@@ -226,14 +228,23 @@ async fn a_client_that_does_not_read_is_disconnected_and_delays_no_others() {
     let alone = api
         .caller_with_key(|key| key.limits.streams = Some(1))
         .await;
-    let mut slow = Upgrade::of(&api).by(&alone).narrow().open().await;
+    let mut slow = Upgrade::new(&api)
+        .with_caller(&alone)
+        .with_small_buffers()
+        .open()
+        .await;
     slow.connect(json!({"channels": ["tenant"]})).await;
     let mut quick = SocketClient::connected(&api, &api.reader(), &["tenant"]).await;
     let config = json!({"instructions": "y".repeat(30_000)});
     let draft = json!({"name": "Ada", "personality": "x".repeat(8_000), "config": config});
     let (patience, mut longest, mut last) = (Instant::now(), Duration::ZERO, 0);
     // Its slot is free after the disconnect.
-    while Upgrade::of(&api).by(&alone).try_open().await.is_err() {
+    while Upgrade::new(&api)
+        .with_caller(&alone)
+        .try_open()
+        .await
+        .is_err()
+    {
         assert!(patience.elapsed().as_secs() < 60, "it is kept");
         let made = api.agent(draft.clone()).await;
         let began = Instant::now();
@@ -244,16 +255,16 @@ async fn a_client_that_does_not_read_is_disconnected_and_delays_no_others() {
     }
     assert!(longest < Duration::from_secs(5), "{longest:?}");
     // The remaining frames are whole and in order, and end with the reason if it reads soon enough.
-    let ended = slow.ended_or_disconnected().await;
+    let ended = slow.wait_for_end_or_disconnect().await;
     assert!(ended.is_none_or(|ended| ended.code == 4201));
     let mut next = 1;
-    while let Some(frame) = slow.unread() {
+    while let Some(frame) = slow.take_kept_frame() {
         assert_eq!(frame["event"]["seq"], next, "{}", frame["type"]);
         next += 1;
     }
     assert!(next <= last, "it was told everything");
     // The client misses no data.
-    let mut back = Upgrade::of(&api).by(&api.reader()).open().await;
+    let mut back = Upgrade::new(&api).with_caller(&api.reader()).open().await;
     let connected = back.connect(json!({"channels": ["tenant"], "since": next - 1}));
     assert_eq!(connected.await["channels"][0]["recovered"], true);
     while next <= last {
@@ -279,7 +290,11 @@ async fn a_slow_steady_reader_stays_connected() {
     let alone = api
         .caller_with_key(|key| key.limits.streams = Some(1))
         .await;
-    let mut slow = Upgrade::of(&api).by(&alone).narrow().open().await;
+    let mut slow = Upgrade::new(&api)
+        .with_caller(&alone)
+        .with_small_buffers()
+        .open()
+        .await;
     slow.connect(json!({"channels": ["tenant"], "since": 0}))
         .await;
     let began = Instant::now();
@@ -289,7 +304,7 @@ async fn a_slow_steady_reader_stays_connected() {
         next += 1;
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
-    let second = Upgrade::of(&api).by(&alone).try_open().await;
+    let second = Upgrade::new(&api).with_caller(&alone).try_open().await;
     assert!(second.is_err(), "the first was closed after {next} events");
     api.stop().await;
 }
@@ -297,7 +312,11 @@ async fn a_slow_steady_reader_stays_connected() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_reader_receives_live_text_in_few_pieces() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
-    let mut socket = Upgrade::of(&api).by(&api.writer()).narrow().open().await;
+    let mut socket = Upgrade::new(&api)
+        .with_caller(&api.writer())
+        .with_small_buffers()
+        .open()
+        .await;
     socket.connect(json!({"channels": ["tenant"]})).await;
     // More than the connection and the client buffer while nothing is read.
     let piece = "x".repeat(9_000);

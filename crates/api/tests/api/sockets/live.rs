@@ -51,13 +51,13 @@ fn offset(event: &Value, name: &str) -> usize {
 async fn begin(api: &ApiServer, agent: &str) -> String {
     let command = json!({"agentId": agent, "message": "Hello"});
     let request = api.writer().request("POST", "/api/chat");
-    let answer = request
+    let response = request
         .header("Prefer", "respond-async")
         .json(&command)
         .send()
         .await;
-    assert_eq!(answer.status, 202, "{}", answer.text());
-    answer.json()["conversationId"]
+    assert_eq!(response.status, 202, "{}", response.text());
+    response.json()["conversationId"]
         .as_str()
         .expect("text")
         .to_owned()
@@ -105,9 +105,9 @@ async fn a_subscribe_during_a_turn_receives_a_snapshot() {
     let channel = format!("conversation:{conversation}");
     let mut socket = SocketClient::connected(&api, &api.reader(), &[]).await;
     socket
-        .succeed("subscribe", json!({"channel": channel}))
+        .expect_success("subscribe", json!({"channel": channel}))
         .await;
-    let snapshot = socket.next_of("live").await["event"].clone();
+    let snapshot = socket.next_of_type("live").await["event"].clone();
     assert_eq!(snapshot["type"], "reply.snapshot");
     assert_eq!(
         (&snapshot["to"], &snapshot["text"]),
@@ -115,16 +115,16 @@ async fn a_subscribe_during_a_turn_receives_a_snapshot() {
     );
     assert_eq!(snapshot["conversationId"], json!(conversation));
     call.send_text("a time").await;
-    let delta = socket.next_of("live").await["event"].clone();
+    let delta = socket.next_of_type("live").await["event"].clone();
     assert_eq!(
         (&delta["type"], &delta["from"], &delta["text"]),
         (&json!("reply.delta"), &json!(10), &json!("a time"))
     );
     // A repeated subscribe receives it again.
     socket
-        .succeed("subscribe", json!({"channel": channel}))
+        .expect_success("subscribe", json!({"channel": channel}))
         .await;
-    let snapshot = socket.next_of("live").await["event"].clone();
+    let snapshot = socket.next_of_type("live").await["event"].clone();
     assert_eq!(
         (&snapshot["type"], &snapshot["text"]),
         (&json!("reply.snapshot"), &json!("Once upon a time"))
@@ -140,7 +140,7 @@ async fn a_replay_into_a_running_turn_ends_with_a_snapshot() {
     begin(&api, &agent).await;
     let call = script.next_call().await;
     call.send_text("Once upon ").await;
-    let mut socket = Upgrade::of(&api).by(&api.reader()).open().await;
+    let mut socket = Upgrade::new(&api).with_caller(&api.reader()).open().await;
     socket
         .connect(json!({"channels": ["tenant"], "since": 0}))
         .await;
@@ -174,7 +174,7 @@ async fn live_text_of_other_channels_is_not_sent() {
         .find(|frame| frame["event"]["type"] == "turn.completed")
         .await;
     for socket in [&mut elsewhere, &mut strangers, &mut agents] {
-        assert_eq!(socket.rest().await, Vec::<Value>::new());
+        assert_eq!(socket.remaining().await, Vec::<Value>::new());
     }
     api.stop().await;
 }
@@ -187,16 +187,16 @@ async fn an_unsubscribe_ends_live_data() {
     let channel = format!("conversation:{conversation}");
     let mut socket = SocketClient::connected(&api, &api.reader(), &[&channel]).await;
     call.send_text("Once ").await;
-    socket.next_of("live").await;
+    socket.next_of_type("live").await;
     socket
-        .succeed("unsubscribe", json!({"channel": channel}))
+        .expect_success("unsubscribe", json!({"channel": channel}))
         .await;
     let mut there = SocketClient::connected(&api, &api.reader(), &[&channel]).await;
     call.answer("upon a time").await;
     there
         .find(|frame| frame["event"]["type"] == "turn.completed")
         .await;
-    assert_eq!(socket.rest().await, Vec::<Value>::new());
+    assert_eq!(socket.remaining().await, Vec::<Value>::new());
     api.stop().await;
 }
 
@@ -205,7 +205,7 @@ async fn a_repeated_chat_on_another_socket_receives_a_snapshot_and_live_data() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let chat = json!({"agentId": agent, "message": "Hello", "idempotencyKey": "once"});
     let mut first = SocketClient::connected(&api, &api.writer(), &[]).await;
-    let begun = first.succeed("chat", chat.clone()).await;
+    let begun = first.expect_success("chat", chat.clone()).await;
     let call = script.next_call().await;
     call.send_text("Once upon ").await;
     let mut readers = [ReplyReader::default(), ReplyReader::default()];
@@ -214,12 +214,12 @@ async fn a_repeated_chat_on_another_socket_receives_a_snapshot_and_live_data() {
     }
     let mut second = SocketClient::connected(&api, &api.writer(), &[]).await;
     for socket in [&mut first, &mut second] {
-        let again = socket.succeed("chat", chat.clone()).await;
+        let again = socket.expect_success("chat", chat.clone()).await;
         assert_eq!(again["replayed"], true);
         assert_eq!(again["turn"]["id"], begun["turn"]["id"]);
         assert_eq!(again["turn"]["status"], "in_progress");
     }
-    let snapshot = second.next_of("live").await;
+    let snapshot = second.next_of_type("live").await;
     assert_eq!(snapshot["event"]["type"], "reply.snapshot");
     assert_eq!(snapshot["event"]["text"], "Once upon ");
     call.answer("a time.").await;
@@ -232,7 +232,7 @@ async fn a_repeated_chat_on_another_socket_receives_a_snapshot_and_live_data() {
             reader.read(&frame);
         }
         assert_eq!(reader.text, "Once upon a time.");
-        assert_eq!(socket.rest().await, Vec::<Value>::new());
+        assert_eq!(socket.remaining().await, Vec::<Value>::new());
     }
     api.stop().await;
 }

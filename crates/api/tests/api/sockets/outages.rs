@@ -19,17 +19,17 @@ async fn an_unreadable_credential_closes_with_back_off() {
         .start()
         .await;
     let caller = api.caller_with_key(|_| {}).await;
-    let mut socket = Upgrade::of(&api).open().await;
+    let mut socket = Upgrade::new(&api).open().await;
     probe.make("credentials.find", InjectedFault::Away);
     let members = json!({"channels": [], "token": caller.key()});
-    let problem = socket.refused("connect", members).await;
+    let problem = socket.expect_problem("connect", members).await;
     assert_eq!(problem["code"], "store_unavailable");
     assert_eq!(problem["retryAfter"], 1);
-    let ended = socket.ended().await;
+    let ended = socket.wait_for_end().await;
     assert_eq!(ended.code, 4100);
     let wait = ended.goodbye.unwrap()["reconnectAfterMs"].as_u64().unwrap();
     assert!((1_000..=5_000).contains(&wait), "{wait}");
-    probe.heal();
+    probe.clear_faults();
     api.stop().await;
 }
 
@@ -45,14 +45,14 @@ async fn a_store_failure_fails_the_command_and_keeps_the_socket() {
     let mut socket = SocketClient::connected(&api, &api.writer(), &["tenant"]).await;
     let chat = json!({"agentId": agent, "message": "Hello", "idempotencyKey": "once"});
     probe.make("turns.record_completed_turn", InjectedFault::Away);
-    let problem = socket.refused("chat", chat.clone()).await;
+    let problem = socket.expect_problem("chat", chat.clone()).await;
     assert_eq!(
         (&problem["code"], &problem["status"]),
         (&json!("store_unavailable"), &json!(503))
     );
     assert_eq!(problem["retryable"], true);
-    probe.heal();
-    socket.succeed("chat", chat).await;
+    probe.clear_faults();
+    socket.expect_success("chat", chat).await;
     socket.events_to("turn.completed").await;
     drop(socket);
     api.stop().await;
@@ -74,17 +74,17 @@ async fn a_replay_waits_for_the_store() {
     probe.make("events.page", InjectedFault::Away);
     let since = json!({"channel": "tenant", "since": 0});
     probe.calls();
-    socket.succeed("subscribe", since).await;
+    socket.expect_success("subscribe", since).await;
     let began = Instant::now();
     while !probe.calls().contains(&"events.page") {
         assert!(began.elapsed().as_secs() < 20, "nothing is read");
         tokio::task::yield_now().await;
     }
-    probe.heal();
+    probe.clear_faults();
     for seq in 1..=3 {
         assert_eq!(socket.event().await["seq"], seq);
     }
-    socket.next_of("caughtUp").await;
+    socket.next_of_type("caughtUp").await;
     drop(socket);
     api.stop().await;
 }
@@ -102,10 +102,10 @@ async fn a_corrupt_log_closes_the_socket() {
     let mut socket = SocketClient::connected(&api, &api.reader(), &[]).await;
     probe.make("events.page", InjectedFault::Corrupt);
     let since = json!({"channel": "tenant", "since": 0});
-    socket.succeed("subscribe", since).await;
-    let ended = socket.ended().await;
+    socket.expect_success("subscribe", since).await;
+    let ended = socket.wait_for_end().await;
     assert_eq!(ended.code, 4100);
     assert!(ended.goodbye.unwrap()["reconnectAfterMs"].is_u64());
-    probe.heal();
+    probe.clear_faults();
     api.stop().await;
 }

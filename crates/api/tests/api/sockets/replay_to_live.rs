@@ -29,8 +29,13 @@ async fn write(api: &ApiServer, agents: &[String; 2], round: i64) {
 }
 
 /// The events of each channel after a position, up to the last one.
-async fn follow(api: &ApiServer, channels: &[String; 2], since: i64, last: i64) -> [Vec<i64>; 2] {
-    let mut socket = Upgrade::of(api).by(&api.reader()).open().await;
+async fn event_positions(
+    api: &ApiServer,
+    channels: &[String; 2],
+    since: i64,
+    last: i64,
+) -> [Vec<i64>; 2] {
+    let mut socket = Upgrade::new(api).with_caller(&api.reader()).open().await;
     let members = json!({"channels": channels, "since": since});
     socket.connect(members).await;
     let mut received: [Vec<i64>; 2] = [Vec::new(), Vec::new()];
@@ -72,7 +77,7 @@ async fn no_event_is_lost_or_repeated_when_a_replay_reaches_the_present() {
         let since = (head - round % 7 * 3).max(0);
         let last = head + i64::try_from(WRITERS * CHANGES + 1).unwrap();
         let writing = write(&api, &agents, round);
-        let reading = follow(&api, &channels, since, last);
+        let reading = event_positions(&api, &channels, since, last);
         let ((), [tenant, agent]) = tokio::join!(writing, reading);
         let path = format!("/api/events?since={since}&limit=100");
         let page = api.reader().get(&path).await.ok();
@@ -124,7 +129,7 @@ async fn no_event_is_lost_or_repeated_by_a_second_subscribe() {
         let path = format!("/api/events?since=0&limit=100&conversationId={conversation}");
         let expected = positions(&api.reader().get(&path).await.ok());
         assert_eq!(received, expected[1..], "round {round}");
-        assert_eq!(socket.rest().await, Vec::<Value>::new());
+        assert_eq!(socket.remaining().await, Vec::<Value>::new());
     }
     api.stop().await;
 }

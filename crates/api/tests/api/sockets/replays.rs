@@ -11,7 +11,7 @@ async fn a_replay_is_followed_by_live_events() {
     let api = ApiServer::start().await;
     let first = api.agent_id().await;
     let second = api.agent_id().await;
-    let mut socket = Upgrade::of(&api).by(&api.reader()).open().await;
+    let mut socket = Upgrade::new(&api).with_caller(&api.reader()).open().await;
     let channels = ["tenant".to_owned(), format!("agent:{second}")];
     let connected = socket
         .connect(json!({"channels": channels, "since": 0}))
@@ -53,7 +53,7 @@ async fn a_replay_is_followed_by_live_events() {
     );
     let path = format!("/api/agents/{second}");
     api.writer().patch(&path, json!({"name": "Bob"})).await.ok();
-    let frame = socket.next_of("event").await;
+    let frame = socket.next_of_type("event").await;
     assert_eq!(frame["event"]["seq"], 3);
     assert_eq!(frame["channels"].as_array().unwrap().len(), 2);
     api.stop().await;
@@ -71,13 +71,13 @@ async fn a_reconnecting_client_resumes_at_its_cursor() {
     api.agent_id().await;
     // Other sockets show the present: a client is caught up when it has received the same.
     while witness.event().await["seq"] != last + 2 {}
-    let mut socket = Upgrade::of(&api).by(&api.reader()).open().await;
+    let mut socket = Upgrade::new(&api).with_caller(&api.reader()).open().await;
     socket
         .connect(json!({"channels": ["tenant"], "since": last}))
         .await;
     assert_eq!(socket.event().await["seq"], last + 1);
     assert_eq!(socket.event().await["seq"], last + 2);
-    let caught_up = socket.next_of("caughtUp").await;
+    let caught_up = socket.next_of_type("caughtUp").await;
     assert_eq!(
         (&caught_up["channel"], &caught_up["seq"]),
         (&json!("tenant"), &json!(last + 2))
@@ -89,12 +89,12 @@ async fn a_reconnecting_client_resumes_at_its_cursor() {
 async fn a_cursor_outside_the_log_receives_a_resync() {
     let api = ApiServer::start().await;
     api.agent_id().await;
-    let mut socket = Upgrade::of(&api).by(&api.reader()).open().await;
+    let mut socket = Upgrade::new(&api).with_caller(&api.reader()).open().await;
     let connected = socket
         .connect(json!({"channels": ["tenant"], "since": 99}))
         .await;
     assert_eq!(connected["channels"][0]["recovered"], false);
-    let resync = socket.next_of("resync").await;
+    let resync = socket.next_of_type("resync").await;
     assert_eq!(
         resync,
         json!({"type": "resync", "channel": "tenant", "firstSeq": 1, "headSeq": 1, "reason": "retention"})
@@ -125,7 +125,7 @@ async fn a_channel_with_more_events_than_a_replay_holds_is_not_recovered() {
     let api = ApiServer::start().await;
     let (busy, quiet) = (api.agent_id().await, api.agent_id().await);
     add_updates(&api, &busy, 10_000).await;
-    let mut socket = Upgrade::of(&api).by(&api.reader()).open().await;
+    let mut socket = Upgrade::new(&api).with_caller(&api.reader()).open().await;
     let channels = [
         "tenant".to_owned(),
         format!("agent:{busy}"),
@@ -172,7 +172,7 @@ async fn exactly_as_many_events_as_a_replay_holds_are_recovered() {
     let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     add_updates(&api, &agent, 10_000).await;
-    let mut socket = Upgrade::of(&api).by(&api.reader()).open().await;
+    let mut socket = Upgrade::new(&api).with_caller(&api.reader()).open().await;
     let channels = json!(["tenant"]);
     let connected = socket.connect(json!({"channels": channels, "since": 1}));
     assert_eq!(connected.await["channels"][0]["recovered"], true);

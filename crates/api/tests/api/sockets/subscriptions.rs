@@ -3,7 +3,7 @@
 use domain::Scope;
 use serde_json::{Value, json};
 
-use super::client::{SocketClient, Upgrade, shown};
+use super::client::{SocketClient, Upgrade, types_and_channels};
 use crate::api_server::{ApiServer, id_of};
 
 /// The position of the newest event.
@@ -18,7 +18,7 @@ async fn events_after_the_subscription_are_sent() {
     api.agent_id().await;
     let mut socket = SocketClient::connected(&api, &api.reader(), &["tenant"]).await;
     let agent = api.agent(json!({"name": "Bea"})).await;
-    let frame = socket.next_of("event").await;
+    let frame = socket.next_of_type("event").await;
     assert_eq!(frame["channels"], json!(["tenant"]));
     let event = &frame["event"];
     assert_eq!(event["type"], "agent.created");
@@ -49,7 +49,7 @@ async fn an_event_of_several_channels_is_sent_once_with_all_of_them() {
         .patch(&path, json!({"title": "One"}))
         .await
         .ok();
-    let frame = socket.next_of("event").await;
+    let frame = socket.next_of_type("event").await;
     let mut named: Vec<&str> = frame["channels"]
         .as_array()
         .unwrap()
@@ -60,7 +60,7 @@ async fn an_event_of_several_channels_is_sent_once_with_all_of_them() {
     let mut expected = vec![channels[0], channels[1], channels[3]];
     expected.sort_unstable();
     assert_eq!(named, expected);
-    assert_eq!(socket.rest().await, Vec::<Value>::new());
+    assert_eq!(socket.remaining().await, Vec::<Value>::new());
     api.stop().await;
 }
 
@@ -72,13 +72,13 @@ async fn subscribe_works_like_connect_and_unsubscribe_ends_it() {
     let mut socket = SocketClient::connected(&api, &api.reader(), &[]).await;
     let channel = format!("agent:{agent}");
     let since = json!({"channel": channel, "since": 0});
-    let subscribed = socket.succeed("subscribe", since).await;
+    let subscribed = socket.expect_success("subscribe", since).await;
     assert_eq!(
         subscribed,
         json!({"channel": channel, "recovered": true, "headSeq": 2})
     );
     assert_eq!(socket.event().await["agentId"], json!(agent));
-    socket.next_of("caughtUp").await;
+    socket.next_of_type("caughtUp").await;
     let rename = |agent: &str, name: &str| {
         let path = format!("/api/agents/{agent}");
         let (writer, name) = (api.writer(), json!({"name": name}));
@@ -88,7 +88,7 @@ async fn subscribe_works_like_connect_and_unsubscribe_ends_it() {
     rename(&agent, "Cleo").await;
     assert_eq!(socket.event().await["data"]["agent"]["name"], "Cleo");
     let result = socket
-        .succeed("unsubscribe", json!({"channel": channel}))
+        .expect_success("unsubscribe", json!({"channel": channel}))
         .await;
     assert_eq!(result, json!({}));
     let mut other_socket = SocketClient::connected(&api, &api.reader(), &["tenant"]).await;
@@ -98,7 +98,7 @@ async fn subscribe_works_like_connect_and_unsubscribe_ends_it() {
     other_socket.find(is_it).await;
     // Later events follow.
     socket
-        .succeed("subscribe", json!({"channel": "tenant"}))
+        .expect_success("subscribe", json!({"channel": "tenant"}))
         .await;
     rename(&other, "Eve").await;
     assert_eq!(socket.event().await["data"]["agent"]["name"], "Eve");
@@ -110,7 +110,7 @@ async fn missing_channels_are_rejected_one_by_one() {
     let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     let anonymous = "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11";
-    let mut socket = Upgrade::of(&api).by(&api.reader()).open().await;
+    let mut socket = Upgrade::new(&api).with_caller(&api.reader()).open().await;
     let channels = [
         format!("agent:{agent}"),
         format!("agent:{anonymous}"),
@@ -139,7 +139,7 @@ async fn missing_channels_are_rejected_one_by_one() {
         ]
     );
     let problem = socket
-        .refused(
+        .expect_problem(
             "subscribe",
             json!({"channel": format!("agent:{anonymous}")}),
         )
@@ -153,7 +153,7 @@ async fn missing_channels_are_rejected_one_by_one() {
             .created(),
     );
     let problem = socket
-        .refused("subscribe", json!({"channel": format!("agent:{foreign}")}))
+        .expect_problem("subscribe", json!({"channel": format!("agent:{foreign}")}))
         .await;
     assert_eq!(problem["code"], "agent_not_found");
     api.stop().await;
@@ -178,7 +178,7 @@ async fn a_channel_ends_when_its_resource_is_deleted() {
         .await;
     assert_eq!(deleted.status, 204);
     assert_eq!(socket.event().await["type"], "conversation.deleted");
-    let ended = socket.next_of("unsubscribed").await;
+    let ended = socket.next_of_type("unsubscribed").await;
     assert_eq!(
         ended,
         json!({"type": "unsubscribed", "channel": channels[1], "reason": "deleted"})
@@ -188,13 +188,13 @@ async fn a_channel_ends_when_its_resource_is_deleted() {
     assert_eq!(socket.event().await["type"], "agent.deleted");
     // A conversation ends with its agent.
     let mut ended = [
-        socket.next_of("unsubscribed").await,
-        socket.next_of("unsubscribed").await,
+        socket.next_of_type("unsubscribed").await,
+        socket.next_of_type("unsubscribed").await,
     ];
     ended.sort_by_key(ToString::to_string);
     assert_eq!(ended[0]["channel"], json!(channels[0]));
     assert_eq!(ended[1]["channel"], json!(channels[2]));
-    assert_eq!(socket.rest().await, Vec::<Value>::new());
+    assert_eq!(socket.remaining().await, Vec::<Value>::new());
     api.stop().await;
 }
 
@@ -214,13 +214,13 @@ async fn events_that_the_caller_may_not_read_are_not_sent() {
     let nothing = api.caller_with_scopes(&[Scope::EventsRead]).await;
     let mut nothing = SocketClient::connected(&api, &nothing, &["tenant"]).await;
     let problem = nothing
-        .refused("subscribe", json!({"channel": format!("agent:{agent}")}))
+        .expect_problem("subscribe", json!({"channel": format!("agent:{agent}")}))
         .await;
     assert_eq!(problem["code"], "insufficient_scope");
     let since = head(&api).await;
     api.conversation(json!({"agentId": agent})).await;
     api.agent_id().await;
-    let mut everything = Upgrade::of(&api).by(&api.reader()).open().await;
+    let mut everything = Upgrade::new(&api).with_caller(&api.reader()).open().await;
     everything
         .connect(json!({"channels": ["tenant"], "since": since}))
         .await;
@@ -233,7 +233,10 @@ async fn events_that_the_caller_may_not_read_are_not_sent() {
         &mut strangers,
         &mut nothing,
     ] {
-        assert_eq!(shown(&socket.rest().await), Vec::<String>::new());
+        assert_eq!(
+            types_and_channels(&socket.remaining().await),
+            Vec::<String>::new()
+        );
     }
     api.stop().await;
 }

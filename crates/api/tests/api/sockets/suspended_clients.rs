@@ -21,30 +21,40 @@ async fn a_client_that_wakes_after_a_close_reads_whole_frames_and_the_reason() {
     let alone = api
         .caller_with_key(|key| key.limits.streams = Some(1))
         .await;
-    let mut slow = Upgrade::of(&api).by(&alone).narrow().open().await;
+    let mut slow = Upgrade::new(&api)
+        .with_caller(&alone)
+        .with_small_buffers()
+        .open()
+        .await;
     slow.connect(json!({"channels": ["tenant"]})).await;
     // Unread input must not reset the connection.
     for number in 0..20 {
         let frame = json!({"id": 100 + number, "type": "ping"});
-        slow.send_unheard(&frame.to_string()).await;
+        slow.send_ignoring_errors(&frame.to_string()).await;
     }
     let config = json!({"instructions": "y".repeat(30_000)});
     let draft = json!({"name": "Ada", "personality": "x".repeat(8_000), "config": config});
     let patience = Instant::now();
     // Its slot is free after the disconnect.
-    while Upgrade::of(&api).by(&alone).try_open().await.is_err() {
+    while Upgrade::new(&api)
+        .with_caller(&alone)
+        .try_open()
+        .await
+        .is_err()
+    {
         assert!(patience.elapsed().as_secs() < 60, "it is kept");
         api.agent(draft.clone()).await;
     }
     tokio::time::sleep(ASLEEP).await;
-    slow.send_unheard(r#"{"id":200,"type":"ping"}"#).await;
-    let ended = slow.ended().await;
+    slow.send_ignoring_errors(r#"{"id":200,"type":"ping"}"#)
+        .await;
+    let ended = slow.wait_for_end().await;
     assert_eq!(ended.code, 4201);
     let goodbye = ended.goodbye.expect("a goodbye");
     assert_eq!(goodbye["code"], 4201);
     assert!(goodbye["reconnectAfterMs"].is_u64(), "{goodbye}");
     let mut next = 1;
-    while let Some(frame) = slow.unread() {
+    while let Some(frame) = slow.take_kept_frame() {
         if frame["type"] == "event" {
             assert_eq!(frame["event"]["seq"], next);
             next += 1;

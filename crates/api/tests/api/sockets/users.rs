@@ -3,7 +3,7 @@
 use domain::Scope;
 use serde_json::{Value, json};
 
-use super::client::{SocketClient, shown};
+use super::client::{SocketClient, types_and_channels};
 use crate::{
     api_server::{ApiServer, id_of},
     engines::scripted_agent,
@@ -18,7 +18,9 @@ async fn two_users(
     let scope = "openid agents:read chat:write conversations:read events:read";
     let mut users = Vec::new();
     for login in ["auth0|ada", "auth0|bob"] {
-        let minted = issuer.mint(json!({"login": login, "scope": scope})).await;
+        let minted = issuer
+            .issue_tokens(json!({"login": login, "scope": scope}))
+            .await;
         users.push((minted.principal(), api.caller(Some(minted.token()))));
     }
     users.try_into().unwrap_or_else(|_| panic!("two users"))
@@ -27,14 +29,14 @@ async fn two_users(
 #[tokio::test(flavor = "multi_thread")]
 async fn a_user_receives_events_of_its_own_conversations_only() {
     let mut issuer = ExternalIssuer::start(ProviderKind::Auth0).await;
-    let api = issuer.trusted().start().await;
+    let api = issuer.trusting_server().start().await;
     let agent = api.agent_id().await;
     let [(ada_id, ada), (_, bob)] = two_users(&mut issuer, &api).await;
     let channels = ["tenant", &format!("agent:{agent}")];
     let mut of_ada = SocketClient::connected(&api, &ada, &channels).await;
     let mut of_bob = SocketClient::connected(&api, &bob, &channels).await;
     let chat = json!({"agentId": agent, "message": "Hello"});
-    let result = of_ada.succeed("chat", chat).await;
+    let result = of_ada.expect_success("chat", chat).await;
     let received = of_ada.events_to("turn.completed").await;
     assert!(
         received
@@ -43,23 +45,26 @@ async fn a_user_receives_events_of_its_own_conversations_only() {
     );
     let conversation = result["turn"]["conversationId"].as_str().unwrap();
     let members = json!({"channel": format!("conversation:{conversation}")});
-    let problem = of_bob.refused("subscribe", members).await;
+    let problem = of_bob.expect_problem("subscribe", members).await;
     assert_eq!(problem["code"], "conversation_not_found");
     let members = json!({"conversationId": conversation, "typing": true});
-    let problem = of_bob.refused("typing", members.clone()).await;
+    let problem = of_bob.expect_problem("typing", members.clone()).await;
     assert_eq!(problem["code"], "conversation_not_found");
     let mut of_ada_elsewhere = SocketClient::connected(&api, &ada, &channels).await;
-    of_ada_elsewhere.succeed("typing", members).await;
-    let typing = of_ada.next_of("live").await;
+    of_ada_elsewhere.expect_success("typing", members).await;
+    let typing = of_ada.next_of_type("live").await;
     assert_eq!(typing["event"]["actor"], json!(ada_id));
     let members = json!({"turnId": result["turn"]["id"]});
-    let problem = of_bob.refused("cancel", members).await;
+    let problem = of_bob.expect_problem("cancel", members).await;
     assert_eq!(problem["code"], "turn_not_found");
     // Both users may see agents.
     api.agent_id().await;
     assert_eq!(of_ada.event().await["type"], "agent.created");
     assert_eq!(of_bob.event().await["type"], "agent.created");
-    assert_eq!(shown(&of_bob.rest().await), Vec::<String>::new());
+    assert_eq!(
+        types_and_channels(&of_bob.remaining().await),
+        Vec::<String>::new()
+    );
     drop((of_ada, of_ada_elsewhere, of_bob));
     api.stop().await;
 }
@@ -73,7 +78,7 @@ async fn without_read_scope_a_caller_receives_events_of_its_own_turns() {
     let mut other =
         SocketClient::connected(&api, &api.caller_with_scopes(&scopes).await, &["tenant"]).await;
     let chat = json!({"agentId": agent, "message": "Hello"});
-    let result = socket.succeed("chat", chat).await;
+    let result = socket.expect_success("chat", chat).await;
     let call = script.next_call().await;
     call.send_text("Hi!").await;
     let mut received = Vec::new();
@@ -97,7 +102,7 @@ async fn without_read_scope_a_caller_receives_events_of_its_own_turns() {
     api.agent_id().await;
     all.event().await;
     for socket in [&mut socket, &mut other] {
-        assert_eq!(socket.rest().await, Vec::<Value>::new());
+        assert_eq!(socket.remaining().await, Vec::<Value>::new());
     }
     drop((socket, other, all));
     api.stop().await;

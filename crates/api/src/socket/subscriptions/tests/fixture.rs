@@ -115,7 +115,7 @@ impl Fixture {
     ) -> SubscriptionStart {
         let requested = since.map(|since| ReplayRequest {
             since: Seq(since),
-            coverage: ReplayAvailability::Whole,
+            availability: ReplayAvailability::Complete,
         });
         self.subscriptions.open(channel, None, requested, head)
     }

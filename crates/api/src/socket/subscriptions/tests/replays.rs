@@ -83,7 +83,7 @@ async fn a_replay_that_is_too_long_is_a_resync_without_events() {
     let channel = Channel::Agent(agent(0));
     let requested = ReplayRequest {
         since: Seq(5),
-        coverage: ReplayAvailability::TooLong,
+        availability: ReplayAvailability::TooLong,
     };
     let head = fixture.head();
     fixture

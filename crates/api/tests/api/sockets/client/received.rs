@@ -66,20 +66,20 @@ impl SocketClient {
     }
 
     /// The next frame, which must be of this type.
-    pub(crate) async fn next_of(&mut self, kind: &str) -> Value {
+    pub(crate) async fn next_of_type(&mut self, kind: &str) -> Value {
         let frame = self.next().await;
         assert_eq!(frame["type"], kind, "{frame}");
         frame
     }
 
     /// The next reply, after any other frames.
-    pub(crate) async fn next_of_reply(&mut self) -> Value {
+    pub(crate) async fn next_reply_data(&mut self) -> Value {
         self.find(|frame| frame["type"] == "reply").await
     }
 
     /// The next event.
     pub(crate) async fn event(&mut self) -> Value {
-        self.next_of("event").await["event"].clone()
+        self.next_of_type("event").await["event"].clone()
     }
 
     /// Events up to the one of this type, which is among them.
@@ -98,7 +98,7 @@ impl SocketClient {
     }
 
     /// Asserts that only these frames precede the answer to a ping.
-    pub(crate) async fn rest(&mut self) -> Vec<Value> {
+    pub(crate) async fn remaining(&mut self) -> Vec<Value> {
         let id = self.send_command("ping", json!({})).await;
         let reply = self.reply(id).await;
         assert_eq!(reply["ok"], true, "{reply}");
@@ -113,17 +113,19 @@ impl SocketClient {
     }
 
     /// The next frame that was kept while waiting for another one.
-    pub(crate) fn unread(&mut self) -> Option<Value> {
+    pub(crate) fn take_kept_frame(&mut self) -> Option<Value> {
         self.unread.pop_front()
     }
 
     /// The end of the socket; earlier frames are kept, except `goodbye`.
-    pub(crate) async fn ended(&mut self) -> SocketEnd {
-        self.ended_or_disconnected().await.expect("a close frame")
+    pub(crate) async fn wait_for_end(&mut self) -> SocketEnd {
+        self.wait_for_end_or_disconnect()
+            .await
+            .expect("a close frame")
     }
 
     /// The same, or `None` if the server closes the connection without one.
-    pub(crate) async fn ended_or_disconnected(&mut self) -> Option<SocketEnd> {
+    pub(crate) async fn wait_for_end_or_disconnect(&mut self) -> Option<SocketEnd> {
         let mut goodbye = None;
         loop {
             match self.receive_or_end().await {
@@ -138,8 +140,8 @@ impl SocketClient {
     }
 
     /// The code of the server's close frame, which must match its `goodbye`.
-    pub(crate) async fn closed(&mut self) -> u16 {
-        let ended = self.ended().await;
+    pub(crate) async fn wait_for_close(&mut self) -> u16 {
+        let ended = self.wait_for_end().await;
         let goodbye = ended.goodbye.expect("a goodbye");
         assert_eq!(goodbye["code"], ended.code, "{goodbye}");
         ended.code
@@ -174,7 +176,7 @@ impl SocketClient {
 }
 
 /// The type and channels of each event.
-pub(crate) fn shown(frames: &[Value]) -> Vec<String> {
+pub(crate) fn types_and_channels(frames: &[Value]) -> Vec<String> {
     frames
         .iter()
         .map(|frame| match frame["type"].as_str().expect("a type") {

@@ -28,7 +28,7 @@ pub(crate) struct SocketClient {
 
 impl SocketClient {
     /// A new socket.
-    pub(super) fn wrapped(stream: WebSocketStream<TcpStream>, protocol: Option<String>) -> Self {
+    pub(super) fn new(stream: WebSocketStream<TcpStream>, protocol: Option<String>) -> Self {
         Self {
             protocol,
             stream,
@@ -39,7 +39,7 @@ impl SocketClient {
 
     /// A socket with a caller's credential, connected to these channels.
     pub(crate) async fn connected(api: &ApiServer, caller: &Caller, channels: &[&str]) -> Self {
-        let mut socket = Upgrade::of(api).by(caller).open().await;
+        let mut socket = Upgrade::new(api).with_caller(caller).open().await;
         let connected = socket.connect(json!({"channels": channels})).await;
         for channel in connected["channels"].as_array().expect("channels") {
             assert_eq!(channel["ok"], true, "{channel}");
@@ -49,18 +49,18 @@ impl SocketClient {
 
     /// The result of `connect`.
     pub(crate) async fn connect(&mut self, members: Value) -> Value {
-        self.succeed("connect", members).await
+        self.expect_success("connect", members).await
     }
 
     /// The result of a command that succeeds.
-    pub(crate) async fn succeed(&mut self, command: &str, members: Value) -> Value {
+    pub(crate) async fn expect_success(&mut self, command: &str, members: Value) -> Value {
         let reply = self.command(command, members).await;
         assert_eq!(reply["ok"], true, "{command}: {reply}");
         reply["result"].clone()
     }
 
     /// The problem of a command that fails.
-    pub(crate) async fn refused(&mut self, command: &str, members: Value) -> Value {
+    pub(crate) async fn expect_problem(&mut self, command: &str, members: Value) -> Value {
         let reply = self.command(command, members).await;
         assert_eq!(reply["ok"], false, "{command}: {reply}");
         reply["error"].clone()
@@ -88,7 +88,7 @@ impl SocketClient {
     }
 
     /// Sends a text frame; the server may have closed the connection.
-    pub(crate) async fn send_unheard(&mut self, text: &str) {
+    pub(crate) async fn send_ignoring_errors(&mut self, text: &str) {
         self.send_message(Message::text(text)).await;
     }
 

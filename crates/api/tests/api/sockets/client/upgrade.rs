@@ -24,17 +24,17 @@ pub(crate) struct Upgrade {
 
 impl Upgrade {
     /// Without a credential.
-    pub(crate) fn of(api: &ApiServer) -> Self {
-        Self::at(api, "/api/ws")
+    pub(crate) fn new(api: &ApiServer) -> Self {
+        Self::with_path(api, "/api/ws")
     }
 
     /// The same with a query.
-    pub(crate) fn at(api: &ApiServer, path: &str) -> Self {
-        Self::of_service(api.address, path)
+    pub(crate) fn with_path(api: &ApiServer, path: &str) -> Self {
+        Self::at_address(api.address, path)
     }
 
     /// The same for a draining service.
-    pub(crate) fn of_service(address: SocketAddr, path: &str) -> Self {
+    pub(crate) fn at_address(address: SocketAddr, path: &str) -> Self {
         let url = format!("ws://{address}{path}");
         Self {
             address,
@@ -44,7 +44,7 @@ impl Upgrade {
     }
 
     /// Uses a connection with small buffers.
-    pub(crate) fn narrow(mut self) -> Self {
+    pub(crate) fn with_small_buffers(mut self) -> Self {
         self.is_narrow = true;
         self
     }
@@ -67,7 +67,7 @@ impl Upgrade {
     }
 
     /// With a caller's credential.
-    pub(crate) fn by(self, caller: &Caller) -> Self {
+    pub(crate) fn with_caller(self, caller: &Caller) -> Self {
         if caller.key().starts_with("agk_") {
             self.header("X-API-Key", caller.key())
         } else {
@@ -87,7 +87,7 @@ impl Upgrade {
             Ok((stream, response)) => {
                 assert_eq!(response.status(), 101);
                 let protocol = text(response.headers().get("sec-websocket-protocol"));
-                Ok(SocketClient::wrapped(stream, protocol))
+                Ok(SocketClient::new(stream, protocol))
             }
             Err(tungstenite::Error::Http(response)) => Err(RejectedUpgrade {
                 status: response.status().as_u16(),
@@ -105,7 +105,7 @@ impl Upgrade {
     }
 
     /// The error with this code.
-    pub(crate) async fn refused(self) -> RejectedUpgrade {
+    pub(crate) async fn expect_rejection(self) -> RejectedUpgrade {
         match self.try_open().await {
             Err(refused) => refused,
             Ok(_) => panic!("the socket was opened"),
@@ -127,7 +127,7 @@ pub(crate) struct RejectedUpgrade {
 
 impl RejectedUpgrade {
     /// Its status and its code.
-    pub(crate) fn shown(&self) -> (u16, &str) {
+    pub(crate) fn status_and_code(&self) -> (u16, &str) {
         (self.status, self.problem["code"].as_str().unwrap_or("none"))
     }
 }

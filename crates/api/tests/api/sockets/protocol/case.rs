@@ -56,38 +56,38 @@ impl Case {
     }
 
     /// Sends the input in writes of this size.
-    pub(super) fn chopped(mut self, size: usize) -> Self {
+    pub(super) fn in_writes_of(mut self, size: usize) -> Self {
         let all = self.sent.concat();
         self.sent = all.chunks(size).map(<[u8]>::to_vec).collect();
         self
     }
 
     /// Expects a reply.
-    pub(super) fn answers(mut self, id: impl Into<Option<u64>>) -> Self {
+    pub(super) fn expects_reply(mut self, id: impl Into<Option<u64>>) -> Self {
         self.expected.push(ServerMessage::Reply(id.into()));
         self
     }
 
-    pub(super) fn pongs(mut self, payload: &[u8]) -> Self {
+    pub(super) fn expects_pong(mut self, payload: &[u8]) -> Self {
         self.expected.push(ServerMessage::Pong(payload.to_vec()));
         self
     }
 
     /// Expects a close with this code.
-    pub(super) fn closes(mut self, code: u16) -> Self {
+    pub(super) fn expects_close(mut self, code: u16) -> Self {
         self.end = End::ByServer(Some(code));
         self
     }
 
     /// Expects a close without a code.
-    pub(super) fn closes_without_code(mut self) -> Self {
+    pub(super) fn expects_close_without_code(mut self) -> Self {
         self.end = End::ByServer(None);
         self
     }
 
     /// The difference from the expectation.
     pub(super) async fn fault(&self, address: SocketAddr, key: &str) -> Option<String> {
-        let tried = tokio::time::timeout(PATIENCE, self.play(address, key)).await;
+        let tried = tokio::time::timeout(PATIENCE, self.exchange(address, key)).await;
         let Ok((observed, end)) = tried else {
             return Some("it does not end".to_owned());
         };
@@ -112,7 +112,7 @@ impl Case {
     }
 
     /// The received messages, and the close frame, if any.
-    async fn play(
+    async fn exchange(
         &self,
         address: SocketAddr,
         key: &str,

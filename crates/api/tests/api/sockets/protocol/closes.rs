@@ -18,48 +18,50 @@ pub(super) fn cases() -> Vec<Case> {
     let mut cases = vec![
         Case::new("7.1.1")
             .sends([last(TEXT, &command(1, 40))])
-            .answers(1),
-        Case::new("7.1.2").sends([normal(), normal()]).closes(1000),
+            .expects_reply(1),
+        Case::new("7.1.2")
+            .sends([normal(), normal()])
+            .expects_close(1000),
         Case::new("7.1.3")
             .sends([normal(), last(PING, b"too late")])
-            .closes(1000),
+            .expects_close(1000),
         Case::new("7.1.4")
             .sends([normal(), last(TEXT, &command(1, 40))])
-            .closes(1000),
+            .expects_close(1000),
         Case::new("7.1.5")
             .sends([more(TEXT, b"{"), normal(), last(CONTINUATION, b"}")])
-            .closes(1000),
+            .expects_close(1000),
         // The client closes before it has received everything.
         Case::new("7.1.6")
             .sends(fragments(&command(1, 256 * 1024), 64 * 1024))
             .sends([last(TEXT, &command(2, 40)), normal(), last(PING, b"")])
-            .answers(1)
-            .answers(2)
-            .closes(1000),
+            .expects_reply(1)
+            .expects_reply(2)
+            .expects_close(1000),
         Case::new("7.3.1")
             .sends([last(CLOSE, b"")])
-            .closes_without_code(),
-        closing("7.3.2", b"a").closes(1002),
-        closing("7.3.3", &reason(1000, b"")).closes(1000),
-        closing("7.3.4", &reason(1000, b"Hello")).closes(1000),
-        closing("7.3.5", &reason(1000, &[b'*'; 123])).closes(1000),
-        closing("7.3.6", &reason(1000, &[b'*'; 124])).closes(1002),
-        closing("7.5.1", &reason(1000, b"\xce\xba\xed\xa0\x80edited")).closes(1002),
+            .expects_close_without_code(),
+        close_case("7.3.2", b"a").expects_close(1002),
+        close_case("7.3.3", &reason(1000, b"")).expects_close(1000),
+        close_case("7.3.4", &reason(1000, b"Hello")).expects_close(1000),
+        close_case("7.3.5", &reason(1000, &[b'*'; 123])).expects_close(1000),
+        close_case("7.3.6", &reason(1000, &[b'*'; 124])).expects_close(1002),
+        close_case("7.5.1", &reason(1000, b"\xce\xba\xed\xa0\x80edited")).expects_close(1002),
     ];
     for (index, code) in GOOD.into_iter().enumerate() {
-        let case = closing(&format!("7.7.{}", index + 1), &reason(code, b""));
-        cases.push(case.closes(code));
+        let case = close_case(&format!("7.7.{}", index + 1), &reason(code, b""));
+        cases.push(case.expects_close(code));
     }
     for (index, code) in BAD.into_iter().enumerate() {
-        let case = closing(&format!("7.9.{}", index + 1), &reason(code, b""));
-        cases.push(case.closes(1002));
+        let case = close_case(&format!("7.9.{}", index + 1), &reason(code, b""));
+        cases.push(case.expects_close(1002));
     }
     for (number, code) in [("7.13.1", 5_001), ("7.13.2", u16::MAX)] {
-        cases.push(closing(number, &reason(code, b"")).closes(1002));
+        cases.push(close_case(number, &reason(code, b"")).expects_close(1002));
     }
     cases
 }
 
-fn closing(number: &str, payload: &[u8]) -> Case {
+fn close_case(number: &str, payload: &[u8]) -> Case {
     Case::new(number).sends([last(CLOSE, payload)])
 }

@@ -9,23 +9,23 @@ use super::{
 const GREEK: &str = "κόσμε";
 
 pub(super) fn cases() -> Vec<Case> {
-    let mut cases = split();
+    let mut cases = texts_in_pieces();
     cases.extend(truncated());
     for (section, texts) in VALID {
         cases.extend(numbered(section, texts, |number, text| {
             Case::new(number)
                 .sends([last(TEXT, &text_frame(text.as_bytes()))])
-                .answers(1)
+                .expects_reply(1)
         }));
     }
     for (section, texts) in INVALID {
         cases.extend(numbered(section, texts, |number, bytes| {
             Case::new(number)
                 .sends([last(TEXT, &text_frame(bytes))])
-                .closes(1007)
+                .expects_close(1007)
         }));
     }
-    cases.extend(surrogates());
+    cases.extend(surrogate_cases());
     cases.extend(no_characters());
     cases
 }
@@ -43,7 +43,7 @@ fn text_frame(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// The same text, whole and in pieces.
-fn split() -> Vec<Case> {
+fn texts_in_pieces() -> Vec<Case> {
     let good = text_frame(GREEK.as_bytes());
     let bad = text_frame(b"\xce\xba\xe1\xbd\xb9\xed\xa0\x80edited");
     let other = text_frame("Hello-µ@ßöäüàá-UTF-8!!".as_bytes());
@@ -64,15 +64,27 @@ fn split() -> Vec<Case> {
         last(CONTINUATION, b""),
     ];
     let mut cases = vec![
-        Case::new("6.1.1").sends([last(TEXT, b"")]).answers(None),
-        Case::new("6.1.2").sends(empty).answers(None),
-        Case::new("6.1.3").sends(middle).answers(1),
-        Case::new("6.2.1").sends([last(TEXT, &other)]).answers(1),
-        Case::new("6.2.2").sends(in_two).answers(1),
-        Case::new("6.2.3").sends(fragments(&other, 1)).answers(1),
-        Case::new("6.2.4").sends(fragments(&good, 1)).answers(1),
-        Case::new("6.3.1").sends([last(TEXT, &bad)]).closes(1007),
-        Case::new("6.3.2").sends(fragments(&bad, 1)).closes(1007),
+        Case::new("6.1.1")
+            .sends([last(TEXT, b"")])
+            .expects_reply(None),
+        Case::new("6.1.2").sends(empty).expects_reply(None),
+        Case::new("6.1.3").sends(middle).expects_reply(1),
+        Case::new("6.2.1")
+            .sends([last(TEXT, &other)])
+            .expects_reply(1),
+        Case::new("6.2.2").sends(in_two).expects_reply(1),
+        Case::new("6.2.3")
+            .sends(fragments(&other, 1))
+            .expects_reply(1),
+        Case::new("6.2.4")
+            .sends(fragments(&good, 1))
+            .expects_reply(1),
+        Case::new("6.3.1")
+            .sends([last(TEXT, &bad)])
+            .expects_close(1007),
+        Case::new("6.3.2")
+            .sends(fragments(&bad, 1))
+            .expects_close(1007),
     ];
     // A server may validate only whole messages.
     let beyond = text_frame(b"\xce\xba\xf4\x90\x80\x80edited");
@@ -83,13 +95,13 @@ fn split() -> Vec<Case> {
         ("6.4.4", &beyond, 35),
     ] {
         let case = Case::new(number).sends(fragments(message, size));
-        cases.push(case.closes(1007));
+        cases.push(case.expects_close(1007));
     }
     cases.push(
         Case::new("6.4.3 apart")
             .sends(fragments(&bad, 37))
-            .chopped(37)
-            .closes(1007),
+            .in_writes_of(37)
+            .expects_close(1007),
     );
     cases
 }
@@ -100,9 +112,9 @@ fn truncated() -> Vec<Case> {
     let cut = |end: usize| {
         let case = Case::new(format!("6.6.{end}")).sends([last(TEXT, &text_frame(&bytes[..end]))]);
         if GREEK.is_char_boundary(end) {
-            case.answers(1)
+            case.expects_reply(1)
         } else {
-            case.closes(1007)
+            case.expects_close(1007)
         }
     };
     (1..=bytes.len()).map(cut).collect()
@@ -226,7 +238,7 @@ const INVALID: [(&str, &[&[u8]]); 11] = [
 ];
 
 /// Halves of surrogate pairs in three bytes each, alone and in pairs.
-fn surrogates() -> Vec<Case> {
+fn surrogate_cases() -> Vec<Case> {
     let half = |unit: u16| {
         let tail = |bits: u16| 0x80 | u8::try_from(bits & 0x3f).expect("six bits");
         vec![0xed, tail(unit >> 6), tail(unit)]
@@ -240,7 +252,7 @@ fn surrogates() -> Vec<Case> {
     }
     let case = |number, bytes: &Vec<u8>| {
         let frame = last(TEXT, &text_frame(bytes));
-        Case::new(number).sends([frame]).closes(1007)
+        Case::new(number).sends([frame]).expects_close(1007)
     };
     let alone = numbered("6.20", &alone, case);
     alone
@@ -260,6 +272,6 @@ fn no_characters() -> Vec<Case> {
     numbered("6.22", &texts, |number, text| {
         Case::new(number)
             .sends([last(TEXT, &text_frame(text.as_bytes()))])
-            .answers(1)
+            .expects_reply(1)
     })
 }

@@ -22,7 +22,7 @@ pub(super) fn more(opcode: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 /// A last frame with reserved bits: 1 to 7.
-pub(super) fn reserved(bits: u8, opcode: u8, payload: &[u8]) -> Vec<u8> {
+pub(super) fn frame_with_reserved_bits(bits: u8, opcode: u8, payload: &[u8]) -> Vec<u8> {
     frame(FINAL | bits << 4 | opcode, payload)
 }
 

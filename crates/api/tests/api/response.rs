@@ -115,24 +115,27 @@ impl ApiResponse {
         headers: HeaderMap,
         body: Vec<u8>,
     ) -> Self {
-        let answer = Self {
+        let response = Self {
             status: status.as_u16(),
             headers,
             body,
         };
         assert!(
-            (1..=128).contains(&answer.header("x-request-id").len()),
-            "{method} {path}: {answer:?}"
+            (1..=128).contains(&response.header("x-request-id").len()),
+            "{method} {path}: {response:?}"
         );
-        assert_eq!(answer.header("x-content-type-options"), "nosniff");
-        assert!(answer.has("cache-control"), "{method} {path}: {answer:?}");
+        assert_eq!(response.header("x-content-type-options"), "nosniff");
+        assert!(
+            response.has("cache-control"),
+            "{method} {path}: {response:?}"
+        );
         if path.starts_with("/oauth2/") {
-            answer.check_oauth(method);
-        } else if answer.status >= 400 {
-            answer.check_problem(method);
+            response.check_oauth(method);
+        } else if response.status >= 400 {
+            response.check_problem(method);
         }
-        documented::check(method, path, &answer);
-        answer
+        documented::check(method, path, &response);
+        response
     }
 
     /// OAuth endpoints have error codes of their own.
@@ -276,7 +279,7 @@ impl ApiResponse {
     }
 
     /// Status and body for a snapshot, without values that differ between runs.
-    pub(crate) fn shown(&self) -> String {
+    pub(crate) fn snapshot(&self) -> String {
         let mut body = self.json();
         redaction::redact(&mut body);
         let body = serde_json::to_string_pretty(&body).expect("JSON");

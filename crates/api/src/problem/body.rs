@@ -1,0 +1,100 @@
+//! The bodies of problems.
+
+use domain::{ConversationId, Problem, ProblemCode, TurnId};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{ApiError, LimitPolicy};
+use crate::body::MAX_FAULTS;
+
+/// The detail of `unauthenticated` on a socket.
+const CONNECT_FIRST: &str = "Send `connect` first, with an API key or an access token in `token`.";
+
+/// A problem, with the members that only some codes have.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProblemBody {
+    #[serde(flatten)]
+    problem: Problem,
+    /// The exceeded rate limits, by their names in `RateLimit-Policy`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<String>>, nullable = false)]
+    violated_policies: Option<[LimitPolicy; 1]>,
+    /// For `cursor_expired`: the `seq` of the oldest event in the log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    first_seq: Option<i64>,
+    /// For `cursor_expired`: the `seq` of the newest event in the log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    head_seq: Option<i64>,
+    /// For a chat whose turn was stored: the turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    turn_id: Option<TurnId>,
+    /// For a chat whose turn was stored: its conversation, also if the chat created it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    conversation_id: Option<ConversationId>,
+}
+
+impl ProblemBody {
+    /// Creates the body for a client on a socket, which receives nothing beside it.
+    pub fn on_socket(error: &ApiError, request_id: String) -> Self {
+        let mut body = Self::new(error, None, Some(request_id));
+        // The default detail of the code describes headers, but sockets authenticate with a
+        // command.
+        if error.code == ProblemCode::Unauthenticated && error.detail.is_none() {
+            body.problem.detail = CONNECT_FIRST.into();
+        }
+        body
+    }
+
+    /// Creates the body of a response.
+    pub(super) fn new(
+        error: &ApiError,
+        instance: Option<String>,
+        request_id: Option<String>,
+    ) -> Self {
+        let bounds = error.log_bounds.as_deref();
+        let turn = error.turn.as_deref();
+        Self {
+            problem: problem(error, instance, request_id),
+            violated_policies: error.violated_policy.map(|policy| [policy]),
+            first_seq: bounds.map(|(first, _)| *first),
+            head_seq: bounds.map(|(_, head)| *head),
+            turn_id: turn.map(|(turn, _)| *turn),
+            conversation_id: turn.map(|(_, conversation)| *conversation),
+        }
+    }
+}
+
+fn problem(error: &ApiError, instance: Option<String>, request_id: Option<String>) -> Problem {
+    let mut problem = Problem::new(error.code);
+    if error.code.status() < 500
+        && let Some(detail) = &error.detail
+    {
+        problem.detail.clone_from(detail);
+    }
+    if error.detail.is_none() && !error.faults.is_empty() {
+        let count = error.faults.len();
+        problem.detail = match count {
+            1 => "1 fault, see `errors`".into(),
+            MAX_FAULTS.. => {
+                format!("the first {count} faults, see `errors`; there may be more").into()
+            }
+            _ => format!("{count} faults, see `errors`").into(),
+        };
+    }
+    problem.instance = instance;
+    problem.request_id = request_id;
+    problem.retry_after = retry_after(error);
+    problem.retryable = error.retryable;
+    problem.errors.clone_from(&error.faults);
+    problem
+}
+
+/// Returns the whole seconds after which to retry.
+pub(super) fn retry_after(error: &ApiError) -> Option<u32> {
+    error.retry_after.or(error.code.usual_wait())
+}

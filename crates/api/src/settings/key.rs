@@ -1,0 +1,41 @@
+//! The variables of settings.
+
+/// The placeholder in a variable for a name that the operator chooses, for settings of which there
+/// can be any number.
+const ID_PLACEHOLDER: &str = "<ID>";
+/// The maximum length of such a name.
+const MAX_NAME_LENGTH: usize = 64;
+
+/// One setting, for listings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingKey {
+    /// Its variable, which is its name everywhere; `<ID>` in it is a placeholder for a name that
+    /// the operator chooses.
+    pub variable: &'static str,
+    /// Its default, as it would be written; `None` if it is not a fixed value.
+    pub default: Option<String>,
+}
+
+impl SettingKey {
+    /// Returns true if a variable belongs to this setting.
+    pub fn has(&self, variable: &str) -> bool {
+        self.variable == variable || name_in_variable(self.variable, variable).is_some()
+    }
+}
+
+/// Returns the chosen name if `variable` matches `pattern`: 1 to 64 letters, digits, `-` and single
+/// `_`.
+pub(super) fn name_in_variable<'a>(pattern: &str, variable: &'a str) -> Option<&'a str> {
+    let (before, behind) = pattern.split_once(ID_PLACEHOLDER)?;
+    let name = variable.strip_prefix(before)?.strip_suffix(behind)?;
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    let is_valid = (1..=MAX_NAME_LENGTH).contains(&name.len())
+        && name.bytes().all(allowed)
+        && !name.contains("__");
+    is_valid.then_some(name)
+}
+
+/// Returns the variable of a setting under a chosen name.
+pub(super) fn variable_for(key: &str, name: &str) -> String {
+    key.replace(ID_PLACEHOLDER, &name.to_ascii_uppercase())
+}

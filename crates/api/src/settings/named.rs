@@ -1,0 +1,56 @@
+//! Settings of which there can be any number, each under a name that the operator chooses.
+
+use super::{key::variable_for, values::Values};
+
+/// The settings under one chosen name.
+pub(super) struct NamedSettings<'a> {
+    values: &'a mut Values,
+    name: String,
+}
+
+impl<'a> NamedSettings<'a> {
+    /// Creates the settings under `name`, in lower case.
+    pub(super) fn new(values: &'a mut Values, name: String) -> Self {
+        Self { values, name }
+    }
+
+    /// Returns the name, in lower case.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Reads an optional setting. `expected` completes "… must be".
+    pub(super) fn read_optional<T>(
+        &mut self,
+        key: &'static str,
+        expected: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
+        self.values.parsed(&self.variable(key), expected, parse)
+    }
+
+    /// Reads a required setting.
+    pub(super) fn read_required<T>(
+        &mut self,
+        key: &'static str,
+        expected: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
+        self.values.require(&self.variable(key), expected);
+        self.read_optional(key, expected, parse)
+    }
+
+    /// Returns true if a setting is set.
+    pub(super) fn is_set(&self, key: &'static str) -> bool {
+        self.values.is_set(&self.variable(key))
+    }
+
+    /// Rejects a setting because of others. `expected` completes "… must be".
+    pub(super) fn reject(&mut self, key: &'static str, expected: &str) {
+        self.values.reject(&self.variable(key), expected);
+    }
+
+    fn variable(&self, key: &'static str) -> String {
+        variable_for(key, &self.name)
+    }
+}

@@ -1,0 +1,189 @@
+//! The metrics of the process.
+
+use std::{borrow::Cow, time::Duration};
+
+use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
+use metrics_exporter_prometheus::{
+    BuildError, Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::log_writer::LOG_LINES_DROPPED;
+
+/// The upper bounds of histograms in seconds: fine in the range of cached reads and batched writes,
+/// coarse up to the timeouts of language models.
+const SECONDS_BUCKETS: [f64; 15] = [
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
+];
+/// The upper bounds of histograms that count items, such as those of a batch.
+const COUNT_BUCKETS: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
+
+/// The interval at which histograms are aggregated.
+const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Records a request. `route` is the pattern of the route and never the path, because there are as
+/// many paths as agents.
+pub fn record_request(route: &'static str, method: &str, status: u16, took: Duration) {
+    metrics::histogram!(
+        "http_request_seconds",
+        "route" => route,
+        "method" => method_label(method),
+        "status" => status_label(status),
+    )
+    .record(took.as_secs_f64());
+}
+
+/// Returns the label for a method. Unknown methods share one label, so that clients cannot create
+/// time series.
+fn method_label(method: &str) -> &'static str {
+    const KNOWN: [&str; 7] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
+    KNOWN
+        .into_iter()
+        .find(|known| *known == method)
+        .unwrap_or("other")
+}
+
+/// Returns the label for a status, without an allocation for the usual ones.
+fn status_label(status: u16) -> Cow<'static, str> {
+    match status {
+        200 => "200".into(),
+        201 => "201".into(),
+        204 => "204".into(),
+        304 => "304".into(),
+        other => other.to_string().into(),
+    }
+}
+
+/// Bounds the memory of the metrics, until `stop`.
+pub async fn run_upkeep(metrics: PrometheusHandle, stop: CancellationToken) {
+    let mut ticks = tokio::time::interval(UPKEEP_INTERVAL);
+    while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+        metrics.run_upkeep();
+    }
+}
+
+/// Creates the recorder, with all metrics described.
+pub(super) fn recorder() -> Result<PrometheusRecorder, BuildError> {
+    let recorder = PrometheusBuilder::new()
+        .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS_BUCKETS)?
+        .set_buckets_for_metric(Matcher::Suffix("_items".to_owned()), &COUNT_BUCKETS)?
+        .build_recorder();
+    metrics::with_local_recorder(&recorder, || {
+        describe();
+        // Published before the first one, because alerts compare with an earlier value.
+        metrics::counter!(LOG_LINES_DROPPED).absolute(0);
+    });
+    Ok(recorder)
+}
+
+/// Describes all metrics. To add one, describe it here; histograms end in `_seconds` or `_items`.
+fn describe() {
+    describe_histogram!(
+        "http_request_seconds",
+        Unit::Seconds,
+        "Time from the head of a request to the head of its response, by route, method and status."
+    );
+    describe_histogram!(
+        "engine_seconds",
+        Unit::Seconds,
+        "Duration of one attempt of a reply engine, by engine and outcome ('ok' or a problem code)."
+    );
+    describe_gauge!(
+        "engine_breaker_open",
+        Unit::Count,
+        "1 while the circuit breaker of a reply engine is open, by engine."
+    );
+    describe_histogram!(
+        "tool_call_seconds",
+        Unit::Seconds,
+        "Duration of one tool call, by provider (a tool server, a built-in tool, or 'none' for a tool that the agent does not have) and status."
+    );
+    describe_histogram!(
+        "store_batch_items",
+        Unit::Count,
+        "Number of chat writes that shared one transaction."
+    );
+    describe_histogram!(
+        "store_batch_seconds",
+        Unit::Seconds,
+        "Time until such a batch was committed or failed, including retries after an unknown outcome."
+    );
+    describe_gauge!(
+        "cache_bytes",
+        Unit::Bytes,
+        "The approximate size of each cache in memory."
+    );
+    describe_gauge!(
+        "open_streams",
+        Unit::Count,
+        "Open streams, by kind: events or sockets."
+    );
+    describe_gauge!(
+        "log_position",
+        Unit::Count,
+        "The newest event in the log of each tenant that this process has seen."
+    );
+    describe_counter!(
+        "sockets_ended",
+        Unit::Count,
+        "Ended sockets, by reason: the close code, 'client', 'gone' (connection lost), or 'dropped' (server stopped)."
+    );
+    describe_counter!(
+        LOG_LINES_DROPPED,
+        Unit::Count,
+        "Log lines that could not be written, for example because the disk was full."
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_counted_by_route_method_and_status() {
+        let recorder = recorder().unwrap();
+        metrics::with_local_recorder(&recorder, || {
+            record_request("/api/agents/{id}", "GET", 200, Duration::from_millis(2));
+            record_request(
+                "/api/agents/{id}",
+                "INVENTED",
+                405,
+                Duration::from_millis(1),
+            );
+        });
+        let text = recorder.handle().render();
+        assert!(
+            text.contains("# TYPE http_request_seconds histogram"),
+            "{text}"
+        );
+        for line in [
+            r#"{route="/api/agents/{id}",method="GET",status="200",le="0.001"} 0"#,
+            r#"{route="/api/agents/{id}",method="GET",status="200",le="0.0025"} 1"#,
+            r#"{route="/api/agents/{id}",method="other",status="405",le="+Inf"} 1"#,
+        ] {
+            assert!(text.contains(line), "{line} is missing in\n{text}");
+        }
+    }
+
+    #[test]
+    fn described_metrics_are_published_with_their_meaning() {
+        let recorder = recorder().unwrap();
+        metrics::with_local_recorder(&recorder, || {
+            metrics::gauge!("log_position", "tenant" => "default").set(7);
+            metrics::histogram!("store_batch_items").record(100.0);
+        });
+        let text = recorder.handle().render();
+        assert!(
+            text.contains("# HELP log_position The newest event"),
+            "{text}"
+        );
+        assert!(
+            text.contains(r#"log_position{tenant="default"} 7"#),
+            "{text}"
+        );
+        assert!(
+            text.contains(r#"store_batch_items_bucket{le="128"} 1"#),
+            "counts have buckets of their own: {text}"
+        );
+    }
+}
