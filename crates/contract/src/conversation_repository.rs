@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::{
     fixture, log, lookup,
-    results::{IdempotentExt as _, ResultExt as _, assert_stale, event_count},
+    results::{IdempotentExt as _, ResultExt as _, event_count},
     setup,
 };
 
@@ -205,115 +205,4 @@ pub async fn the_context_reflects_turns_and_messages(storage: &Storage) {
     let head = lookup::context(storage, conversation.id).await;
     assert_eq!((head.message_count, head.turn_count), (3, 2));
     assert_eq!(head.running_turn, None);
-}
-
-/// `update` replaces title, metadata, version and `updated_at`, and nothing else. It returns the
-/// conversation as stored.
-pub async fn an_update_replaces_only_title_and_metadata(storage: &Storage) {
-    let (agent, conversation) = setup::chat(storage).await;
-    let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
-    setup::record_turn(storage, turn).await;
-    let before = lookup::conversation(storage, conversation.id).await;
-    let before = before.expect("the conversation exists");
-    let next = Conversation {
-        metadata: [("colour".to_owned(), "赤".to_owned())].into(),
-        user_id: Some("someone else".to_owned()),
-        message_count: 77,
-        created_at: fixture::at(-1),
-        last_message_at: None,
-        updated_at: fixture::at(5_000),
-        ..fixture::retitled(&conversation, "Orders")
-    };
-    let updated = setup::update_conversation(storage, &next).await;
-    let expected = Conversation {
-        title: next.title,
-        metadata: next.metadata,
-        version: 2,
-        updated_at: fixture::at(5_000),
-        ..before
-    };
-    assert_eq!(expected.message_count, 2);
-    assert_eq!(updated, expected);
-    assert_eq!(
-        lookup::conversation(storage, conversation.id).await,
-        Some(expected)
-    );
-}
-
-/// `updated_at` MUST NOT move backwards: a turn may have ended after the caller read its clock.
-pub async fn a_late_update_moves_no_time_backwards(storage: &Storage) {
-    let (agent, conversation) = setup::chat(storage).await;
-    let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
-    setup::record_turn(storage, turn).await;
-    let before = lookup::conversation(storage, conversation.id).await;
-    let before = before.expect("the conversation exists");
-    let late = Conversation {
-        updated_at: fixture::at(-1),
-        ..fixture::retitled(&before, "Orders")
-    };
-    assert!(late.updated_at < before.updated_at);
-    let updated = setup::update_conversation(storage, &late).await;
-    assert_eq!(updated.updated_at, before.updated_at);
-    assert_eq!(
-        lookup::conversation(storage, conversation.id).await,
-        Some(updated)
-    );
-}
-
-/// `update` MUST write `conversation.updated`.
-pub async fn an_update_writes_conversation_updated(storage: &Storage) {
-    let (agent, conversation) = setup::chat(storage).await;
-    let next = fixture::retitled(&conversation, "Orders");
-    let (tenant, stamp) = (fixture::tenant(), fixture::stamp(9));
-    let result = storage.conversations.update(&tenant, &next, &stamp).await;
-    let (committed, updated) = result.success().expect("the conversation exists");
-    assert_eq!(event_count(committed), 1);
-    let event = log::events_of(storage, committed).await.remove(0);
-    assert_eq!(event.kind, EventType::ConversationUpdated);
-    assert_eq!((event.time, event.actor), (stamp.time, stamp.actor));
-    assert_eq!(event.agent_id, Some(agent.id));
-    assert_eq!(event.conversation_id, Some(conversation.id));
-    assert_eq!(event.user_id, conversation.user_id);
-    let expected = EventData::Conversation {
-        conversation: updated,
-        greeting: None,
-    };
-    assert_eq!(event.data, expected);
-}
-
-/// `update` MUST return `Stale` and write nothing unless it is the next version.
-pub async fn an_update_of_another_conversation_version_is_stale(storage: &Storage) {
-    let (_, conversation) = setup::chat(storage).await;
-    let (tenant, stamp) = (fixture::tenant(), fixture::stamp(9));
-    let head = log::head(storage, &tenant).await;
-    for version in [0, 1, 3] {
-        let mut next = fixture::retitled(&conversation, "Orders");
-        next.version = version;
-        let result = storage.conversations.update(&tenant, &next, &stamp).await;
-        assert_stale(&result);
-    }
-    assert_eq!(
-        lookup::conversation(storage, conversation.id).await,
-        Some(conversation)
-    );
-    assert_eq!(log::head(storage, &tenant).await, head);
-}
-
-/// `update` MUST return `None` if the conversation does not exist. Turns do not change its version.
-pub async fn a_deleted_conversation_cannot_be_updated(storage: &Storage) {
-    let (agent, conversation) = setup::chat(storage).await;
-    let (tenant, stamp) = (fixture::tenant(), fixture::stamp(9));
-    let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
-    setup::record_turn(storage, turn).await;
-    let second = fixture::retitled(&conversation, "Orders");
-    setup::update_conversation(storage, &second).await;
-    setup::delete_conversation(storage, &conversation).await;
-    let unknown = fixture::conversation(404, agent.id);
-    for next in [
-        fixture::retitled(&second, "Ghost"),
-        fixture::retitled(&unknown, "Ghost"),
-    ] {
-        let result = storage.conversations.update(&tenant, &next, &stamp).await;
-        assert_eq!(result.success(), None);
-    }
 }

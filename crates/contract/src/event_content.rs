@@ -1,11 +1,11 @@
 //! `EventLog::page`: the content of events, joined at the time of the read.
 
 use domain::{
-    Agent, Conversation, Event, EventData, EventType, Message, Seq, ToolCall, Turn, TurnStatus,
+    Agent, Conversation, Event, EventData, EventType, Message, ToolCall, Turn, TurnStatus,
     event::EventMessage,
     sizes::{EVENT_ARGUMENT_BYTES, EVENT_MESSAGE_BYTES},
 };
-use ports::{ConversationTarget, EventVisibility, Storage, TurnEnding};
+use ports::{ConversationTarget, Storage, TurnEnding};
 use serde_json::json;
 
 use crate::{fixture, log, lookup, results::IdempotentExt as _, setup};
@@ -29,7 +29,7 @@ async fn messages(storage: &Storage) -> Vec<Message> {
     lookup::messages(storage, fixture::conversation_id(1)).await
 }
 
-async fn completed_turn(storage: &Storage) -> (Agent, Conversation, Turn) {
+pub(crate) async fn completed_turn(storage: &Storage) -> (Agent, Conversation, Turn) {
     let (agent, conversation) = setup::chat(storage).await;
     let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::record_turn(storage, turn).await;
@@ -226,92 +226,4 @@ pub async fn large_arguments_are_omitted_from_events(storage: &Storage) {
         .await
         .expect("a turn");
     assert_eq!(turn.tool_calls, kept[1]);
-}
-
-/// Stores a chat with a running, a queued and an ended turn, and updates.
-async fn chat_with_all_events(storage: &Storage) -> (Agent, Conversation) {
-    let (agent, conversation, _) = completed_turn(storage).await;
-    for number in [2, 3] {
-        let begin = fixture::begin_turn(number, &agent, fixture::existing(&conversation, 1));
-        assert!(storage.turns.begin_turn(begin).await.is_ok());
-    }
-    setup::update_agent(storage, &fixture::renamed(&agent, "Grace")).await;
-    setup::update_conversation(storage, &fixture::retitled(&conversation, "Orders")).await;
-    (agent, conversation)
-}
-
-/// Asserts that all events except those at `visible` hide their content, and keep everything else.
-async fn assert_hidden(storage: &Storage, before: &[Event], visible: &[EventType]) {
-    let after = log::events(storage).await;
-    for (position, event) in after.iter().enumerate() {
-        assert_eq!(
-            event.seq,
-            Seq(i64::try_from(position).expect("a small log") + 1)
-        );
-        let is_hidden = event.data == EventData::DELETED;
-        let may_show = visible.contains(&event.kind);
-        assert_eq!(
-            is_hidden,
-            !may_show,
-            "{:?} {}",
-            event.seq,
-            event.kind.as_str()
-        );
-    }
-    for (was, is) in before.iter().zip(&after) {
-        let expected = Event {
-            data: is.data.clone(),
-            ..was.clone()
-        };
-        assert_eq!(*is, expected, "only the data of an event changes");
-    }
-}
-
-/// Events of a deleted agent contain `DELETED`: its snapshots, its conversations and their turns,
-/// and the `turn.cancelled` events before the deletion's own event.
-pub async fn events_of_a_deleted_agent_are_hidden(storage: &Storage) {
-    let (agent, _) = chat_with_all_events(storage).await;
-    let before = log::events(storage).await;
-    setup::delete_agent(storage, &agent).await;
-    assert_hidden(storage, &before, &[EventType::AgentDeleted]).await;
-}
-
-/// Events of a deleted conversation contain `DELETED`; events of its agent do not.
-pub async fn events_of_a_deleted_conversation_are_hidden(storage: &Storage) {
-    let (_, conversation) = chat_with_all_events(storage).await;
-    let before = log::events(storage).await;
-    setup::delete_conversation(storage, &conversation).await;
-    let visible = [
-        EventType::AgentCreated,
-        EventType::AgentUpdated,
-        EventType::ConversationDeleted,
-    ];
-    assert_hidden(storage, &before, &visible).await;
-}
-
-/// Events with hidden content pass the same filters as before.
-pub async fn hidden_events_pass_the_same_filters(storage: &Storage) {
-    let (agent, conversation) = chat_with_all_events(storage).await;
-    setup::delete_agent(storage, &agent).await;
-    let mut query = log::query(Seq(0));
-    query.conversation_id = Some(conversation.id);
-    query.types = vec![EventType::TurnCompleted, EventType::TurnCancelled];
-    let mut visibility = EventVisibility {
-        agents: false,
-        conversations: true,
-        principal: fixture::principal(),
-        user_id: conversation.user_id.clone(),
-    };
-    query.visibility = Some(visibility.clone());
-    let page = log::page(storage, &query).await;
-    let turns: Vec<_> = page
-        .events
-        .iter()
-        .filter_map(|logged| logged.event.turn_id)
-        .collect();
-    assert_eq!(turns, [1, 2, 3].map(fixture::turn_id));
-    visibility.conversations = false;
-    query.visibility = Some(visibility);
-    let own = log::page(storage, &query).await;
-    assert_eq!(own.events, page.events, "this principal started all turns");
 }

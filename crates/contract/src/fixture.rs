@@ -2,83 +2,18 @@
 //!
 //! Everything is derived from a number: a greater number is a later id and a later time.
 
+mod credentials;
+mod ids;
+
 use domain::{
-    Agent, AgentConfig, AgentId, Conversation, ConversationId, Credential, CredentialId,
-    CredentialKind, CredentialSource, Fingerprint, IdempotencyEntry, LimitOverrides, Message,
-    MessageId, NodeId, Principal, PrincipalId, Problem, ProblemCode, Role, Scope, SecretDigest,
-    SigningKey, Stamp, TenantId, Ticket, Timestamp, ToolCall, TurnId,
-    admission::OnBusy,
-    config::Metadata,
-    credential::{Proof, PublicKeys, StoredSecret},
+    Agent, AgentConfig, AgentId, Conversation, Fingerprint, IdempotencyEntry, Message, MessageId,
+    Problem, ProblemCode, Role, Stamp, ToolCall, admission::OnBusy, config::Metadata,
 };
-use ports::{
-    BeginTurn, CompletedTurn, ConversationTarget, FinishTurn, NewProof, Reply, TurnEnding,
-};
+use ports::{BeginTurn, CompletedTurn, ConversationTarget, FinishTurn, Reply, TurnEnding};
 use serde_json::json;
-use uuid::Uuid;
 
-/// 2026-11-20T09:30:00.000Z.
-const START: i64 = 1_795_167_000_000;
-
-/// The tenant of a migrated store.
-pub fn tenant() -> TenantId {
-    tenant_named(TenantId::DEFAULT)
-}
-
-/// A tenant id with this name.
-pub fn tenant_named(name: &str) -> TenantId {
-    name.parse().expect("a well-formed tenant id")
-}
-
-/// A time, in milliseconds after 2026-11-20T09:30:00Z.
-pub fn at(milliseconds: i64) -> Timestamp {
-    Timestamp::from_milliseconds(START + milliseconds)
-}
-
-/// The principal that makes all changes.
-pub fn principal() -> PrincipalId {
-    PrincipalId::new("key:Sample000001")
-}
-
-/// The stamp of a change at this time (see [`at`]).
-pub fn stamp(milliseconds: i64) -> Stamp {
-    Stamp {
-        time: at(milliseconds),
-        actor: principal(),
-    }
-}
-
-/// A UUIDv7 derived from its kind and number.
-fn sample_uuid(kind: u8, number: u32) -> Uuid {
-    let milliseconds = START.unsigned_abs() + u64::from(number);
-    let rest = [0, 0, 0, 0, 0, 0, 0, 0, 0, kind];
-    uuid::Builder::from_unix_timestamp_millis(milliseconds, &rest).into_uuid()
-}
-
-/// The id of a numbered agent.
-pub fn agent_id(number: u32) -> AgentId {
-    AgentId::new(sample_uuid(1, number))
-}
-
-/// The id of a numbered conversation.
-pub fn conversation_id(number: u32) -> ConversationId {
-    ConversationId::new(sample_uuid(2, number))
-}
-
-/// The id of a numbered message.
-pub fn message_id(number: u32) -> MessageId {
-    MessageId::new(sample_uuid(3, number))
-}
-
-/// The id of a numbered turn.
-pub fn turn_id(number: u32) -> TurnId {
-    TurnId::new(sample_uuid(4, number))
-}
-
-/// The id of a numbered process.
-pub fn node_id(number: u32) -> NodeId {
-    NodeId::new(sample_uuid(5, number))
-}
+pub use credentials::*;
+pub use ids::*;
 
 /// A new agent.
 pub fn agent(number: u32) -> Agent {
@@ -256,117 +191,4 @@ pub fn retryable_problem() -> Problem {
 /// A failure after which the same request fails again.
 pub fn lasting_problem() -> Problem {
     Problem::new(ProblemCode::EngineFailed)
-}
-
-/// The id of a numbered key.
-pub fn key_id(number: u32) -> CredentialId {
-    format!("Sample{number:06}").parse().expect("12 digits")
-}
-
-/// The id of a numbered client.
-pub fn client_id(number: u32) -> CredentialId {
-    format!("Client{number:06}").parse().expect("12 digits")
-}
-
-/// A new API key.
-pub fn key(number: u32) -> Credential {
-    Credential {
-        kind: CredentialKind::Key,
-        id: key_id(number),
-        tenant: tenant(),
-        name: format!("Key {number}"),
-        scopes: [Scope::AgentsRead, Scope::ChatWrite].into_iter().collect(),
-        proof: Proof::Secret(StoredSecret {
-            digest: digest(7),
-            last4: "4fZ1".to_owned(),
-            previous: None,
-        }),
-        created_at: at(i64::from(number)),
-        expires_at: None,
-        last_used_at: None,
-        revoked_at: None,
-        allowed_origins: Vec::new(),
-        limits: LimitOverrides::default(),
-    }
-}
-
-/// A new client with a secret.
-pub fn client(number: u32) -> Credential {
-    Credential {
-        kind: CredentialKind::Client,
-        id: client_id(number),
-        name: format!("Client {number}"),
-        ..key(number)
-    }
-}
-
-/// A new client with public keys.
-pub fn signing_client(number: u32, keys: PublicKeys) -> Credential {
-    Credential {
-        proof: Proof::Keys(keys),
-        ..client(number)
-    }
-}
-
-/// A set with one public key.
-pub fn key_set(number: u32) -> PublicKeys {
-    let key =
-        json!({"kty": "EC", "crv": "P-256", "kid": format!("key {number}"), "x": "x", "y": "y"});
-    PublicKeys::Set(json!({"keys": [key]}))
-}
-
-/// A numbered digest.
-pub fn digest(number: u8) -> SecretDigest {
-    SecretDigest::new([number; 32])
-}
-
-/// A numbered secret that replaces the current one, which stays valid until `previous_until`.
-pub fn new_secret(number: u8, previous_until: Option<Timestamp>) -> NewProof {
-    NewProof::Secret {
-        digest: digest(number),
-        last4: format!("r{number:03}"),
-        previous_until,
-    }
-}
-
-/// The id of a numbered token.
-pub fn token(number: u32) -> Uuid {
-    sample_uuid(6, number)
-}
-
-/// A ticket that a page has requested with a numbered key.
-pub fn ticket(number: u32) -> Ticket {
-    let key = key(number);
-    Ticket {
-        principal: Principal {
-            tenant: tenant(),
-            id: key.principal(),
-            scopes: [Scope::AgentsRead, Scope::EventsRead].into_iter().collect(),
-            user_id: None,
-        },
-        credential: Some(key.id.clone()),
-        allowed_origins: vec!["https://shop.example".to_owned()],
-        limits: LimitOverrides {
-            streams: Some(2),
-            ..LimitOverrides::default()
-        },
-        source: CredentialSource::Key {
-            id: key.id,
-            digest: digest(7),
-        },
-        credential_ends_at: Some(at(600_000)),
-        origin: Some("https://shop.example".to_owned()),
-    }
-}
-
-/// A signing key created at the time of its number.
-pub fn signing_key(number: u32) -> SigningKey {
-    SigningKey {
-        kid: format!("signing key {number}"),
-        private_key: vec![1, 2, 3],
-        is_sealed: false,
-        public_key: json!({"kty": "EC", "kid": format!("signing key {number}")}),
-        created_at: at(i64::from(number)),
-        valid_until: None,
-    }
 }

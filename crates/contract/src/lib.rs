@@ -11,7 +11,7 @@
 //! `event_bus_contract!`, `tool_provider_contract!`.
 //!
 //! To add a promise, write a `pub async fn` in the file of its port, with a sentence as its name,
-//! and list it in `promises.rs` or `promises/turns.rs`, or in the port's own macro. A test of this
+//! and list it in `promises.rs` or a file in `promises`, or in the port's own macro. A test of this
 //! crate fails if it is not listed.
 
 mod dead_nodes;
@@ -27,17 +27,24 @@ mod results;
 mod setup;
 mod snapshot;
 
+pub mod access_isolation;
+pub mod access_maintenance;
 pub mod agent_deletion;
 pub mod agent_listing;
+pub mod agent_name_listing;
 pub mod agent_repository;
 pub mod begin_turn;
+pub mod begin_turn_rejections;
 pub mod cancel_turn;
+pub mod completed_turn_keys;
 pub mod concurrency;
+pub mod concurrent_creations;
 pub mod concurrent_sweeps;
 pub mod concurrent_turns;
 pub mod conversation_deletion;
 pub mod conversation_listing;
 pub mod conversation_repository;
+pub mod conversation_update;
 pub mod credential_idempotency;
 pub mod credential_repository;
 pub mod credential_revocation;
@@ -49,6 +56,7 @@ pub mod event_log;
 pub mod find_turn;
 pub mod finish_turn;
 pub mod first_key;
+pub mod hidden_events;
 pub mod history;
 pub mod idempotency_repository;
 pub mod log_retention;
@@ -57,6 +65,7 @@ pub mod messages;
 pub mod node_repository;
 pub mod page_bytes;
 pub mod rate_limiter;
+pub mod rate_limiter_quotas;
 pub mod record_completed_turn;
 pub mod released_keys;
 pub mod reply_engine;
@@ -65,6 +74,7 @@ pub mod round_trips;
 pub mod signing_key_repository;
 pub mod stream_slots;
 pub mod sweep;
+pub mod sweep_candidates;
 pub mod sweep_queue;
 pub mod tenant_isolation;
 pub mod tenant_repository;
@@ -73,3 +83,4 @@ pub mod token_repository;
 pub mod tool_provider;
 pub mod turn_queue;
 pub mod turn_recovery;
+pub mod write_groups;

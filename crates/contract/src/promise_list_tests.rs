@@ -16,8 +16,9 @@ macro_rules! promise_sources {
 
 type Listed = (&'static str, &'static str, &'static [&'static str]);
 
-const LISTS: [&[Listed]; 2] = [
+const LISTS: [&[Listed]; 3] = [
     crate::storage_promises! { promise_sources },
+    crate::access_promises! { promise_sources },
     crate::turn_promises! { promise_sources },
 ];
 
@@ -36,7 +37,11 @@ fn promises_in(source: &'static str) -> impl Iterator<Item = &'static str> {
 fn every_promise_is_listed_once() {
     for (module, source, listed) in listed() {
         let listed_names: BTreeSet<_> = listed.iter().copied().collect();
-        assert_eq!(listed_names.len(), listed.len(), "a name twice in {module}");
+        assert_eq!(
+            listed_names.len(),
+            listed.len(),
+            "a duplicate name in {module}"
+        );
         assert_eq!(listed_names, promises_in(source).collect(), "in {module}");
     }
 }
@@ -56,6 +61,11 @@ const OTHER_PORTS: &[(&str, &str, &str)] = &[
     (
         "rate_limiter",
         include_str!("rate_limiter.rs"),
+        include_str!("rate_limiter.rs"),
+    ),
+    (
+        "rate_limiter_quotas",
+        include_str!("rate_limiter_quotas.rs"),
         include_str!("rate_limiter.rs"),
     ),
     (

@@ -1,5 +1,6 @@
-//! The list of all promises of a store. The promises of turns are in a file of their own.
+//! The list of all promises of a store. The promises of access and turns are in files of their own.
 
+mod access;
 mod turns;
 
 /// Expands to one test per promise of a store. `$fixture` is the path (from the crate's root) of an
@@ -8,11 +9,12 @@ mod turns;
 macro_rules! storage_contract {
     ($fixture:path) => {
         $crate::storage_promises! { storage_promise_tests $fixture }
+        $crate::access_promises! { storage_promise_tests $fixture }
         $crate::turn_promises! { storage_promise_tests $fixture }
     };
 }
 
-/// Passes the list of promises, without those of turns, to another macro of this crate.
+/// Passes the list of promises, without those of access and turns, to another macro of this crate.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! storage_promises {
@@ -37,17 +39,19 @@ macro_rules! storage_promises {
                 has_more_is_exact_for_agents,
                 every_agent_is_listed_once_during_creations_and_deletions,
                 a_listing_continues_after_a_deleted_agent,
+                a_listing_continues_after_a_position_with_nul,
+                agents_are_listed_by_exact_capability,
+                a_capability_listing_reflects_updates,
+                a_capability_listing_continues_after_agents_lose_the_capability,
+                deleted_agents_are_not_listed,
+            }
+            agent_name_listing {
                 a_name_prefix_ignores_case,
                 a_name_prefix_ignores_case_in_any_script,
                 wildcards_in_a_name_prefix_are_literal,
                 names_are_sorted_by_code_point_then_by_id,
                 agents_with_equal_names_are_all_listed,
                 name_prefixes_can_end_at_the_edges_of_unicode,
-                a_listing_continues_after_a_position_with_nul,
-                agents_are_listed_by_exact_capability,
-                a_capability_listing_reflects_updates,
-                a_capability_listing_continues_after_agents_lose_the_capability,
-                deleted_agents_are_not_listed,
             }
             agent_deletion {
                 a_deletion_writes_agent_deleted_and_no_conversation_events,
@@ -70,6 +74,8 @@ macro_rules! storage_promises {
                 a_used_key_creates_no_second_conversation,
                 an_unknown_conversation_is_not_found,
                 the_context_reflects_turns_and_messages,
+            }
+            conversation_update {
                 an_update_replaces_only_title_and_metadata,
                 a_late_update_moves_no_time_backwards,
                 an_update_writes_conversation_updated,
@@ -149,6 +155,8 @@ macro_rules! storage_promises {
                 a_first_message_of_a_user_is_no_greeting,
                 large_messages_are_omitted_from_events,
                 large_arguments_are_omitted_from_events,
+            }
+            hidden_events {
                 events_of_a_deleted_agent_are_hidden,
                 events_of_a_deleted_conversation_are_hidden,
                 hidden_events_pass_the_same_filters,
@@ -164,90 +172,6 @@ macro_rules! storage_promises {
                 events_have_the_principal_that_started_the_turn,
                 pages_follow_the_visibility_rule,
                 a_user_sees_only_events_of_its_own_conversations,
-            }
-            credential_repository {
-                a_key_is_stored_unchanged,
-                a_client_is_stored_unchanged,
-                public_keys_are_stored_unchanged,
-                a_duplicate_credential_id_is_a_conflict,
-                credential_ids_are_unique_across_keys_and_clients,
-                an_unknown_credential_is_not_found,
-                find_returns_only_credentials_of_the_requested_kind,
-                credentials_of_a_kind_are_listed_newest_first,
-                touch_records_the_last_use_of_credentials,
-                touch_moves_no_time_backwards,
-                touch_ignores_unknown_credentials,
-            }
-            first_key {
-                the_first_key_is_stored_only_once,
-                a_first_key_that_could_not_be_shown_does_not_count,
-                a_first_key_whose_process_ended_while_showing_it_stays_but_does_not_count,
-                no_key_is_shown_after_the_first,
-                a_first_key_is_not_stored_after_another_key,
-                a_client_does_not_count_as_the_first_key,
-                a_rejected_key_does_not_count_as_the_first_key,
-                one_of_eight_concurrent_first_keys_is_stored,
-            }
-            credential_idempotency {
-                the_idempotency_entry_is_stored_with_the_credential,
-                a_used_key_creates_no_second_credential,
-                a_used_key_is_checked_before_a_duplicate_id,
-                keys_of_other_operations_and_principals_can_create_credentials,
-                idempotency_keys_of_credentials_belong_to_one_tenant,
-                a_rejected_credential_writes_no_idempotency_entry,
-                one_of_twenty_concurrent_credentials_with_one_key_is_created,
-                many_credentials_can_be_created_at_once,
-            }
-            credential_rotation {
-                a_rotation_keeps_the_previous_secret_until_the_given_time,
-                a_rotation_without_overlap_discards_the_previous_secret,
-                a_second_rotation_discards_the_oldest_secret,
-                a_rotation_changes_only_the_proof,
-                a_rotation_raises_the_access_version,
-                a_revoked_credential_cannot_be_rotated,
-                an_unknown_credential_cannot_be_rotated,
-                a_rotation_cannot_change_the_kind_of_the_proof,
-                a_rotation_replaces_public_keys,
-                concurrent_rotations_are_applied_one_after_the_other,
-            }
-            rotation_idempotency {
-                the_idempotency_entry_is_stored_with_the_rotation,
-                a_used_key_rotates_nothing,
-                a_rejected_rotation_writes_no_idempotency_entry,
-                one_of_twenty_concurrent_rotations_with_one_key_is_applied,
-            }
-            credential_revocation {
-                a_revoked_credential_has_the_time_of_its_revocation,
-                a_revocation_raises_the_access_version,
-                a_second_revocation_changes_nothing,
-                an_unknown_credential_cannot_be_revoked,
-            }
-            token_repository {
-                a_revoked_token_stays_revoked,
-                the_first_revocation_of_a_token_raises_the_access_version,
-                a_second_revocation_of_a_token_changes_nothing,
-                eight_concurrent_revocations_of_a_token_succeed,
-                an_assertion_can_be_used_once,
-                one_of_eight_concurrent_uses_of_an_assertion_succeeds,
-            }
-            ticket_repository {
-                redeemed_tickets_are_returned_unchanged,
-                finding_a_ticket_does_not_redeem_it,
-                a_ticket_can_be_redeemed_once,
-                one_of_eight_concurrent_redemptions_succeeds,
-                an_expired_ticket_cannot_be_redeemed,
-                an_unknown_ticket_cannot_be_redeemed,
-                a_duplicate_ticket_is_a_conflict,
-            }
-            signing_key_repository {
-                a_migrated_store_has_no_signing_key,
-                a_signing_key_is_stored_unchanged,
-                signing_keys_are_listed_newest_first,
-                signing_keys_of_the_same_time_are_sorted_by_code_point,
-                a_signing_key_is_added_only_if_the_newest_is_given,
-                earlier_signing_keys_expire_and_never_later_than_before,
-                a_new_signing_key_raises_the_access_version,
-                one_of_eight_concurrent_signing_keys_is_added,
             }
             tenant_repository {
                 a_migrated_store_has_the_default_tenant,
@@ -282,12 +206,7 @@ macro_rules! storage_promises {
                 a_purge_keeps_data_deleted_later,
                 a_purge_marks_data_deleted_later_only_once,
                 a_purge_writes_no_events,
-                a_purge_removes_expired_idempotency_records,
-                a_purge_removes_expired_revoked_tokens,
-                a_purge_removes_expired_assertions,
-                a_purge_removes_expired_tickets,
                 now_is_the_time_of_the_store,
-                a_purge_removes_expired_signing_keys,
                 a_purge_removes_all_outdated_data_in_chunks_of_any_size,
             }
             tenant_isolation {
@@ -297,10 +216,6 @@ macro_rules! storage_promises {
                 turns_of_another_tenant_are_not_found,
                 agents_and_conversations_of_another_tenant_cannot_be_used_in_chats,
                 events_of_another_tenant_are_not_shown,
-                credentials_of_another_tenant_are_not_listed,
-                credentials_of_another_tenant_are_not_changed,
-                idempotency_keys_belong_to_one_tenant,
-                the_same_ids_in_two_tenants_are_different_resources,
             }
             round_trips {
                 agents_are_read_back_as_written,
@@ -316,6 +231,8 @@ macro_rules! storage_promises {
                 many_writers_in_one_tenant_leave_no_gap,
                 a_reader_misses_no_event_during_many_writes,
                 the_position_of_a_read_is_never_later_than_its_state,
+            }
+            concurrent_creations {
                 one_of_many_updates_of_one_version_is_applied,
                 one_of_many_creations_with_one_key_is_applied,
                 one_of_many_conversations_with_one_key_is_created,

@@ -1,30 +1,30 @@
 //! Every method reads and changes one tenant's data only; data of other tenants does not exist for
 //! it.
 
-use domain::{Agent, Conversation, Credential, HistoryLimits, Seq, TenantId};
+use domain::{Agent, Conversation, HistoryLimits, Seq, TenantId};
 use ports::{
     AgentFilter, AgentQuery, BeginOutcome, BeginTurn, CancelOutcome, ConversationFilter,
     ConversationQuery, ConversationTarget, Deletion, FinishOutcome, HistoryQuery, LogBounds,
-    MessageOrder, MessageQuery, NewProof, RecordTurnOutcome, Storage, TurnEnding,
+    MessageOrder, MessageQuery, RecordTurnOutcome, Storage, TurnEnding,
 };
 
 use crate::{
-    fixture, log, lookup, purging,
+    fixture, log, lookup,
     results::{IdempotentExt as _, ResultExt as _},
     setup,
 };
 
 /// A chat of the fixture's tenant with a running turn and a used key, and a second tenant.
-struct Neighbours {
-    agent: Agent,
-    conversation: Conversation,
-    running: BeginTurn,
-    other: TenantId,
-    head: Seq,
+pub(crate) struct Neighbours {
+    pub(crate) agent: Agent,
+    pub(crate) conversation: Conversation,
+    pub(crate) running: BeginTurn,
+    pub(crate) other: TenantId,
+    pub(crate) head: Seq,
 }
 
 impl Neighbours {
-    async fn settled(storage: &Storage) -> Self {
+    pub(crate) async fn create(storage: &Storage) -> Self {
         let other = setup::second_tenant(storage).await;
         let (agent, conversation) = setup::chat(storage).await;
         let running = BeginTurn {
@@ -45,7 +45,7 @@ impl Neighbours {
 
     /// Asserts that nothing of the fixture's tenant has changed, and the other tenant's log has not
     /// grown.
-    async fn assert_undisturbed(&self, storage: &Storage) {
+    pub(crate) async fn assert_unchanged(&self, storage: &Storage) {
         let agent = lookup::agent(storage, self.agent.id).await;
         assert_eq!(agent.as_ref(), Some(&self.agent));
         let conversation = lookup::conversation(storage, self.conversation.id).await;
@@ -61,7 +61,7 @@ impl Neighbours {
 
 /// Agents: `find`, `list`, `update`, `delete`.
 pub async fn agents_of_another_tenant_are_not_found(storage: &Storage) {
-    let neighbours = Neighbours::settled(storage).await;
+    let neighbours = Neighbours::create(storage).await;
     let Neighbours { agent, other, .. } = &neighbours;
     let stamp = fixture::stamp(700);
     let found = storage.agents.find(other, agent.id).await.success();
@@ -84,12 +84,12 @@ pub async fn agents_of_another_tenant_are_not_found(storage: &Storage) {
     assert_eq!(updated.success(), None);
     let deleted = storage.agents.delete(other, agent.id, None, &stamp).await;
     assert_eq!(deleted.success(), Deletion::NotFound);
-    neighbours.assert_undisturbed(storage).await;
+    neighbours.assert_unchanged(storage).await;
 }
 
 /// Conversations: all reads.
 pub async fn conversations_of_another_tenant_are_not_read(storage: &Storage) {
-    let neighbours = Neighbours::settled(storage).await;
+    let neighbours = Neighbours::create(storage).await;
     let Neighbours {
         agent,
         conversation,
@@ -134,7 +134,7 @@ pub async fn conversations_of_another_tenant_are_not_read(storage: &Storage) {
 
 /// Conversations: all writes.
 pub async fn conversations_of_another_tenant_are_not_changed(storage: &Storage) {
-    let neighbours = Neighbours::settled(storage).await;
+    let neighbours = Neighbours::create(storage).await;
     let Neighbours {
         agent,
         conversation,
@@ -152,12 +152,12 @@ pub async fn conversations_of_another_tenant_are_not_changed(storage: &Storage) 
         .delete(other, conversation.id, None, &stamp)
         .await;
     assert_eq!(deleted.success(), Deletion::NotFound);
-    neighbours.assert_undisturbed(storage).await;
+    neighbours.assert_unchanged(storage).await;
 }
 
 /// Turns: `find`, `finish_turn`, `cancel_turn`.
 pub async fn turns_of_another_tenant_are_not_found(storage: &Storage) {
-    let neighbours = Neighbours::settled(storage).await;
+    let neighbours = Neighbours::create(storage).await;
     let Neighbours { running, other, .. } = &neighbours;
     let (turns, id) = (&storage.turns, running.turn_id);
     assert_eq!(turns.find(other, id).await.success().value, None);
@@ -169,13 +169,13 @@ pub async fn turns_of_another_tenant_are_not_found(storage: &Storage) {
     let stamp = fixture::stamp(700);
     let cancelled = turns.cancel_turn(other, id, None, Some(running.node), &stamp);
     assert_eq!(cancelled.await.success(), CancelOutcome::NotFound);
-    neighbours.assert_undisturbed(storage).await;
+    neighbours.assert_unchanged(storage).await;
 }
 
 /// Chats: another tenant's agent does not exist, nor does its conversation for an agent of the own
 /// tenant.
 pub async fn agents_and_conversations_of_another_tenant_cannot_be_used_in_chats(storage: &Storage) {
-    let neighbours = Neighbours::settled(storage).await;
+    let neighbours = Neighbours::create(storage).await;
     let Neighbours {
         agent,
         conversation,
@@ -192,7 +192,7 @@ pub async fn agents_and_conversations_of_another_tenant_cannot_be_used_in_chats(
         let outcome = storage.turns.begin_turn(begin).await;
         assert_eq!(outcome.success(), BeginOutcome::AgentNotFound);
     }
-    neighbours.assert_undisturbed(storage).await;
+    neighbours.assert_unchanged(storage).await;
     let own = fixture::agent(2);
     setup::insert_agent_in(storage, other, own.clone()).await;
     let mut turn = fixture::completed_turn(5, &own, fixture::existing(conversation, 1));
@@ -206,7 +206,7 @@ pub async fn agents_and_conversations_of_another_tenant_cannot_be_used_in_chats(
 
 /// The log: pages, bounds and changes.
 pub async fn events_of_another_tenant_are_not_shown(storage: &Storage) {
-    let Neighbours { other, agent, .. } = Neighbours::settled(storage).await;
+    let Neighbours { other, agent, .. } = Neighbours::create(storage).await;
     let page = storage.events.page(&other, &log::query(Seq(0))).await;
     let page = page.success();
     assert!(page.events.is_empty());
@@ -223,104 +223,4 @@ pub async fn events_of_another_tenant_are_not_shown(storage: &Storage) {
     let event = page.success().events.remove(0).event;
     assert_eq!((event.seq, event.tenant_id), (Seq(1), other));
     assert_eq!(event.data, domain::EventData::Agent { agent: namesake });
-}
-
-/// Keys and clients: `list`. `find` is how a tenant is determined, so it has no tenant.
-pub async fn credentials_of_another_tenant_are_not_listed(storage: &Storage) {
-    let other = setup::second_tenant(storage).await;
-    for own in [fixture::key(1), fixture::client(1)] {
-        let own = setup::credential(storage, own).await;
-        let (credentials, kind) = (&storage.credentials, own.kind);
-        let listed = credentials.list(kind, &other, None, 10).await.success();
-        assert_eq!((listed.items, listed.has_more), (Vec::new(), false));
-        let theirs = Credential {
-            id: fixture::key_id(if own.id == fixture::key_id(1) { 2 } else { 3 }),
-            tenant: other.clone(),
-            ..own.clone()
-        };
-        let theirs = setup::credential(storage, theirs).await;
-        for (tenant, credential) in [(&own.tenant, &own), (&other, &theirs)] {
-            let listed = credentials.list(kind, tenant, None, 10).await.success();
-            let listed: Vec<_> = listed.items.iter().map(|listed| &listed.item).collect();
-            assert_eq!(listed, [credential]);
-            let found = lookup::credential(storage, credential).await;
-            assert_eq!(found.as_ref(), Some(credential));
-        }
-    }
-}
-
-/// Keys and clients: `rotate`, `revoke`.
-pub async fn credentials_of_another_tenant_are_not_changed(storage: &Storage) {
-    let other = setup::second_tenant(storage).await;
-    let version = lookup::access_version(storage).await;
-    let signing = fixture::signing_client(2, fixture::key_set(1));
-    for (credential, proof) in [
-        (fixture::key(1), fixture::new_secret(8, None)),
-        (fixture::client(1), fixture::new_secret(8, None)),
-        (signing, NewProof::Keys(fixture::key_set(2))),
-    ] {
-        let credential = setup::credential(storage, credential).await;
-        let Credential { kind, id, .. } = &credential;
-        let credentials = &storage.credentials;
-        let rotated = credentials.rotate(*kind, &other, id, &proof, None).await;
-        assert_eq!(rotated.applied(), None);
-        let revoked = credentials.revoke(*kind, &other, id, fixture::at(9)).await;
-        assert!(!revoked.success());
-        let found = lookup::credential(storage, &credential).await;
-        assert_eq!(found, Some(credential));
-    }
-    assert_eq!(lookup::access_version(storage).await, version);
-}
-
-/// A key that one tenant has used counts as unused in another.
-pub async fn idempotency_keys_belong_to_one_tenant(storage: &Storage) {
-    let Neighbours { other, .. } = Neighbours::settled(storage).await;
-    let (agent, stamp, entry) = (fixture::agent(1), fixture::stamp(0), fixture::entry("k"));
-    let before = storage.claims.find(&other, &entry).await.success();
-    assert_eq!(before, None);
-    let result = storage.agents.insert(&other, &agent, &stamp, Some(&entry));
-    result.await.applied();
-    let ours = lookup::record(storage, &entry).await;
-    let theirs = storage.claims.find(&other, &entry).await.success();
-    assert!(ours.is_some_and(|record| record.turn_id.is_some()));
-    assert!(theirs.is_some_and(|record| record.turn_id.is_none()));
-}
-
-/// Two tenants can hold resources with the same ids, and delete them independently.
-pub async fn the_same_ids_in_two_tenants_are_different_resources(storage: &Storage) {
-    let neighbours = Neighbours::settled(storage).await;
-    let Neighbours {
-        agent,
-        conversation,
-        running,
-        other,
-        ..
-    } = &neighbours;
-    setup::insert_agent_in(storage, other, fixture::agent_named(1, "Namesake")).await;
-    let new = fixture::conversation(1, agent.id);
-    setup::insert_conversation_in(storage, other, new).await;
-    let theirs = BeginTurn {
-        tenant: other.clone(),
-        ..fixture::begin_turn(1, agent, fixture::existing(conversation, 0))
-    };
-    setup::start_turn(storage, &theirs).await;
-    let ending = TurnEnding::Completed(fixture::reply(1));
-    setup::finish_turn(storage, fixture::finish(&theirs, ending)).await;
-    let (stamp, agents) = (fixture::stamp(700), &storage.agents);
-    let deleted = agents.delete(other, agent.id, None, &stamp).await.success();
-    assert!(matches!(deleted, Deletion::Deleted(_)), "{deleted:?}");
-    let ours = lookup::agent(storage, agent.id).await;
-    assert_eq!(ours.as_ref(), Some(agent));
-    let ours = lookup::context(storage, conversation.id).await;
-    assert_eq!(
-        (ours.message_count, ours.running_turn),
-        (1, Some(running.turn_id))
-    );
-    assert_eq!(
-        log::head(storage, &fixture::tenant()).await,
-        neighbours.head
-    );
-    let purged = purging::purge_all(storage, 100, purging::deleted_before(fixture::at(10_000)));
-    assert!(purged.await > 0);
-    assert_eq!(lookup::messages(storage, conversation.id).await.len(), 1);
 }

@@ -17,6 +17,8 @@ macro_rules! turn_promises {
                 a_completed_turn_needs_an_existing_agent,
                 a_completed_turn_needs_an_existing_conversation,
                 a_completed_turn_is_busy_beside_an_open_turn,
+            }
+            completed_turn_keys {
                 the_idempotency_entry_is_stored_with_the_completed_turn,
                 the_key_of_a_completed_turn_is_checked_first,
                 an_expired_key_can_be_used_again,
@@ -30,12 +32,14 @@ macro_rules! turn_promises {
                 a_turn_that_must_not_queue_is_rejected,
                 sixteen_turns_can_be_queued,
                 a_turn_does_not_overtake_queued_turns,
+                the_idempotency_entry_is_stored_with_the_turn,
+            }
+            begin_turn_rejections {
                 a_turn_with_stale_assumptions_does_not_start,
                 a_turn_with_stale_assumptions_can_be_queued,
                 a_turn_needs_an_existing_agent,
                 a_turn_needs_an_existing_conversation,
                 a_turn_needs_a_live_node,
-                the_idempotency_entry_is_stored_with_the_turn,
                 the_key_of_a_turn_is_checked_first,
             }
             finish_turn {
@@ -99,6 +103,8 @@ macro_rules! turn_promises {
                 no_turn_is_promoted_to_a_marked_node,
                 turns_in_progress_are_listed_by_node,
                 queued_turns_are_listed,
+            }
+            sweep_candidates {
                 a_healthy_tenant_needs_no_sweep,
                 tenants_with_turns_of_dead_nodes_need_a_sweep,
                 tenants_with_stuck_queued_turns_need_a_sweep,
@@ -129,11 +135,13 @@ macro_rules! turn_promises {
                 one_turn_runs_at_a_time_however_many_begin_at_once,
                 one_key_begins_one_turn_however_often_it_is_used,
                 one_key_records_one_completed_turn_however_often_it_is_used,
-                every_write_of_a_group_has_its_own_outcome,
-                an_invalid_write_of_a_group_fails_alone,
                 either_cancel_or_completion_wins,
                 a_turn_is_finished_once_however_often_it_is_sent,
                 turns_of_many_conversations_run_at_the_same_time,
+            }
+            write_groups {
+                every_write_of_a_group_has_its_own_outcome,
+                an_invalid_write_of_a_group_fails_alone,
             }
             concurrent_sweeps {
                 concurrent_sweeps_fail_and_promote_each_turn_once,

@@ -1,4 +1,4 @@
-use application::access::tokens::KeysUnavailable;
+use access::tokens::KeysUnavailable;
 
 use super::*;
 
