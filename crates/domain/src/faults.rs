@@ -42,7 +42,7 @@ impl Faults {
         self.found.iter().map(|fault| fault.code)
     }
 
-    /// Returns the current state, for [`Self::roll_back_to`].
+    /// Returns the current state, for [`Self::rollback_to`].
     pub fn checkpoint(&self) -> Checkpoint {
         Checkpoint {
             found: self.found.len(),
@@ -51,7 +51,7 @@ impl Faults {
     }
 
     /// Removes the faults that were added after `checkpoint`.
-    pub fn roll_back_to(&mut self, checkpoint: Checkpoint) {
+    pub fn rollback_to(&mut self, checkpoint: Checkpoint) {
         self.found.truncate(checkpoint.found);
         self.pointer_bytes = checkpoint.pointer_bytes;
     }

@@ -148,10 +148,10 @@ impl View for Client {
         })
     }
 
-    fn minted(minted: IssuedCredential) -> Result<ClientWithSecret, ApiError> {
+    fn from_issued(issued: IssuedCredential) -> Result<ClientWithSecret, ApiError> {
         Ok(ClientWithSecret {
-            secret: minted.secret.map(|it| it.reveal().to_owned()),
-            client: Self::from_stored(minted.credential)?,
+            secret: issued.secret.map(|it| it.reveal().to_owned()),
+            client: Self::from_stored(issued.credential)?,
         })
     }
 }

@@ -133,10 +133,10 @@ impl View for Key {
         })
     }
 
-    fn minted(minted: IssuedCredential) -> Result<KeyWithSecret, ApiError> {
-        let secret = minted.secret.ok_or_else(missing_secret)?;
+    fn from_issued(issued: IssuedCredential) -> Result<KeyWithSecret, ApiError> {
+        let secret = issued.secret.ok_or_else(missing_secret)?;
         Ok(KeyWithSecret {
-            key: Self::from_stored(minted.credential)?,
+            key: Self::from_stored(issued.credential)?,
             secret: secret.reveal().to_owned(),
         })
     }

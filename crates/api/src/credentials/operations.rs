@@ -24,7 +24,7 @@ pub(super) async fn create<V: View>(
         .create(authorized.caller(), V::KIND, draft.into(), key.0)
         .await?;
     let path = format!("{}/{}", V::PATH, created.value.credential.id);
-    Ok(created_response(path, created.is_replayed).json(V::from_minted(created.value)?))
+    Ok(created_response(path, created.is_replayed).json(V::from_issued(created.value)?))
 }
 
 pub(super) async fn list<V: View>(
@@ -74,7 +74,7 @@ pub(super) async fn rotate<V: View>(
             key.0,
         )
         .await?;
-    let response = HttpResponse::Ok().json(V::from_minted(rotated.value)?);
+    let response = HttpResponse::Ok().json(V::from_issued(rotated.value)?);
     mark_replayed(Ok(response), rotated.is_replayed)
 }
 

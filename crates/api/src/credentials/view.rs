@@ -20,5 +20,5 @@ pub trait View: Serialize + Sized + 'static {
 
     /// Converts a credential that was just created or rotated into its representation with the
     /// secret.
-    fn minted(minted: IssuedCredential) -> Result<Self::WithSecret, ApiError>;
+    fn from_issued(issued: IssuedCredential) -> Result<Self::WithSecret, ApiError>;
 }

@@ -1,11 +1,10 @@
 //! The bodies of problems.
 
-use domain::{ConversationId, Problem, ProblemCode, TurnId};
+use domain::{ConversationId, Problem, ProblemCode, TurnId, faults::MAX_FAULTS};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{ApiError, LimitPolicy};
-use crate::body::MAX_FAULTS;
 
 /// The detail of `unauthenticated` on a socket.
 const CONNECT_FIRST: &str = "Send `connect` first, with an API key or an access token in `token`.";

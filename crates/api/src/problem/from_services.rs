@@ -47,7 +47,7 @@ impl From<AccessError> for ApiError {
             AccessError::IssuerUnavailable(_) => Self {
                 // The issuer is not contacted more often.
                 retry_after: Some(seconds_to_wait(MIN_FETCH_INTERVAL)),
-                ..Self::new(ProblemCode::IssuerUnavailable).because(error)
+                ..Self::new(ProblemCode::IssuerUnavailable).with_source(error)
             },
             AccessError::Store(error) => error.into(),
         }

@@ -259,6 +259,6 @@ async fn page_result(
 }
 
 /// Returns whether the caller may see the live data of a turn.
-fn shows(visibility: &EventVisibility, subject: &TurnSubject) -> bool {
+fn is_turn_visible(visibility: &EventVisibility, subject: &TurnSubject) -> bool {
     visibility.shows_within(subject.user_id.as_deref(), Some(&subject.started_by))
 }

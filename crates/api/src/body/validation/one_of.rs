@@ -5,7 +5,7 @@ use domain::{Fault, FaultCode, Faults};
 use jsonschema::{ValidationError, error::ValidationErrorKind as Kind};
 use serde_json::Value;
 
-use super::error_mapping::{map_error, member, must_be, type_names};
+use super::error_mapping::{expected_types, map_error, member, type_names};
 
 type Alternative = Vec<ValidationError<'static>>;
 

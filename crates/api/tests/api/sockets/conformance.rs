@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::LazyLock, time::Duration};
 
-use api::{body::Schemas, socket::SocketTimes};
+use api::{body::Schemas, socket::SocketTimeouts};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;

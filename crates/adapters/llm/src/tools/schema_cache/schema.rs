@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     isolation::{DeadlineExceeded, DeadlineKeyword, run_until},
-    limits::{Survey, survey},
+    limits::{SchemaStructure, structure},
 };
 
 /// The maximum number of bytes of one compiled pattern.
@@ -45,7 +45,7 @@ impl Schema {
         let options = jsonschema::options()
             .with_pattern_options(patterns)
             .with_keyword(DEADLINE, deadline_keyword);
-        match options.build(&with_deadlines(schema, &survey)) {
+        match options.build(&with_deadlines(schema, &structure)) {
             Ok(validator) => Ok(Self(validator)),
             Err(error) => {
                 let reason = error.to_string();
@@ -84,9 +84,9 @@ impl Schema {
 /// Returns the schema with the deadline keyword in all its subschemas. The library evaluates unknown
 /// keywords last, but `allOf` before everything that continues after a violation, so every path
 /// meets the keyword.
-fn with_deadlines(schema: &Value, survey: &Survey) -> Value {
+fn with_deadlines(schema: &Value, structure: &SchemaStructure) -> Value {
     let mut with_deadlines = schema.clone();
-    for location in &survey.locations {
+    for location in &structure.locations {
         if let Some(Value::Object(members)) = with_deadlines.pointer_mut(location)
             && let Value::Array(parts) = members.entry("allOf").or_insert_with(|| json!([]))
         {
