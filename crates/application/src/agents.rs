@@ -80,7 +80,7 @@ impl AgentService {
             actor: caller.id.clone(),
         };
         let draft = draft.trimmed();
-        let entry = idempotency::claim(caller, "agents.create", key, &draft, stamp.time);
+        let entry = idempotency::idempotency(caller, "agents.create", key, &draft, stamp.time);
         let outcome = self.insert(caller, draft, &stamp, entry.as_ref()).await;
         idempotency::created(
             &*self.idempotency_records,
@@ -101,7 +101,7 @@ impl AgentService {
         let agent = Arc::new(draft.into_agent(AgentId::new(self.ids.next_id()), stamp.time));
         self.check(caller, &agent, None).await?;
         self.take_log_bytes(caller, &agent).await?;
-        let entry = idempotency::answering(entry, &*agent);
+        let entry = idempotency::with_result(entry, &*agent);
         let inserted = self
             .agents
             .insert(&caller.tenant, &agent, stamp, entry.as_ref());

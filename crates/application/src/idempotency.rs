@@ -9,7 +9,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 /// The error of a request whose idempotency key was used before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum IdempotencyRefused {
+pub enum IdempotencyConflict {
     /// The key was used by the same command.
     #[error("the idempotency key is in use")]
     InUse,
@@ -29,7 +29,7 @@ pub struct Created<T> {
 }
 
 /// The error of a use case that takes an idempotency key.
-pub trait Refusal: From<IdempotencyRefused> + From<RepositoryError> {
+pub trait IdempotentError: From<IdempotencyConflict> + From<RepositoryError> {
     /// Returns whether the error is about the store and not about the request.
     fn is_of_store(&self) -> bool;
 }
@@ -37,7 +37,7 @@ pub trait Refusal: From<IdempotencyRefused> + From<RepositoryError> {
 /// Returns the outcome of a request after its key was checked. The key takes precedence over
 /// errors: a request that was rejected before its write may still repeat one that was executed.
 /// `Replayed` means that the same command has used the key.
-pub async fn judged<T, E: Refusal>(
+pub async fn check_key<T, E: IdempotentError>(
     records: &dyn IdempotencyRepository,
     tenant: &TenantId,
     entry: Option<&IdempotencyEntry>,
@@ -54,33 +54,33 @@ pub async fn judged<T, E: Refusal>(
     };
     match (outcome, entry) {
         (Idempotent::Replayed(record), Some(entry)) if record.fingerprint != entry.fingerprint => {
-            Err(IdempotencyRefused::Reused.into())
+            Err(IdempotencyConflict::Reused.into())
         }
         (outcome, _) => Ok(outcome),
     }
 }
 
 /// Returns the result of a request whose first result is stored as a whole.
-pub(crate) async fn created<T: DeserializeOwned, E: Refusal>(
+pub(crate) async fn created<T: DeserializeOwned, E: IdempotentError>(
     records: &dyn IdempotencyRepository,
     tenant: &TenantId,
     entry: Option<&IdempotencyEntry>,
     outcome: Result<Idempotent<T>, E>,
 ) -> Result<Created<T>, E> {
-    Ok(match judged(records, tenant, entry, outcome).await? {
+    Ok(match check_key(records, tenant, entry, outcome).await? {
         Idempotent::Applied(value) => Created {
             value,
             is_replayed: false,
         },
         Idempotent::Replayed(record) => Created {
-            value: kept_answer(record)?,
+            value: stored_result(record)?,
             is_replayed: true,
         },
     })
 }
 
 /// Returns the stored result of the first request.
-pub fn kept_answer<T: DeserializeOwned>(record: IdempotencyRecord) -> Result<T, RepositoryError> {
+pub fn stored_result<T: DeserializeOwned>(record: IdempotencyRecord) -> Result<T, RepositoryError> {
     // A missing result becomes null, which is no valid result either.
     serde_json::from_value(record.answer.unwrap_or_default()).map_err(|error| {
         RepositoryError::Corrupt {
@@ -91,7 +91,7 @@ pub fn kept_answer<T: DeserializeOwned>(record: IdempotencyRecord) -> Result<T, 
 }
 
 /// Creates the entry of the key, which is stored in the transaction of the write.
-pub fn claim(
+pub fn idempotency(
     principal: &Principal,
     operation: &'static str,
     key: Option<IdempotencyKey>,
@@ -109,7 +109,7 @@ pub fn claim(
 }
 
 /// Returns the entry with the result to store.
-pub fn answering(
+pub fn with_result(
     entry: Option<&IdempotencyEntry>,
     answer: &impl Serialize,
 ) -> Option<IdempotencyEntry> {

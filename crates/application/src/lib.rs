@@ -33,7 +33,7 @@ pub use chat::{ChatCommand, ChatError, ChatService};
 pub use conversations::{ConversationError, ConversationService};
 pub use engines::Engines;
 pub use events::{EventError, EventService};
-pub use idempotency::{Created, IdempotencyRefused};
+pub use idempotency::{Created, IdempotencyConflict};
 pub use keyed_semaphore::KeyedSemaphore;
 pub use toolbox::Toolbox;
 pub use turns::{TurnError, TurnService};

@@ -15,7 +15,7 @@ use crate::{
 /// unavailable.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The maximum pause between two such reads.
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+const MAX_PAUSE: Duration = Duration::from_secs(2);
 
 /// The error of a use case of turns.
 #[derive(Debug, thiserror::Error)]
@@ -84,7 +84,7 @@ impl Cancellation {
         let wait = |pause| stopped.run_until_cancelled(tokio::time::sleep(pause));
         // A turn that does not run here produces no text, and its waiters poll the store.
         while wait(pause).await.is_some() && self.live.local_node().is_some() {
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            pause = (pause * 2).min(MAX_PAUSE);
             let turns = &self.context.ports.turns;
             let found = turns.find(&subject.tenant, subject.turn_id).await;
             match found.map(|found| found.value) {

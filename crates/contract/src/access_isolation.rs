@@ -61,12 +61,12 @@ pub async fn credentials_of_another_tenant_are_not_changed(storage: &Storage) {
 pub async fn idempotency_keys_belong_to_one_tenant(storage: &Storage) {
     let Neighbours { other, .. } = Neighbours::create(storage).await;
     let (agent, stamp, entry) = (fixture::agent(1), fixture::stamp(0), fixture::entry("k"));
-    let before = storage.claims.find(&other, &entry).await.success();
+    let before = storage.idempotency.find(&other, &entry).await.success();
     assert_eq!(before, None);
     let result = storage.agents.insert(&other, &agent, &stamp, Some(&entry));
     result.await.applied();
     let ours = lookup::record(storage, &entry).await;
-    let theirs = storage.claims.find(&other, &entry).await.success();
+    let theirs = storage.idempotency.find(&other, &entry).await.success();
     assert!(ours.is_some_and(|record| record.turn_id.is_some()));
     assert!(theirs.is_some_and(|record| record.turn_id.is_none()));
 }

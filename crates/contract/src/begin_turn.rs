@@ -16,7 +16,7 @@ pub(crate) async fn outcome(storage: &Storage, begin: &BeginTurn) -> BeginOutcom
 
 pub(crate) fn with_key(begin: BeginTurn) -> BeginTurn {
     BeginTurn {
-        claim: Some(fixture::entry("k")),
+        idempotency: Some(fixture::entry("k")),
         ..begin
     }
 }
@@ -199,7 +199,7 @@ pub async fn the_idempotency_entry_is_stored_with_the_turn(storage: &Storage) {
     for (number, key) in [(1, "starts"), (2, "waits")] {
         let entry = fixture::entry(key);
         let begin = BeginTurn {
-            claim: Some(entry.clone()),
+            idempotency: Some(entry.clone()),
             ..fixture::begin_turn(number, &agent, fixture::existing(&conversation, 0))
         };
         outcome(storage, &begin).await;

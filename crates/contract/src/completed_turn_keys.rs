@@ -14,7 +14,7 @@ pub async fn the_idempotency_entry_is_stored_with_the_completed_turn(storage: &S
     let target = fixture::existing(&conversation, 0);
     let turn = with_key(fixture::completed_turn(7, &agent, target), "k");
     setup::record_turn(storage, turn.clone()).await;
-    let entry = turn.begin.claim.expect("set above");
+    let entry = turn.begin.idempotency.expect("set above");
     let record = lookup::record(storage, &entry).await;
     let record = record.expect("the entry is stored");
     assert_eq!(record.turn_id, Some(fixture::turn_id(7)));
@@ -68,7 +68,7 @@ pub async fn an_expired_key_can_be_used_again(storage: &Storage) {
         let mut turn = fixture::completed_turn(2, &agent, fixture::existing(&conversation, 1));
         let mut entry = fixture::entry("k");
         entry.created_at = entry.created_at + time;
-        turn.begin.claim = Some(entry);
+        turn.begin.idempotency = Some(entry);
         turn
     };
     let millisecond = Duration::from_millis(1);
@@ -76,7 +76,7 @@ pub async fn an_expired_key_can_be_used_again(storage: &Storage) {
     assert!(matches!(early, RecordTurnOutcome::Replayed(_)), "{early:?}");
     let late = after(RETENTION + millisecond);
     setup::record_turn(storage, late.clone()).await;
-    let entry = late.begin.claim.expect("set above");
+    let entry = late.begin.idempotency.expect("set above");
     let record = lookup::record(storage, &entry).await;
     let record = record.expect("the entry is stored");
     assert_eq!(record.turn_id, Some(late.begin.turn_id));

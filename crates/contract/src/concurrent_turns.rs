@@ -101,7 +101,7 @@ pub async fn one_turn_runs_at_a_time_however_many_begin_at_once(storage: &Storag
 pub async fn one_key_begins_one_turn_however_often_it_is_used(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
     let begins = (1..=16).map(|number| BeginTurn {
-        claim: Some(fixture::entry("k")),
+        idempotency: Some(fixture::entry("k")),
         ..fixture::begin_turn(number, &agent, fixture::existing(&conversation, 0))
     });
     let mut repeated = Vec::new();
@@ -124,7 +124,7 @@ pub async fn one_key_records_one_completed_turn_however_often_it_is_used(storage
     let turns = (1..=16).map(|number| {
         let target = ConversationTarget::New(fixture::conversation(number, agent.id));
         let mut turn = fixture::completed_turn(number, &agent, target);
-        turn.begin.claim = Some(fixture::entry("k"));
+        turn.begin.idempotency = Some(fixture::entry("k"));
         turn
     });
     let outcomes = recorded_at_once(storage, turns.collect()).await;

@@ -71,7 +71,7 @@ impl TurnQueue {
 fn with_key(begin: BeginTurn) -> BeginTurn {
     let key = fixture::entry(&format!("key-of-{}", begin.turn_id));
     BeginTurn {
-        claim: Some(key),
+        idempotency: Some(key),
         ..begin
     }
 }
@@ -81,7 +81,7 @@ pub(crate) fn sweep() -> Sweep {
     Sweep {
         tenant: fixture::tenant(),
         node: Some(sweeper()),
-        longest_wait: LONG,
+        max_wait: LONG,
         now: fixture::at(700_000),
         limit: 100,
     }
@@ -116,7 +116,7 @@ pub(crate) async fn assert_failed(storage: &Storage, begin: &BeginTurn, code: Pr
     let record = lookup::record(
         storage,
         begin
-            .claim
+            .idempotency
             .as_ref()
             .expect("the turn has an idempotency entry"),
     )

@@ -200,13 +200,13 @@ pub async fn events_have_the_principal_that_started_the_turn(storage: &Storage) 
     let expected: Vec<_> = by_ada.into_iter().chain(by_bob).collect();
     let askers = async || {
         let page = log::page(storage, &everything()).await;
-        let askers = page.events.into_iter().map(|logged| logged.asker);
+        let askers = page.events.into_iter().map(|logged| logged.started_by);
         askers.collect::<Vec<_>>()
     };
     assert_eq!(askers().await, expected);
     purging::purge_all(storage, 100, purging::deleted_before(fixture::at(10_000))).await;
     let left: Vec<_> = (1..).zip(askers().await).collect();
-    let left = left.iter().filter(|(_, asker)| asker.is_some());
+    let left = left.iter().filter(|(_, started_by)| started_by.is_some());
     assert_eq!(left.map(|(seq, _)| *seq).collect::<Vec<_>>(), [6]);
 }
 

@@ -130,7 +130,7 @@ pub fn begin_turn(number: u32, agent: &Agent, target: ConversationTarget) -> Beg
         stamp: stamp(i64::from(number)),
         node: node_id(1),
         on_busy: OnBusy::Queue,
-        claim: None,
+        idempotency: None,
         is_resumption: false,
     }
 }

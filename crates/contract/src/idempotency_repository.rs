@@ -40,7 +40,7 @@ pub async fn keys_belong_to_one_principal_and_operation(storage: &Storage) {
 pub async fn a_key_is_found_whatever_its_command(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = BeginTurn {
-        claim: Some(fixture::entry("k")),
+        idempotency: Some(fixture::entry("k")),
         ..fixture::begin_turn(7, &agent, fixture::existing(&conversation, 0))
     };
     setup::start_turn(storage, &begin).await;
@@ -99,7 +99,7 @@ pub async fn expired_keys_can_be_used_by_any_operation(storage: &Storage) {
             }
             _ => {
                 let mut begin = fixture::begin_turn(5, &agent, fixture::existing(&conversation, 0));
-                begin.claim = Some(entry.clone());
+                begin.idempotency = Some(entry.clone());
                 setup::start_turn(storage, &begin).await;
             }
         }

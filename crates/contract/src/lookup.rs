@@ -57,7 +57,7 @@ pub(crate) async fn record(
     storage: &Storage,
     entry: &IdempotencyEntry,
 ) -> Option<IdempotencyRecord> {
-    let found = storage.claims.find(&fixture::tenant(), entry).await;
+    let found = storage.idempotency.find(&fixture::tenant(), entry).await;
     found.success()
 }
 

@@ -19,7 +19,7 @@ pub(crate) async fn outcome(storage: &Storage, turn: &CompletedTurn) -> RecordTu
 }
 
 pub(crate) fn with_key(mut turn: CompletedTurn, key: &str) -> CompletedTurn {
-    turn.begin.claim = Some(fixture::entry(key));
+    turn.begin.idempotency = Some(fixture::entry(key));
     turn
 }
 

@@ -15,7 +15,7 @@ fn key() -> IdempotencyEntry {
 
 fn with_key(begin: BeginTurn) -> BeginTurn {
     BeginTurn {
-        claim: Some(key()),
+        idempotency: Some(key()),
         ..begin
     }
 }
@@ -86,7 +86,7 @@ async fn assert_key_reused(storage: &Storage, begin: &BeginTurn) {
     let record = lookup::record(
         storage,
         begin
-            .claim
+            .idempotency
             .as_ref()
             .expect("the turn has an idempotency entry"),
     )
@@ -126,7 +126,7 @@ pub async fn a_released_key_is_reused_by_another_command(storage: &Storage) {
     release_key(storage).await;
     let mut begin = repeat_command(2);
     let entry = begin
-        .claim
+        .idempotency
         .as_mut()
         .expect("the turn has an idempotency entry");
     entry.fingerprint = Fingerprint::of(&"another command");
@@ -183,7 +183,7 @@ pub async fn a_released_key_expires_after_the_retention_time(storage: &Storage) 
     release_key(storage).await;
     let mut begin = repeat_command(2);
     let entry = begin
-        .claim
+        .idempotency
         .as_mut()
         .expect("the turn has an idempotency entry");
     entry.created_at = entry.created_at + RETENTION;
@@ -198,7 +198,7 @@ pub async fn any_other_end_keeps_the_key(storage: &Storage) {
         let count = i64::from(number) - 1;
         let entry = fixture::entry(&key.replace(' ', "-"));
         let begin = BeginTurn {
-            claim: Some(entry.clone()),
+            idempotency: Some(entry.clone()),
             ..fixture::begin_turn(number, &agent, fixture::existing(&conversation, count))
         };
         setup::start_turn(storage, &begin).await;
@@ -231,7 +231,7 @@ pub async fn a_turn_does_not_release_a_key_that_another_turn_uses(storage: &Stor
     entry.created_at = entry.created_at + RETENTION + std::time::Duration::from_millis(1);
     let other_talk = setup::conversation(storage, 2, &agent).await;
     let second = BeginTurn {
-        claim: Some(entry.clone()),
+        idempotency: Some(entry.clone()),
         ..fixture::begin_turn(2, &agent, fixture::existing(&other_talk, 0))
     };
     setup::start_turn(storage, &second).await;

@@ -131,7 +131,7 @@ pub async fn a_rejected_rotation_writes_no_idempotency_entry(storage: &Storage) 
         let result = rotated(storage, &credential, &proof, &entry).await;
         assert_eq!(result.applied(), None);
         assert_eq!(lookup::record(storage, &entry).await, None);
-        let theirs = storage.claims.find(&other, &entry).await;
+        let theirs = storage.idempotency.find(&other, &entry).await;
         assert_eq!(theirs.success(), None);
     }
 }

@@ -46,7 +46,7 @@ impl Snapshot {
     /// Asserts that nothing of `begin` is stored, including its entry.
     pub(crate) async fn assert_no_trace_of(&self, storage: &Storage, begin: &BeginTurn) {
         self.assert_unchanged_by(storage, begin).await;
-        if let Some(entry) = &begin.claim {
+        if let Some(entry) = &begin.idempotency {
             let record = lookup::record(storage, entry).await;
             assert_eq!(record, None, "the entry was written");
         }

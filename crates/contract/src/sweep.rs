@@ -126,7 +126,7 @@ pub async fn a_sweep_changes_only_its_tenant(storage: &Storage) {
     };
     assert_eq!(run_sweep(storage, &of_one).await.failed, [theirs.turn_id]);
     let expired = Sweep {
-        longest_wait: Duration::ZERO,
+        max_wait: Duration::ZERO,
         ..of_one
     };
     assert_eq!(run_sweep(storage, &expired).await, SweepOutcome::default());
@@ -168,7 +168,7 @@ pub async fn a_sweep_ignores_deleted_conversations(storage: &Storage) {
     setup::delete_agent(storage, &agent).await;
     let head = log::head(storage, &fixture::tenant()).await;
     let expired = Sweep {
-        longest_wait: Duration::ZERO,
+        max_wait: Duration::ZERO,
         ..sweep()
     };
     assert_eq!(run_sweep(storage, &expired).await, SweepOutcome::default());

@@ -24,8 +24,8 @@ pub(crate) async fn started_of(storage: &Storage, tenant: &TenantId) -> BeginTur
     begin
 }
 
-async fn to_sweep(storage: &Storage, longest_wait: Duration) -> Vec<TenantId> {
-    let result = storage.recovery.tenants_to_sweep(longest_wait).await;
+async fn to_sweep(storage: &Storage, max_wait: Duration) -> Vec<TenantId> {
+    let result = storage.recovery.tenants_to_sweep(max_wait).await;
     let mut tenants = result.success();
     tenants.sort();
     tenants
@@ -112,7 +112,7 @@ pub async fn a_queued_turn_can_be_failed(storage: &Storage) {
     let record = lookup::record(
         storage,
         failed
-            .claim
+            .idempotency
             .as_ref()
             .expect("the turn has an idempotency entry"),
     )

@@ -116,7 +116,7 @@ pub async fn a_sweep_fails_turns_that_waited_for_too_long(storage: &Storage) {
     let (_, starts) = setup::cancel_turn(storage, &free.running, node).await;
     let starts = starts.expect("a turn waits").turn.id;
     let expired = Sweep {
-        longest_wait: Duration::ZERO,
+        max_wait: Duration::ZERO,
         ..sweep()
     };
     let swept = run_sweep(storage, &expired).await;
@@ -162,7 +162,7 @@ pub async fn a_sweep_promotes_the_next_turn_behind_turns_that_waited_for_too_lon
         let starts = queue_another(storage, &free, 20 + attempt).await;
         let waits = queue_another(storage, &behind, 30 + attempt).await;
         let expired = Sweep {
-            longest_wait: waits_since.elapsed(),
+            max_wait: waits_since.elapsed(),
             ..sweep()
         };
         let swept = run_sweep(storage, &expired).await;

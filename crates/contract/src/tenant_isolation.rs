@@ -28,7 +28,7 @@ impl Neighbours {
         let other = setup::second_tenant(storage).await;
         let (agent, conversation) = setup::chat(storage).await;
         let running = BeginTurn {
-            claim: Some(fixture::entry("k")),
+            idempotency: Some(fixture::entry("k")),
             ..fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0))
         };
         setup::start_turn(storage, &running).await;

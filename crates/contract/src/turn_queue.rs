@@ -223,7 +223,7 @@ pub async fn a_promoted_turn_releases_its_own_key(storage: &Storage) {
     let running = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::start_turn(storage, &running).await;
     let waiting = BeginTurn {
-        claim: Some(fixture::entry("k")),
+        idempotency: Some(fixture::entry("k")),
         ..fixture::begin_turn(2, &agent, fixture::existing(&conversation, 1))
     };
     setup::queue_turn(storage, &waiting).await;

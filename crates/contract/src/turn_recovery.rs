@@ -22,7 +22,7 @@ async fn renewed(storage: &Storage, id: NodeId) -> bool {
 /// Processes with an expired lease are marked, once, and have no lease any more; the caller never
 /// is. In a store of one process, all other processes are dead, whatever their leases.
 pub async fn dead_nodes_are_marked(storage: &Storage) {
-    let is_of_one_process = storage.recovery.is_of_one_process();
+    let is_single_process = storage.recovery.is_single_process();
     storage.nodes.insert(sweeper(), LONG).await.success();
     for number in [1, 2] {
         dying_node(storage, number).await;
@@ -30,25 +30,25 @@ pub async fn dead_nodes_are_marked(storage: &Storage) {
     let alive = setup::node(storage, 3).await;
     let renewed_late = fixture::node_id(2);
     assert!(renewed(storage, renewed_late).await);
-    let dead = if is_of_one_process { 3 } else { 1 };
+    let dead = if is_single_process { 3 } else { 1 };
     assert_eq!(mark_dead_nodes(storage).await, dead);
     assert_eq!(mark_dead_nodes(storage).await, 0);
     assert!(!renewed(storage, fixture::node_id(1)).await);
-    assert_eq!(renewed(storage, renewed_late).await, !is_of_one_process);
-    assert_eq!(renewed(storage, alive).await, !is_of_one_process);
+    assert_eq!(renewed(storage, renewed_late).await, !is_single_process);
+    assert_eq!(renewed(storage, alive).await, !is_single_process);
     assert!(renewed(storage, sweeper()).await);
 }
 
 /// A process whose own lease has expired, or that was marked, marks no other: the outage may have
 /// affected all processes. A store of one process has no others.
 pub async fn a_node_without_a_lease_marks_no_others(storage: &Storage) {
-    let is_of_one_process = storage.recovery.is_of_one_process();
+    let is_single_process = storage.recovery.is_single_process();
     for number in [1, 2] {
         dying_node(storage, number).await;
     }
     for own in [fixture::node_id(1), fixture::node_id(404)] {
         let marked = storage.recovery.mark_dead_nodes(own).await.success();
-        assert_eq!(marked > 0, is_of_one_process, "{own}");
+        assert_eq!(marked > 0, is_single_process, "{own}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! The rules that decide if a turn may start. The store applies them under the tenant's lock.
 
-use crate::sizes::WAITING_TURNS;
+use crate::sizes::MAX_QUEUED_TURNS;
 
 /// The behaviour if another turn is running or queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,7 +35,7 @@ pub enum Admission {
 pub fn admit(occupancy: Occupancy, on_busy: OnBusy) -> Admission {
     match on_busy {
         _ if !occupancy.running && occupancy.waiting == 0 => Admission::Start,
-        OnBusy::Queue if occupancy.waiting < WAITING_TURNS => Admission::Queue,
+        OnBusy::Queue if occupancy.waiting < MAX_QUEUED_TURNS => Admission::Queue,
         OnBusy::Queue | OnBusy::Reject => Admission::Busy,
     }
 }

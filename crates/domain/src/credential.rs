@@ -12,7 +12,7 @@ pub(crate) const PREFIX_LENGTH: usize = 4;
 pub(crate) const ID_DIGITS: usize = 12;
 
 /// The maximum time for which the previous secret stays valid after a rotation, in seconds.
-pub const MOST_OVERLAP_SECONDS: u32 = 604_800;
+pub const MAX_OVERLAP_SECONDS: u32 = 604_800;
 
 /// The kind of a credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The maximum number of origins of a key.
-pub const MOST_ALLOWED_ORIGINS: usize = 32;
+pub const MAX_ALLOWED_ORIGINS: usize = 32;
 
 /// The content of a new key or client, as the caller sets it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -154,8 +154,8 @@ fn check_name(name: &str, most: u32) -> Vec<Fault> {
 }
 
 fn check_origins(origins: &[String]) -> Vec<Fault> {
-    if origins.len() > MOST_ALLOWED_ORIGINS {
-        let detail = format!("at most {MOST_ALLOWED_ORIGINS} items");
+    if origins.len() > MAX_ALLOWED_ORIGINS {
+        let detail = format!("at most {MAX_ALLOWED_ORIGINS} items");
         return vec![Fault::new("/allowedOrigins", FaultCode::TooMany, detail)];
     }
     let found = origins.iter().enumerate().filter_map(|(index, origin)| {

@@ -270,7 +270,7 @@ pub fn leave_out_large_arguments(calls: &mut [ToolCall]) -> bool {
     let are_large = bytes.sum::<usize>() > EVENT_ARGUMENT_BYTES;
     if are_large {
         for call in calls {
-            call.arguments = ToolCall::left_out();
+            call.arguments = ToolCall::omitted_arguments();
         }
     }
     are_large

@@ -100,7 +100,7 @@ problem_codes! {
 
 impl ProblemCode {
     /// Returns the default `retryAfter` in whole seconds, for 429 and 503.
-    pub const fn usual_wait(self) -> Option<u32> {
+    pub const fn default_retry_after(self) -> Option<u32> {
         match self.status() {
             429 | 503 => Some(1),
             _ => None,
@@ -225,7 +225,7 @@ impl Problem {
             code,
             request_id: None,
             retryable: code.is_retryable(),
-            retry_after: code.usual_wait(),
+            retry_after: code.default_retry_after(),
             errors: Vec::new(),
         }
     }
@@ -239,7 +239,7 @@ impl Problem {
 
     /// Replaces the time after which to try again, if `wait` is known.
     #[must_use]
-    pub fn with_wait(mut self, wait: Option<Duration>) -> Self {
+    pub fn with_retry_after(mut self, wait: Option<Duration>) -> Self {
         self.retry_after = wait.map(seconds_to_wait).or(self.retry_after);
         self
     }
@@ -272,10 +272,10 @@ mod tests {
         assert_eq!(retry_after_of(ProblemCode::AgentNotFound), None);
         for (milliseconds, seconds) in [(0, 1), (1, 1), (1_000, 1), (1_001, 2), (60_000, 60)] {
             let wait = Some(Duration::from_millis(milliseconds));
-            let problem = Problem::new(ProblemCode::EngineUnavailable).with_wait(wait);
+            let problem = Problem::new(ProblemCode::EngineUnavailable).with_retry_after(wait);
             assert_eq!(problem.retry_after, Some(seconds));
         }
-        let unknown = Problem::new(ProblemCode::Overloaded).with_wait(None);
+        let unknown = Problem::new(ProblemCode::Overloaded).with_retry_after(None);
         assert_eq!(unknown.retry_after, Some(1));
     }
 

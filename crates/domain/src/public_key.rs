@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::{Fault, FaultCode, fault::push_token};
 
 /// The maximum number of characters of a `kid`.
-pub const MOST_KID_CHARACTERS: usize = 256;
+pub const MAX_KID_CHARACTERS: usize = 256;
 
 /// The accepted sizes of RSA keys. Shorter ones are or will soon be insecure (RFC 7518, 3.3);
 /// longer ones make verification too expensive.
@@ -117,10 +117,10 @@ fn inspect(key: &Map<String, Value>) -> (Vec<Fault>, &'static [&'static str]) {
     }
     let is_name = |name: &Value| {
         let characters = name.as_str().map(|text| text.chars().count());
-        characters.is_some_and(|count| (1..=MOST_KID_CHARACTERS).contains(&count))
+        characters.is_some_and(|count| (1..=MAX_KID_CHARACTERS).contains(&count))
     };
     if key.get("kid").is_some_and(|name| !is_name(name)) {
-        let detail = format!("must be text of 1 to {MOST_KID_CHARACTERS} characters");
+        let detail = format!("must be text of 1 to {MAX_KID_CHARACTERS} characters");
         faults.push(fault("kid", FaultCode::BadFormat, detail));
     }
     (faults, algorithms)

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::{Fault, FaultCode, fault::push_index, public_key};
 
 /// The maximum number of keys of a set.
-pub const MOST_KEYS: usize = 10;
+pub const MAX_KEYS: usize = 10;
 
 /// Returns all faults of a key set, with pointers relative to it.
 pub fn check(set: &Value) -> Vec<Fault> {
@@ -21,8 +21,8 @@ pub fn check(set: &Value) -> Vec<Fault> {
     if keys.is_empty() {
         return vec![Fault::new("/keys", FaultCode::TooShort, "at least 1 item")];
     }
-    if keys.len() > MOST_KEYS {
-        let detail = format!("at most {MOST_KEYS} items");
+    if keys.len() > MAX_KEYS {
+        let detail = format!("at most {MAX_KEYS} items");
         return vec![Fault::new("/keys", FaultCode::TooMany, detail)];
     }
     let mut names = HashSet::new();

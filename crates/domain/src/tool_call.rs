@@ -25,7 +25,7 @@ pub struct ToolCall {
 
 impl ToolCall {
     /// Returns the value that replaces arguments that are not stored or not sent.
-    pub fn left_out() -> Value {
+    pub fn omitted_arguments() -> Value {
         Value::Object(Map::new())
     }
 }

@@ -3,7 +3,7 @@
 use url::{Host, Position, Url};
 
 /// The maximum length of the address of a document.
-pub const MOST_ADDRESS_CHARACTERS: usize = 2_048;
+pub const MAX_ADDRESS_CHARACTERS: usize = 2_048;
 
 /// The pattern of an origin in the published API document. [`is_origin`] is stricter.
 pub const ORIGIN_PATTERN: &str = r"^https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?$";
@@ -52,7 +52,7 @@ pub fn is_proxy_address(text: &str) -> bool {
         .map_or(start, |at| start + at + 1);
     let is_forbidden = |letter: char| letter.is_whitespace() || letter.is_control();
     // Other characters of the user and the password are escaped on use.
-    text.len() <= MOST_ADDRESS_CHARACTERS
+    text.len() <= MAX_ADDRESS_CHARACTERS
         && !text[start..user_end].contains(is_forbidden)
         && is_web_address(&[&text[..start], &text[user_end..]].concat())
 }
@@ -93,7 +93,7 @@ pub fn host(address: &str) -> &str {
 /// every reader of the text finds the same host.
 fn parse(text: &str) -> Option<Url> {
     let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"#\\\"<>^`{|}".contains(&byte);
-    if text.len() > MOST_ADDRESS_CHARACTERS || !text.bytes().all(is_plain) {
+    if text.len() > MAX_ADDRESS_CHARACTERS || !text.bytes().all(is_plain) {
         return None;
     }
     let url = Url::parse(text).ok()?;
@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn an_address_has_a_maximum_length() {
         let base = "https://client.example/";
-        let longest = format!("{base}{}", "a".repeat(MOST_ADDRESS_CHARACTERS - base.len()));
+        let longest = format!("{base}{}", "a".repeat(MAX_ADDRESS_CHARACTERS - base.len()));
         assert!(is_https_address(&longest));
         assert!(!is_https_address(&format!("{longest}a")));
     }

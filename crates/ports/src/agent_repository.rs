@@ -52,7 +52,7 @@ pub trait AgentRepository: Send + Sync {
         tenant: &TenantId,
         agent: &Agent,
         stamp: &Stamp,
-        claim: Option<&IdempotencyEntry>,
+        idempotency: Option<&IdempotencyEntry>,
     ) -> Result<Idempotent<Committed>, RepositoryError>;
 
     /// Finds an agent. MUST return `None` for an agent that is deleted or belongs to another

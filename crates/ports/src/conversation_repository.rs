@@ -82,7 +82,7 @@ pub trait ConversationRepository: Send + Sync {
         conversation: &Conversation,
         greeting: Option<&Message>,
         stamp: &Stamp,
-        claim: Option<&IdempotencyEntry>,
+        idempotency: Option<&IdempotencyEntry>,
     ) -> Result<Idempotent<Option<Committed>>, RepositoryError>;
 
     /// Finds a conversation. MUST return a log position that is not later than the state that was

@@ -38,7 +38,7 @@ pub trait CredentialRepository: Send + Sync {
     async fn insert(
         &self,
         credential: &Credential,
-        claim: Option<&IdempotencyEntry>,
+        idempotency: Option<&IdempotencyEntry>,
     ) -> Result<Idempotent<()>, RepositoryError>;
 
     /// Stores the first key of the store, then shows it. Returns `true` if both succeeded. MUST
@@ -87,7 +87,7 @@ pub trait CredentialRepository: Send + Sync {
         tenant: &TenantId,
         id: &CredentialId,
         proof: &NewProof,
-        claim: Option<&IdempotencyEntry>,
+        idempotency: Option<&IdempotencyEntry>,
     ) -> Result<Idempotent<Option<Credential>>, RepositoryError>;
 
     /// Revokes a credential. MUST raise the access version. Returns `false` if the tenant has no

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::BoxError;
 
 /// The maximum size of a document, in bytes.
-pub const LARGEST_DOCUMENT: usize = 512 * 1024;
+pub const MAX_DOCUMENT_BYTES: usize = 512 * 1024;
 
 /// The origin of a document's address, which decides which addresses are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,13 +31,13 @@ pub enum DocumentError {
     Unavailable(#[source] BoxError),
     /// The response is not a usable document: wrong status, a redirect, too large, or not JSON.
     #[error("the server's response is unusable: {0}")]
-    BadAnswer(String),
+    InvalidReply(String),
 }
 
 /// A source of small JSON documents on the web.
 #[async_trait]
 pub trait DocumentSource: Send + Sync {
-    /// Fetches a document. MUST NOT follow redirects, MUST NOT read more than [`LARGEST_DOCUMENT`],
+    /// Fetches a document. MUST NOT follow redirects, MUST NOT read more than [`MAX_DOCUMENT_BYTES`],
     /// and MUST return within ten seconds.
     async fn fetch(&self, url: &str, trust: UrlTrust) -> Result<Value, DocumentError>;
 }

@@ -25,13 +25,13 @@ impl EventVisibility {
         if logged.event.conversation_id.is_none() {
             return self.agents;
         }
-        self.shows_within(logged.event.user_id.as_deref(), logged.asker.as_ref())
+        self.shows_within(logged.event.user_id.as_deref(), logged.started_by.as_ref())
     }
 
-    /// Returns `true` if a change in a conversation of `user_id` is visible. `asker` is the
+    /// Returns `true` if a change in a conversation of `user_id` is visible. `started_by` is the
     /// principal that started the turn, if the change belongs to one.
-    pub fn shows_within(&self, user_id: Option<&str>, asker: Option<&PrincipalId>) -> bool {
-        let may_read = self.conversations || asker == Some(&self.principal);
+    pub fn shows_within(&self, user_id: Option<&str>, started_by: Option<&PrincipalId>) -> bool {
+        let may_read = self.conversations || started_by == Some(&self.principal);
         let is_own = self.user_id.is_none() || self.user_id.as_deref() == user_id;
         may_read && is_own
     }
@@ -44,7 +44,7 @@ pub struct LoggedEvent {
     pub event: Event,
     /// The principal that started the event's turn, until that turn is purged. Never sent to
     /// clients.
-    pub asker: Option<PrincipalId>,
+    pub started_by: Option<PrincipalId>,
 }
 
 /// A request for one page of the log.

@@ -15,6 +15,6 @@ pub trait IdempotencyRepository: Send + Sync {
     async fn find(
         &self,
         tenant: &TenantId,
-        claim: &IdempotencyEntry,
+        idempotency: &IdempotencyEntry,
     ) -> Result<Option<IdempotencyRecord>, RepositoryError>;
 }

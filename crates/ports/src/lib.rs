@@ -53,7 +53,7 @@ pub use maintenance::{Maintenance, RetentionCutoffs};
 pub use node_repository::NodeRepository;
 pub use rate_limiter::{QuotaDecision, RateLimiter, RateLimiterError, StreamSlot};
 pub use reply_engine::{
-    PrepareError, ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream, UnusableAnswer,
+    PrepareError, ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream, UnusableReply,
 };
 pub use signing_key_repository::SigningKeyRepository;
 pub use storage::Storage;

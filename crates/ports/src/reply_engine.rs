@@ -83,28 +83,28 @@ pub enum ReplyError {
     /// The reply was cut off.
     #[error("the engine's reply was cut off")]
     CutOff(#[source] BoxError),
-    /// The reply is malformed, too large or, with [`UnusableAnswer`] as the cause, well-formed but
+    /// The reply is malformed, too large or, with [`UnusableReply`] as the cause, well-formed but
     /// unusable.
     #[error("the engine's reply is unusable")]
-    BadAnswer(#[source] BoxError),
+    InvalidReply(#[source] BoxError),
 }
 
-/// The cause of a [`ReplyError::BadAnswer`] that is well-formed but unusable, for example empty or
+/// The cause of a [`ReplyError::InvalidReply`] that is well-formed but unusable, for example empty or
 /// longer than allowed. The agent's own configuration can cause it, so it is no evidence that the
 /// engine fails for other agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct UnusableAnswer(pub &'static str);
+pub struct UnusableReply(pub &'static str);
 
 impl ReplyError {
     /// Returns `true` if the same request can succeed later.
     pub const fn is_retryable(&self) -> bool {
-        !matches!(self, Self::Refused(_) | Self::BadAnswer(_))
+        !matches!(self, Self::Refused(_) | Self::InvalidReply(_))
     }
 
     /// Returns `true` for an unusable reply that the agent's own configuration may have caused.
-    pub fn is_useless_answer(&self) -> bool {
-        matches!(self, Self::BadAnswer(cause) if cause.is::<UnusableAnswer>())
+    pub fn is_invalid_reply(&self) -> bool {
+        matches!(self, Self::InvalidReply(cause) if cause.is::<UnusableReply>())
     }
 }
 

@@ -20,7 +20,7 @@ pub struct Storage {
     /// Turns without a live node, and turns that waited too long.
     pub recovery: Arc<dyn TurnRecovery>,
     /// Idempotency records.
-    pub claims: Arc<dyn IdempotencyRepository>,
+    pub idempotency: Arc<dyn IdempotencyRepository>,
     /// The event log.
     pub events: Arc<dyn EventLog>,
     /// API keys and OAuth clients.

@@ -16,7 +16,7 @@ pub struct Sweep {
     /// promotes nothing.
     pub node: Option<NodeId>,
     /// The maximum time for which a turn may be queued, by the store's clock.
-    pub longest_wait: Duration,
+    pub max_wait: Duration,
     /// The time of the events of this pass.
     pub now: Timestamp,
     /// The maximum number of turns to end or promote.
@@ -51,7 +51,7 @@ pub struct TurnAddress {
 pub trait TurnRecovery: Send + Sync {
     /// Returns `true` if only one process can open this store, so that all other registered
     /// processes are known to be dead.
-    fn is_of_one_process(&self) -> bool;
+    fn is_single_process(&self) -> bool;
 
     /// Marks processes as dead, but never `own`, and returns the number of newly marked ones. These
     /// are the processes whose lease has expired by the store's clock, and none unless the lease of
@@ -61,15 +61,12 @@ pub trait TurnRecovery: Send + Sync {
 
     /// Returns the tenants in which [`Self::sweep`] would have something to do. MUST use one
     /// statement.
-    async fn tenants_to_sweep(
-        &self,
-        longest_wait: Duration,
-    ) -> Result<Vec<TenantId>, RepositoryError>;
+    async fn tenants_to_sweep(&self, max_wait: Duration) -> Result<Vec<TenantId>, RepositoryError>;
 
     /// Runs one pass in one transaction under the tenant's lock. MUST fail as `interrupted` every
     /// turn in progress whose node is marked as dead or unknown; this releases its idempotency key
     /// like any retryable failure. MUST fail as `engine_timeout` turns that were queued for longer
-    /// than `longest_wait`. MUST promote the first queued turn of each conversation without a turn
+    /// than `max_wait`. MUST promote the first queued turn of each conversation without a turn
     /// in progress, also behind turns that this pass failed, in the order of their `turn.queued`
     /// events. Changes at most `limit` turns; a caller that receives that many calls again.
     async fn sweep(&self, sweep: &Sweep) -> Result<SweepOutcome, RepositoryError>;

@@ -61,7 +61,7 @@ pub struct BeginTurn {
     /// The behaviour if another turn is running or queued.
     pub on_busy: OnBusy,
     /// The request's idempotency key.
-    pub claim: Option<IdempotencyEntry>,
+    pub idempotency: Option<IdempotencyEntry>,
     /// Set if the caller knows the conversation of the turn that released the key. The turn then
     /// begins in `target`, even if that is a new conversation.
     pub is_resumption: bool,

@@ -3,7 +3,7 @@
 use domain::{CredentialId, CredentialKind, Fault, Scopes};
 use ports::RepositoryError;
 
-use application::{IdempotencyRefused, idempotency::Refusal};
+use application::{IdempotencyConflict, idempotency::IdempotentError};
 
 /// An error of a use case for keys and clients.
 #[derive(Debug, thiserror::Error)]
@@ -32,13 +32,13 @@ pub enum CredentialError {
     },
     /// The idempotency key was used before.
     #[error(transparent)]
-    Idempotency(#[from] IdempotencyRefused),
+    Idempotency(#[from] IdempotencyConflict),
     /// The store failed.
     #[error("the store failed")]
     Store(#[from] RepositoryError),
 }
 
-impl Refusal for CredentialError {
+impl IdempotentError for CredentialError {
     fn is_of_store(&self) -> bool {
         matches!(self, Self::Store(_))
     }

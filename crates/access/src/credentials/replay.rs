@@ -37,7 +37,7 @@ pub(super) async fn replay(
     keys: Option<PublicKeys>,
     record: IdempotencyRecord,
 ) -> Result<Created<IssuedCredential>, CredentialError> {
-    let StoredResponse { id, last_used_at } = idempotency::kept_answer(record)?;
+    let StoredResponse { id, last_used_at } = idempotency::stored_result(record)?;
     let id: CredentialId = id.parse().map_err(corrupt)?;
     let Some(keys) = keys else {
         return Err(CredentialError::SecretNotReplayable { id });

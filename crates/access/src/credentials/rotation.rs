@@ -6,7 +6,7 @@ use application::{Created, idempotency};
 use domain::{
     Credential, CredentialId, CredentialKind, CredentialSecret, Fault, FaultCode, IdempotencyEntry,
     IdempotencyKey, Principal, Timestamp,
-    credential::{MOST_OVERLAP_SECONDS, Proof, PublicKeys},
+    credential::{MAX_OVERLAP_SECONDS, Proof, PublicKeys},
     credential_draft, public_key_set,
 };
 use ports::{Idempotent, NewProof};
@@ -54,8 +54,8 @@ impl Rotation {
             let detail = "public keys overlap by standing in the set together";
             let fault = Fault::new("/overlapSeconds", FaultCode::NotCombinable, detail);
             faults.push(fault);
-        } else if overlap.is_some_and(|seconds| seconds > MOST_OVERLAP_SECONDS) {
-            let detail = format!("at most {MOST_OVERLAP_SECONDS}");
+        } else if overlap.is_some_and(|seconds| seconds > MAX_OVERLAP_SECONDS) {
+            let detail = format!("at most {MAX_OVERLAP_SECONDS}");
             faults.push(Fault::new("/overlapSeconds", FaultCode::TooLarge, detail));
         }
         if faults.is_empty() {
@@ -93,11 +93,12 @@ impl CredentialService {
     ) -> Result<Created<IssuedCredential>, CredentialError> {
         let now = self.clock.now();
         let command = (id, rotation.overlap_seconds.unwrap_or(0), &rotation.jwks);
-        let claim = idempotency::claim(caller, rotate_operation(kind), key, &command, now);
-        let replaced = self.replace(caller, kind, id, &rotation, claim.as_ref());
+        let idempotency =
+            idempotency::idempotency(caller, rotate_operation(kind), key, &command, now);
+        let replaced = self.replace(caller, kind, id, &rotation, idempotency.as_ref());
         let outcome = replaced.await;
         let keys = rotation.public_keys();
-        self.complete(caller, kind, keys, claim.as_ref(), outcome)
+        self.complete(caller, kind, keys, idempotency.as_ref(), outcome)
             .await
     }
 
@@ -107,7 +108,7 @@ impl CredentialService {
         kind: CredentialKind,
         id: &CredentialId,
         rotation: &Rotation,
-        claim: Option<&IdempotencyEntry>,
+        idempotency: Option<&IdempotencyEntry>,
     ) -> Result<Idempotent<IssuedCredential>, CredentialError> {
         let before = self.get(caller, kind, id).await?;
         privilege::check(caller, before.scopes)?;
@@ -124,10 +125,11 @@ impl CredentialService {
             let secret = generate_secret_for(&*self.ids, kind, id);
             (rotation.new_secret(&secret, now), Some(secret))
         };
-        let claim = idempotency::answering(claim, &StoredResponse::of(id, before.last_used_at));
+        let idempotency =
+            idempotency::with_result(idempotency, &StoredResponse::of(id, before.last_used_at));
         let rotated = self
             .credentials
-            .rotate(kind, &caller.tenant, id, &proof, claim.as_ref())
+            .rotate(kind, &caller.tenant, id, &proof, idempotency.as_ref())
             .await?;
         Ok(match rotated {
             Idempotent::Applied(rotated) => {

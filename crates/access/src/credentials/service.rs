@@ -32,7 +32,7 @@ pub struct IssuedCredential {
 /// than the credential has.
 pub struct CredentialService {
     pub(super) credentials: Arc<dyn CredentialRepository>,
-    claims: Arc<dyn IdempotencyRepository>,
+    idempotency: Arc<dyn IdempotencyRepository>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Arc<dyn IdSource>,
     name_characters: u32,
@@ -43,14 +43,14 @@ impl CredentialService {
     /// Creates the service. `name_characters` is the maximum length of a name.
     pub fn new(
         credentials: Arc<dyn CredentialRepository>,
-        claims: Arc<dyn IdempotencyRepository>,
+        idempotency: Arc<dyn IdempotencyRepository>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdSource>,
         name_characters: u32,
     ) -> Self {
         Self {
             credentials,
-            claims,
+            idempotency,
             clock,
             ids,
             name_characters,
@@ -74,10 +74,13 @@ impl CredentialService {
         key: Option<IdempotencyKey>,
     ) -> Result<Created<IssuedCredential>, CredentialError> {
         let now = self.clock.now();
-        let claim = idempotency::claim(caller, create_operation(kind), key, &draft, now);
+        let idempotency =
+            idempotency::idempotency(caller, create_operation(kind), key, &draft, now);
         let keys = draft.public_keys();
-        let outcome = self.insert(caller, kind, draft, claim.as_ref(), now).await;
-        self.complete(caller, kind, keys, claim.as_ref(), outcome)
+        let outcome = self
+            .insert(caller, kind, draft, idempotency.as_ref(), now)
+            .await;
+        self.complete(caller, kind, keys, idempotency.as_ref(), outcome)
             .await
     }
 
@@ -86,7 +89,7 @@ impl CredentialService {
         caller: &Principal,
         kind: CredentialKind,
         draft: CredentialDraft,
-        claim: Option<&IdempotencyEntry>,
+        idempotency: Option<&IdempotencyEntry>,
         now: Timestamp,
     ) -> Result<Idempotent<IssuedCredential>, CredentialError> {
         let faults = draft.check(kind, self.name_characters, now);
@@ -96,13 +99,13 @@ impl CredentialService {
         privilege::check(caller, draft.scopes)?;
         let secret = generate_secret(&*self.ids, kind);
         let id = secret.id();
-        let claim = idempotency::answering(claim, &StoredResponse::of(&id, None));
+        let idempotency = idempotency::with_result(idempotency, &StoredResponse::of(&id, None));
         let (proof, secret) = match draft.public_keys() {
             Some(keys) => (Proof::Keys(keys), None),
             None => (stored_secret(&secret), Some(secret)),
         };
         let credential = draft.into_credential(kind, id, caller.tenant.clone(), proof, now);
-        let inserted = self.credentials.insert(&credential, claim.as_ref());
+        let inserted = self.credentials.insert(&credential, idempotency.as_ref());
         Ok(match inserted.await? {
             Idempotent::Applied(()) => Idempotent::Applied(IssuedCredential { credential, secret }),
             Idempotent::Replayed(record) => Idempotent::Replayed(record),
@@ -116,10 +119,12 @@ impl CredentialService {
         caller: &Principal,
         kind: CredentialKind,
         keys: Option<PublicKeys>,
-        claim: Option<&IdempotencyEntry>,
+        idempotency: Option<&IdempotencyEntry>,
         outcome: Result<Idempotent<IssuedCredential>, CredentialError>,
     ) -> Result<Created<IssuedCredential>, CredentialError> {
-        match idempotency::judged(&*self.claims, &caller.tenant, claim, outcome).await? {
+        match idempotency::check_key(&*self.idempotency, &caller.tenant, idempotency, outcome)
+            .await?
+        {
             Idempotent::Applied(value) => Ok(Created {
                 value,
                 is_replayed: false,

@@ -1,6 +1,6 @@
 //! The public keys of one party.
 
-use domain::public_key_set::MOST_KEYS;
+use domain::public_key_set::MAX_KEYS;
 use ports::UrlTrust;
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ impl KeyBounds {
     /// assertion. Two tries suffice for a client that changes its key and sends no key id: the old
     /// key and the new one.
     pub const TENANT: Self = Self {
-        max_keys: MOST_KEYS,
+        max_keys: MAX_KEYS,
         max_tries: 2,
     };
 }

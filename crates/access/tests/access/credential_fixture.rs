@@ -44,7 +44,7 @@ impl CredentialFixture {
         let remote = authenticator(&fixture, &last_used).await;
         let service = CredentialService::new(
             Arc::clone(&fixture.storage.credentials),
-            Arc::clone(&fixture.storage.claims),
+            Arc::clone(&fixture.storage.idempotency),
             fixture.clock.clone(),
             fixture.ids.clone(),
             NAME_CHARACTERS,

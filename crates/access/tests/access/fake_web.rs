@@ -52,6 +52,6 @@ impl DocumentSource for FakeWeb {
         let released = paused.wait_for(|is_paused| !is_paused).await;
         released.expect("the fake web exists");
         let document = lock(&self.documents).get(url).cloned();
-        document.ok_or_else(|| DocumentError::BadAnswer("404".to_owned()))
+        document.ok_or_else(|| DocumentError::InvalidReply("404".to_owned()))
     }
 }

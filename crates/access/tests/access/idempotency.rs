@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use access::{CredentialError, IssuedCredential, Rotation, operator};
-use application::{IdempotencyRefused, idempotency::Created};
+use application::{IdempotencyConflict, idempotency::Created};
 use domain::{CredentialDraft, CredentialId, CredentialKind, Principal, Scope};
 
 use crate::{
@@ -49,7 +49,7 @@ fn assert_reused(outcome: &Outcome) {
     let Err(CredentialError::Idempotency(refused)) = outcome else {
         panic!("{outcome:?}");
     };
-    assert_eq!(*refused, IdempotencyRefused::Reused);
+    assert_eq!(*refused, IdempotencyConflict::Reused);
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ports::{BoxError, ReplyError, UnusableAnswer};
+use ports::{BoxError, ReplyError, UnusableReply};
 use reqwest::StatusCode;
 
 use crate::upstream_error::UpstreamError;
@@ -101,8 +101,8 @@ impl From<LlmError> for ReplyError {
             LlmError::Unreachable(_) => Self::Unavailable(error.into()),
             LlmError::TimedOut => Self::TimedOut,
             LlmError::Interrupted(_) | LlmError::Incomplete => Self::CutOff(error.into()),
-            LlmError::Malformed(_) => Self::BadAnswer(error.into()),
-            LlmError::Unusable(reason) => Self::BadAnswer(UnusableAnswer(reason).into()),
+            LlmError::Malformed(_) => Self::InvalidReply(error.into()),
+            LlmError::Unusable(reason) => Self::InvalidReply(UnusableReply(reason).into()),
             LlmError::UpstreamError(upstream_error) => match upstream_error.status {
                 StatusCode::TOO_MANY_REQUESTS => Self::RateLimited {
                     retry_after: upstream_error.retry_after,

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use domain::{ConversationId, IdempotencyRecord, NodeId, TenantId, TurnId};
 use ports::RepositoryError;
 use relational::{
-    ClaimKey, ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant, TurnRow, read,
+    ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant, RecordKey, TurnRow, read,
     reply_columns,
     stored::{
         StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
@@ -64,7 +64,7 @@ const TURNS: &str = concat!(
      join turns r on r.tenant_id = q.tenant_id and r.id = q.id",
     join_reply!()
 );
-const CLAIMS: &str = "\
+const RECORDS: &str = "\
     select r.tenant_id, r.principal, r.operation, r.key, r.fingerprint, r.turn_id, \
         r.released_into, r.answer, r.created_at \
     from unnest($1::text[], $2::text[], $3::text[], $4::text[]) \
@@ -79,8 +79,14 @@ const LOGGED: &str = "\
     order by e.tenant_id, e.seq";
 
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] =
-    &[LOCK, CONVERSATIONS_AND_NODES, AGENTS, TURNS, CLAIMS, LOGGED];
+pub(crate) const STATEMENTS: &[&str] = &[
+    LOCK,
+    CONVERSATIONS_AND_NODES,
+    AGENTS,
+    TURNS,
+    RECORDS,
+    LOGGED,
+];
 
 type Conversations = HashMap<InTenant<ConversationId>, ConversationFacts>;
 
@@ -96,7 +102,7 @@ pub(crate) async fn read(
     let mut facts = Facts {
         heads,
         conversations,
-        claims: claims(connection, &query.claims).await?,
+        idempotency: idempotency(connection, &query.idempotency).await?,
         live_nodes,
         logged: logged(connection, query).await?,
         ..Facts::default()
@@ -177,15 +183,15 @@ async fn conversations_and_nodes(
     Ok((conversations, live_nodes))
 }
 
-async fn claims(
+async fn idempotency(
     connection: &mut PgConnection,
-    wanted: &[ClaimKey],
-) -> Result<HashMap<ClaimKey, IdempotencyRecord>, RepositoryError> {
+    wanted: &[RecordKey],
+) -> Result<HashMap<RecordKey, IdempotencyRecord>, RepositoryError> {
     if wanted.is_empty() {
         return Ok(HashMap::new());
     }
-    let column = |text: fn(&ClaimKey) -> &str| wanted.iter().map(text).collect::<Vec<_>>();
-    let query = sqlx::query(CLAIMS)
+    let column = |text: fn(&RecordKey) -> &str| wanted.iter().map(text).collect::<Vec<_>>();
+    let query = sqlx::query(RECORDS)
         .bind(column(|key| key.tenant.as_str()))
         .bind(column(|key| key.principal.as_str()))
         .bind(column(|key| &key.operation))

@@ -23,14 +23,14 @@ impl IdempotencyRepository for IdempotencyRecords {
     async fn find(
         &self,
         tenant: &TenantId,
-        claim: &IdempotencyEntry,
+        idempotency: &IdempotencyEntry,
     ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
-        let (tenant, claim) = (tenant.clone(), claim.clone());
+        let (tenant, idempotency) = (tenant.clone(), idempotency.clone());
         self.0
             .connections
             .run(move |connection| {
                 Box::pin(async move {
-                    PostgresStore::existing_record(connection, &tenant, Some(&claim)).await
+                    PostgresStore::existing_record(connection, &tenant, Some(&idempotency)).await
                 })
             })
             .await
@@ -41,13 +41,13 @@ impl IdempotencyRepository for IdempotencyRecords {
 pub(crate) async fn find(
     connection: &mut PgConnection,
     tenant: &TenantId,
-    claim: &IdempotencyEntry,
+    idempotency: &IdempotencyEntry,
 ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
     let row: Option<StoredRecord> = sqlx::query_as(FIND)
         .bind(tenant.as_str())
-        .bind(claim.principal.as_str())
-        .bind(claim.operation)
-        .bind(claim.key.as_str())
+        .bind(idempotency.principal.as_str())
+        .bind(idempotency.operation)
+        .bind(idempotency.key.as_str())
         .fetch_optional(connection)
         .await
         .map_err(in_table("idempotency_records"))?;

@@ -144,11 +144,8 @@ impl RecoverySql for PostgresStore {
         .await
     }
 
-    async fn tenants_to_sweep(
-        &self,
-        longest_wait: Duration,
-    ) -> Result<Vec<String>, RepositoryError> {
-        let tenants = sqlx::query(TENANTS_TO_SWEEP).bind(milliseconds(longest_wait));
+    async fn tenants_to_sweep(&self, max_wait: Duration) -> Result<Vec<String>, RepositoryError> {
+        let tenants = sqlx::query(TENANTS_TO_SWEEP).bind(milliseconds(max_wait));
         let rows = self.connections.fetch_all(tenants).await?;
         read::rows("turns", rows, |(id,): (String,)| Ok(id))
     }
@@ -171,7 +168,7 @@ impl RecoverySql for PostgresStore {
         sweep: &Sweep,
     ) -> Result<Vec<SweptConversation>, RepositoryError> {
         let (tenant, limit) = (sweep.tenant.as_str(), page_budget::row_count(sweep.limit));
-        let longest_wait = milliseconds(sweep.longest_wait);
+        let max_wait = milliseconds(sweep.max_wait);
         let lost: Vec<(Uuid, Uuid, Uuid)> = sqlx::query_as(LOST_TURNS)
             .bind(tenant)
             .bind(limit)
@@ -179,7 +176,7 @@ impl RecoverySql for PostgresStore {
             .await
             .map_err(in_table("turns"))?;
         let due: Vec<(Uuid, Uuid)> = sqlx::query_as(DUE_CONVERSATIONS)
-            .bind(longest_wait)
+            .bind(max_wait)
             .bind(tenant)
             .bind(limit)
             .fetch_all(&mut *connection)
@@ -191,7 +188,7 @@ impl RecoverySql for PostgresStore {
         let conversation_ids: HashSet<_> = of_lost.chain(due).collect();
         let (conversation_ids, agents): (Vec<_>, Vec<_>) = conversation_ids.into_iter().unzip();
         let waiting: Vec<(Uuid, Uuid, bool)> = sqlx::query_as(QUEUED_TURNS)
-            .bind(longest_wait)
+            .bind(max_wait)
             .bind(tenant)
             .bind(conversation_ids)
             .bind(agents)

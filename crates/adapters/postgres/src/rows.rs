@@ -30,7 +30,7 @@ pub(crate) async fn write(
 ) -> Result<(), RepositoryError> {
     // First, since a key may move from a failed turn to the next one.
     let mut batch = CteBatch::default();
-    log::release_claims(&mut batch, &rows.released);
+    log::release_keys(&mut batch, &rows.released);
     batch.run(connection).await?;
     let mut batch = CteBatch::default();
     conversations::insert(&mut batch, &rows.conversations);
@@ -40,7 +40,7 @@ pub(crate) async fn write(
     turns::start(&mut batch, &rows.starts);
     messages::insert(&mut batch, &rows.messages);
     log::insert_events(&mut batch, &rows.events);
-    log::write_claims(&mut batch, &rows.claims);
+    log::write_records(&mut batch, &rows.idempotency);
     log::raise_heads(&mut batch, &rows.heads);
     batch.run(connection).await
 }

@@ -163,7 +163,7 @@ impl PostgresStore {
             conversations: Arc::new(Conversations(store())),
             turns: Arc::new(Turns(store())),
             recovery: Arc::new(Recovery(store())),
-            claims: Arc::new(IdempotencyRecords(store())),
+            idempotency: Arc::new(IdempotencyRecords(store())),
             events: Arc::new(Events(store())),
             credentials: Arc::new(Credentials(store())),
             tokens: Arc::new(Tokens(store())),

@@ -32,9 +32,9 @@ impl Store for PostgresStore {
     async fn find_record(
         connection: &mut PgConnection,
         tenant: &TenantId,
-        claim: &IdempotencyEntry,
+        idempotency: &IdempotencyEntry,
     ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
-        idempotency::find(connection, tenant, claim).await
+        idempotency::find(connection, tenant, idempotency).await
     }
 
     async fn lock_state(connection: &mut PgConnection) -> Result<(), RepositoryError> {

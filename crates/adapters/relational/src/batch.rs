@@ -22,7 +22,7 @@ pub fn next_batch<T>(queue: &mut VecDeque<T>, op: impl Fn(&T) -> &WriteOp) -> Ve
             break;
         }
         let conversation = (op(&entry).tenant().clone(), op(&entry).conversation_id());
-        let key = op(&entry).claim_key();
+        let key = op(&entry).record_key();
         // Both are recorded even if the entry stays queued: later entries must not overtake it.
         let first_of_conversation = conversations.insert(conversation);
         let first_of_key = key.is_none_or(|key| keys.insert(key));
@@ -51,7 +51,7 @@ mod tests {
             turn_count: 0,
         };
         WriteOp::Begin(Box::new(BeginTurn {
-            claim: key.map(fixture::entry),
+            idempotency: key.map(fixture::entry),
             ..fixture::begin_turn(number, &fixture::agent(1), target)
         }))
     }

@@ -26,11 +26,11 @@ pub mod write_op;
 mod writer_thread;
 
 pub use event_page::{EventContent, EventRecord, EventScan, EventTurn};
-pub use facts::{ClaimKey, ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant};
+pub use facts::{ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant, RecordKey};
 pub use group_commit::{BatchError, BatchStore, GroupCommit, HeadsBefore, WriteTimeouts};
 pub use plan::{Plan, plan};
 pub use rows::{
-    ClaimName, ClaimRow, ConversationAdvance, ConversationRow, EventRow, MessageRow, ReleasedClaim,
+    ConversationAdvance, ConversationRow, EventRow, KeyName, MessageRow, RecordRow, ReleasedKey,
     Rows, TurnEnd, TurnRow, TurnStart,
 };
 pub use store::{Store, Work};

@@ -39,21 +39,21 @@ pub trait Store: Clone + Send + Sync + 'static {
     fn find_record(
         connection: &mut Self::Connection,
         tenant: &TenantId,
-        claim: &IdempotencyEntry,
+        idempotency: &IdempotencyEntry,
     ) -> impl Future<Output = Result<Option<IdempotencyRecord>, RepositoryError>> + Send;
 
     /// Finds the record of an earlier use of the claim's key, if a claim is given.
     fn existing_record(
         connection: &mut Self::Connection,
         tenant: &TenantId,
-        claim: Option<&IdempotencyEntry>,
+        idempotency: Option<&IdempotencyEntry>,
     ) -> impl Future<Output = Result<Option<IdempotencyRecord>, RepositoryError>> + Send {
         async move {
-            let Some(claim) = claim else {
+            let Some(idempotency) = idempotency else {
                 return Ok(None);
             };
-            let record = Self::find_record(connection, tenant, claim).await?;
-            Ok(record.filter(|record| is_within_retention(record, claim.created_at)))
+            let record = Self::find_record(connection, tenant, idempotency).await?;
+            Ok(record.filter(|record| is_within_retention(record, idempotency.created_at)))
         }
     }
 

@@ -6,7 +6,7 @@ use ports::{
     RepositoryError,
 };
 
-use crate::facts::ClaimKey;
+use crate::facts::RecordKey;
 
 /// A call of a port whose write is committed together with others.
 #[derive(Debug, Clone)]
@@ -57,14 +57,14 @@ impl WriteOp {
     }
 
     /// Its idempotency claim.
-    pub fn claim(&self) -> Option<&IdempotencyEntry> {
-        self.begin_turn()?.claim.as_ref()
+    pub fn idempotency(&self) -> Option<&IdempotencyEntry> {
+        self.begin_turn()?.idempotency.as_ref()
     }
 
     /// The key of its idempotency claim.
-    pub fn claim_key(&self) -> Option<ClaimKey> {
-        self.claim()
-            .map(|claim| ClaimKey::new(self.tenant(), claim))
+    pub fn record_key(&self) -> Option<RecordKey> {
+        self.idempotency()
+            .map(|idempotency| RecordKey::new(self.tenant(), idempotency))
     }
 }
 

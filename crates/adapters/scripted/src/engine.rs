@@ -41,7 +41,7 @@ impl ScriptedEngine {
     }
 
     /// Waits until the engine has received `times` requests in total.
-    pub async fn until_asked(&self, times: usize) {
+    pub async fn wait_for_calls(&self, times: usize) {
         self.state.wait_until(|data| data.requests >= times).await;
     }
 

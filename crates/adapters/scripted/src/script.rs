@@ -49,8 +49,8 @@ pub enum Failure {
     TimedOut,
     /// [`ReplyError::Refused`].
     Refused,
-    /// [`ReplyError::BadAnswer`].
-    BadAnswer,
+    /// [`ReplyError::InvalidReply`].
+    InvalidReply,
 }
 
 impl Failure {
@@ -62,7 +62,7 @@ impl Failure {
             Self::RateLimited => ReplyError::RateLimited { retry_after: None },
             Self::TimedOut => ReplyError::TimedOut,
             Self::Refused => ReplyError::Refused(cause()),
-            Self::BadAnswer => ReplyError::BadAnswer(cause()),
+            Self::InvalidReply => ReplyError::InvalidReply(cause()),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use domain::{AgentId, ConversationId, IdempotencyRecord, NodeId, TenantId, TurnId};
 use ports::RepositoryError;
 use relational::{
-    ClaimKey, ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant, TurnRow, read,
+    ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant, RecordKey, TurnRow, read,
     reply_columns,
     stored::{
         StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
@@ -54,7 +54,7 @@ const TURNS: &str = concat!(
      cross join turns r on r.tenant_id = q.value ->> 0 and r.id = unhex(q.value ->> 1)",
     join_reply!()
 );
-const CLAIMS: &str = "\
+const RECORDS: &str = "\
     select r.tenant_id, r.principal, r.operation, r.key, r.fingerprint, r.turn_id, \
         r.released_into, r.answer, r.created_at \
     from json_each(?) q cross join idempotency_records r \
@@ -76,7 +76,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
     CONVERSATIONS,
     AGENTS,
     TURNS,
-    CLAIMS,
+    RECORDS,
     LIVE_NODES,
     LOGGED,
 ];
@@ -93,17 +93,17 @@ pub(crate) async fn read(
         BatchQuery::new(CONVERSATIONS, conversations)?,
         BatchQuery::new(AGENTS, query.agents.iter().map(agent_key))?,
         BatchQuery::new(TURNS, query.ended.iter().map(turn_key))?,
-        BatchQuery::new(CLAIMS, query.claims.iter().map(claim_key))?,
+        BatchQuery::new(RECORDS, query.idempotency.iter().map(record_key))?,
         BatchQuery::new(LIVE_NODES, query.nodes.iter().map(|id| id.uuid().simple()))?,
     ];
-    let [heads, conversations, agents, turns, claims, live_nodes] =
+    let [heads, conversations, agents, turns, idempotency, live_nodes] =
         script::fetch(connection, queries).await?;
     let mut facts = Facts {
         heads: read::rows("tenants", heads, head)?,
         conversations: read::rows("conversations", conversations, conversation)?,
         agents: read::rows("agents", agents, agent_version)?,
         turns: read::rows("turns", turns, turn)?,
-        claims: read::rows("idempotency_records", claims, record)?,
+        idempotency: read::rows("idempotency_records", idempotency, record)?,
         live_nodes: read::rows("nodes", live_nodes, |(id,)| Ok(NodeId::new(id)))?,
         logged: logged(connection, query).await?,
     };
@@ -141,7 +141,7 @@ fn conversation(
     row.try_into()
 }
 
-fn record(row: StoredRecordWithKey) -> Result<(ClaimKey, IdempotencyRecord), RepositoryError> {
+fn record(row: StoredRecordWithKey) -> Result<(RecordKey, IdempotencyRecord), RepositoryError> {
     row.try_into()
 }
 
@@ -153,7 +153,7 @@ fn turn_key((tenant, id): &InTenant<TurnId>) -> (&str, Simple) {
     key(tenant, id.uuid())
 }
 
-fn claim_key(key: &ClaimKey) -> (&str, &str, &str, &str) {
+fn record_key(key: &RecordKey) -> (&str, &str, &str, &str) {
     (
         key.tenant.as_str(),
         key.principal.as_str(),

@@ -23,10 +23,10 @@ impl IdempotencyRepository for IdempotencyRecords {
     async fn find(
         &self,
         tenant: &TenantId,
-        claim: &IdempotencyEntry,
+        idempotency: &IdempotencyEntry,
     ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
-        let record = find(&self.0.readers, tenant, claim).await?;
-        Ok(record.filter(|record| is_within_retention(record, claim.created_at)))
+        let record = find(&self.0.readers, tenant, idempotency).await?;
+        Ok(record.filter(|record| is_within_retention(record, idempotency.created_at)))
     }
 }
 
@@ -34,13 +34,13 @@ impl IdempotencyRepository for IdempotencyRecords {
 pub(crate) async fn find(
     executor: impl SqliteExecutor<'_>,
     tenant: &TenantId,
-    claim: &IdempotencyEntry,
+    idempotency: &IdempotencyEntry,
 ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
     let row: Option<StoredRecord> = sqlx::query_as(FIND)
         .bind(tenant.as_str())
-        .bind(claim.principal.as_str())
-        .bind(claim.operation)
-        .bind(claim.key.as_str())
+        .bind(idempotency.principal.as_str())
+        .bind(idempotency.operation)
+        .bind(idempotency.key.as_str())
         .fetch_optional(executor)
         .await
         .map_err(in_table("idempotency_records"))?;

@@ -130,12 +130,9 @@ impl RecoverySql for SqliteStore {
         .await
     }
 
-    async fn tenants_to_sweep(
-        &self,
-        longest_wait: Duration,
-    ) -> Result<Vec<String>, RepositoryError> {
+    async fn tenants_to_sweep(&self, max_wait: Duration) -> Result<Vec<String>, RepositoryError> {
         sqlx::query_scalar(TENANTS_TO_SWEEP)
-            .bind(milliseconds(longest_wait))
+            .bind(milliseconds(max_wait))
             .fetch_all(&self.own_reader)
             .await
             .map_err(in_table("turns"))
@@ -163,7 +160,7 @@ impl RecoverySql for SqliteStore {
         sweep: &Sweep,
     ) -> Result<Vec<SweptConversation>, RepositoryError> {
         let (tenant, limit) = (sweep.tenant.as_str(), page_budget::row_count(sweep.limit));
-        let longest_wait = milliseconds(sweep.longest_wait);
+        let max_wait = milliseconds(sweep.max_wait);
         let lost: Vec<(Uuid, Uuid)> = sqlx::query_as(LOST_TURNS)
             .bind(tenant)
             .bind(limit)
@@ -171,7 +168,7 @@ impl RecoverySql for SqliteStore {
             .await
             .map_err(in_table("turns"))?;
         let due: Vec<Uuid> = sqlx::query_scalar(DUE_CONVERSATIONS)
-            .bind(longest_wait)
+            .bind(max_wait)
             .bind(tenant)
             .bind(limit)
             .fetch_all(&mut *connection)
@@ -180,7 +177,7 @@ impl RecoverySql for SqliteStore {
         let of_lost = lost.iter().map(|(conversation_id, _)| *conversation_id);
         let conversation_ids: HashSet<_> = of_lost.chain(due).map(Uuid::simple).collect();
         let waiting: Vec<(Uuid, Uuid, bool)> = sqlx::query_as(QUEUED_TURNS)
-            .bind(longest_wait)
+            .bind(max_wait)
             .bind(tenant)
             .bind(Json(&conversation_ids))
             .fetch_all(connection)

@@ -45,8 +45,8 @@ pub(crate) async fn write(
     messages::insert(&mut script, &rows.messages)?;
     log::insert_events(&mut script, &rows.events)?;
     log::insert_snapshots(&mut script, &rows.events)?;
-    log::release_claims(&mut script, &rows.released)?;
-    log::write_claims(&mut script, &rows.claims)?;
+    log::release_keys(&mut script, &rows.released)?;
+    log::write_records(&mut script, &rows.idempotency)?;
     log::raise_heads(&mut script, &rows.heads)?;
     script.run(connection).await
 }

@@ -40,9 +40,9 @@ impl Store for SqliteStore {
     async fn find_record(
         connection: &mut SqliteConnection,
         tenant: &TenantId,
-        claim: &IdempotencyEntry,
+        idempotency: &IdempotencyEntry,
     ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
-        idempotency::find(connection, tenant, claim).await
+        idempotency::find(connection, tenant, idempotency).await
     }
 
     /// The transaction itself is the lock.

@@ -3,7 +3,9 @@
 use std::{error::Error, time::Duration};
 
 use async_trait::async_trait;
-use ports::{BoxError, DocumentError, DocumentSource, UrlTrust, document_source::LARGEST_DOCUMENT};
+use ports::{
+    BoxError, DocumentError, DocumentSource, UrlTrust, document_source::MAX_DOCUMENT_BYTES,
+};
 use reqwest::{Response, StatusCode, Url, header};
 use serde_json::Value;
 use tokio::{sync::OnceCell, task::spawn_blocking, time::timeout};
@@ -68,7 +70,9 @@ impl WebDocuments {
         let response = request.send().await.map_err(from_reqwest)?;
         if response.status() != StatusCode::OK {
             let status = response.status().as_u16();
-            return Err(DocumentError::BadAnswer(format!("its status is {status}")));
+            return Err(DocumentError::InvalidReply(format!(
+                "its status is {status}"
+            )));
         }
         let body = read(response).await?;
         serde_json::from_slice(&body).map_err(|_error| bad_answer("it is not JSON"))
@@ -102,12 +106,12 @@ impl DocumentSource for WebDocuments {
 async fn read(mut response: Response) -> Result<Vec<u8>, DocumentError> {
     let too_large = || bad_answer("it is too large");
     let announced = response.content_length().unwrap_or(0);
-    if usize::try_from(announced).map_or(true, |length| length > LARGEST_DOCUMENT) {
+    if usize::try_from(announced).map_or(true, |length| length > MAX_DOCUMENT_BYTES) {
         return Err(too_large());
     }
     let mut body = Vec::new();
     while let Some(part) = response.chunk().await.map_err(from_reqwest)? {
-        if body.len() + part.len() > LARGEST_DOCUMENT {
+        if body.len() + part.len() > MAX_DOCUMENT_BYTES {
             return Err(too_large());
         }
         body.extend_from_slice(&part);
@@ -116,7 +120,7 @@ async fn read(mut response: Response) -> Result<Vec<u8>, DocumentError> {
 }
 
 fn bad_answer(reason: &str) -> DocumentError {
-    DocumentError::BadAnswer(reason.to_owned())
+    DocumentError::InvalidReply(reason.to_owned())
 }
 
 fn from_reqwest(error: reqwest::Error) -> DocumentError {

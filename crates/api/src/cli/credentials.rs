@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, builder::NonEmptyStringValueParser, value_parser};
 use domain::{
-    CredentialId, Scope, TenantId, Timestamp, credential::MOST_OVERLAP_SECONDS,
+    CredentialId, Scope, TenantId, Timestamp, credential::MAX_OVERLAP_SECONDS,
     timestamp::MalformedTimestamp,
 };
 
@@ -76,7 +76,7 @@ pub struct RotationOptions {
         long,
         value_name = "SECONDS",
         default_value_t = 0,
-        value_parser = value_parser!(u32).range(..=i64::from(MOST_OVERLAP_SECONDS))
+        value_parser = value_parser!(u32).range(..=i64::from(MAX_OVERLAP_SECONDS))
     )]
     pub overlap_seconds: u32,
 }

@@ -91,8 +91,9 @@ impl CredentialCommands {
         let (clock, ids) = wiring::system();
         let max_name_characters = settings.limits.sizes.name_characters;
         let storage = store.storage();
-        let (credentials, claims) = (storage.credentials, storage.claims);
-        let service = CredentialService::new(credentials, claims, clock, ids, max_name_characters);
+        let (credentials, idempotency) = (storage.credentials, storage.idempotency);
+        let service =
+            CredentialService::new(credentials, idempotency, clock, ids, max_name_characters);
         Self {
             store,
             service,

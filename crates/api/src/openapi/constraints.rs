@@ -1,12 +1,12 @@
 //! Constraints that cannot be derived from the types.
 
 use domain::{
-    credential::MOST_OVERLAP_SECONDS,
-    credential_draft::MOST_ALLOWED_ORIGINS,
-    public_key::MOST_KID_CHARACTERS,
-    public_key_set::MOST_KEYS,
+    credential::MAX_OVERLAP_SECONDS,
+    credential_draft::MAX_ALLOWED_ORIGINS,
+    public_key::MAX_KID_CHARACTERS,
+    public_key_set::MAX_KEYS,
     text::NAME_PATTERN,
-    web_address::{HTTPS_PATTERN, MOST_ADDRESS_CHARACTERS, ORIGIN_PATTERN},
+    web_address::{HTTPS_PATTERN, MAX_ADDRESS_CHARACTERS, ORIGIN_PATTERN},
 };
 use serde_json::{Value, json};
 
@@ -35,13 +35,13 @@ pub(super) fn apply(document: &mut Value) -> Result<(), MissingComponent> {
             "KeyDraft",
             "allowedOrigins",
             "maxItems",
-            MOST_ALLOWED_ORIGINS.into(),
+            MAX_ALLOWED_ORIGINS.into(),
         ),
         (
             "KeyRotation",
             "overlapSeconds",
             "maximum",
-            MOST_OVERLAP_SECONDS.into(),
+            MAX_OVERLAP_SECONDS.into(),
         ),
         ("ClientDraft", "name", "pattern", NAME_PATTERN.into()),
         ("ClientDraft", "jwksUri", "pattern", HTTPS_PATTERN.into()),
@@ -49,16 +49,16 @@ pub(super) fn apply(document: &mut Value) -> Result<(), MissingComponent> {
             "ClientDraft",
             "jwksUri",
             "maxLength",
-            MOST_ADDRESS_CHARACTERS.into(),
+            MAX_ADDRESS_CHARACTERS.into(),
         ),
         (
             "ClientRotation",
             "overlapSeconds",
             "maximum",
-            MOST_OVERLAP_SECONDS.into(),
+            MAX_OVERLAP_SECONDS.into(),
         ),
-        ("PublicKeySet", "keys", "maxItems", MOST_KEYS.into()),
-        ("PublicKey", "kid", "maxLength", MOST_KID_CHARACTERS.into()),
+        ("PublicKeySet", "keys", "maxItems", MAX_KEYS.into()),
+        ("PublicKey", "kid", "maxLength", MAX_KID_CHARACTERS.into()),
     ] {
         member_mut(document, component, member)?.insert(keyword.to_owned(), value);
     }

@@ -95,5 +95,5 @@ fn problem(error: &ApiError, instance: Option<String>, request_id: Option<String
 
 /// Returns the whole seconds after which to retry.
 pub(super) fn retry_after(error: &ApiError) -> Option<u32> {
-    error.retry_after.or(error.code.usual_wait())
+    error.retry_after.or(error.code.default_retry_after())
 }

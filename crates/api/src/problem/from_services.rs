@@ -3,7 +3,7 @@
 
 use ::access::{AccessError, CredentialError, TicketError, tokens::MIN_FETCH_INTERVAL};
 use application::{
-    AgentError, ChatError, ConversationError, EventError, IdempotencyRefused, TurnError,
+    AgentError, ChatError, ConversationError, EventError, IdempotencyConflict, TurnError,
     limits::TooManyLogBytes,
 };
 use domain::{CredentialKind, Fault, FaultCode, ProblemCode};
@@ -29,11 +29,11 @@ impl From<RepositoryError> for ApiError {
     }
 }
 
-impl From<IdempotencyRefused> for ApiError {
-    fn from(refused: IdempotencyRefused) -> Self {
+impl From<IdempotencyConflict> for ApiError {
+    fn from(refused: IdempotencyConflict) -> Self {
         Self::new(match refused {
-            IdempotencyRefused::InUse => ProblemCode::IdempotencyKeyInUse,
-            IdempotencyRefused::Reused => ProblemCode::IdempotencyKeyReused,
+            IdempotencyConflict::InUse => ProblemCode::IdempotencyKeyInUse,
+            IdempotencyConflict::Reused => ProblemCode::IdempotencyKeyReused,
         })
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn build(
     let (clock, ids) = (Arc::clone(&cached.clock), Arc::clone(&cached.ids));
     let credentials = CredentialService::new(
         storage.credentials,
-        Arc::clone(&storage.claims),
+        Arc::clone(&storage.idempotency),
         Arc::clone(&clock),
         Arc::clone(&ids),
         settings.limits.sizes.name_characters,
@@ -40,7 +40,7 @@ pub(super) fn build(
         agents: AgentService::new(
             Arc::clone(&cached.agents),
             storage.agents,
-            Arc::clone(&storage.claims),
+            Arc::clone(&storage.idempotency),
             Arc::clone(&engines),
             Arc::clone(&clock),
             Arc::clone(&ids),
@@ -52,7 +52,7 @@ pub(super) fn build(
         conversations: ConversationService::new(
             Arc::clone(&cached.conversations),
             Arc::clone(&cached.agents),
-            storage.claims,
+            storage.idempotency,
             clock,
             ids,
         ),
@@ -89,7 +89,7 @@ pub(super) fn cached_ports(
         agents: Arc::new(agents),
         conversations: Arc::new(conversations),
         turns: Arc::new(CachedTurns::new(Arc::clone(&storage.turns), caches.clone())),
-        idempotency: Arc::clone(&storage.claims),
+        idempotency: Arc::clone(&storage.idempotency),
         clock: Arc::clone(clock),
         ids: Arc::clone(ids),
     }

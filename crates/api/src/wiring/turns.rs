@@ -64,7 +64,7 @@ impl Turns {
             Arc::clone(&runner),
             Arc::clone(&caches.applied),
         );
-        if storage.recovery.is_of_one_process() {
+        if storage.recovery.is_single_process() {
             // No other process can run turns of this store: the turns of the previous process are
             // ended now.
             sweeper.sweep_all().await?;

@@ -170,7 +170,7 @@ async fn a_later_error_is_the_last_event() {
     let mut stream = stream_chat(&api, body.clone()).await;
     let call = script.next_call().await;
     call.send_text("Well, ").await;
-    call.fail(ReplyError::BadAnswer("cut".into()));
+    call.fail(ReplyError::InvalidReply("cut".into()));
     let events = stream.remaining().await;
     assert_eq!(
         names(&events),

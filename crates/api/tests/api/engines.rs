@@ -145,7 +145,7 @@ fn failures() -> Vec<(ReplyError, ProblemCode, Option<&'static str>)> {
             None,
         ),
         (
-            ReplyError::BadAnswer(cause()),
+            ReplyError::InvalidReply(cause()),
             ProblemCode::EngineFailed,
             None,
         ),

@@ -211,7 +211,7 @@ async fn a_fallback_uses_the_model_of_the_operator() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_truncated_reply_is_retryable_and_a_malformed_one_is_not() {
     let cut = FixedEngine(|| Err(ReplyError::CutOff("cut".into())));
-    let malformed = FixedEngine(|| Err(ReplyError::BadAnswer("malformed".into())));
+    let malformed = FixedEngine(|| Err(ReplyError::InvalidReply("malformed".into())));
     let builder = ApiServerBuilder::default().engine("cut", cut);
     let api = builder.engine("malformed", malformed).start().await;
     for (engine, retryable) in [("cut", true), ("malformed", false)] {

@@ -52,7 +52,7 @@ impl StoreProbe {
             agents: Arc::new(Agents(storage.agents, Arc::clone(self))),
             conversations: Arc::new(Conversations(storage.conversations, Arc::clone(self))),
             turns: Arc::new(Turns(storage.turns, Arc::clone(self))),
-            claims: Arc::new(Claims(storage.claims, Arc::clone(self))),
+            idempotency: Arc::new(Claims(storage.idempotency, Arc::clone(self))),
             events: Arc::new(Events(storage.events, Arc::clone(self))),
             credentials: Arc::new(Credentials(storage.credentials, Arc::clone(self))),
             tokens: Arc::new(Tokens(storage.tokens, Arc::clone(self))),
@@ -161,7 +161,7 @@ macro_rules! probed {
 }
 
 probed! { Agents of AgentRepository as "agents" {
-    fn insert(tenant: &TenantId, agent: &Agent, stamp: &Stamp, claim: Option<&IdempotencyEntry>) -> Idempotent<Committed>;
+    fn insert(tenant: &TenantId, agent: &Agent, stamp: &Stamp, idempotency: Option<&IdempotencyEntry>) -> Idempotent<Committed>;
     fn find(tenant: &TenantId, id: AgentId) -> AsOf<Option<Arc<Agent>>>;
     fn list(tenant: &TenantId, query: &AgentQuery) -> AsOf<Page<Listed<Agent>>>;
     fn update(tenant: &TenantId, agent: &Agent, stamp: &Stamp) -> Option<Committed>;
@@ -169,7 +169,7 @@ probed! { Agents of AgentRepository as "agents" {
 } }
 
 probed! { Conversations of ConversationRepository as "conversations" {
-    fn insert(tenant: &TenantId, conversation: &Conversation, greeting: Option<&Message>, stamp: &Stamp, claim: Option<&IdempotencyEntry>) -> Idempotent<Option<Committed>>;
+    fn insert(tenant: &TenantId, conversation: &Conversation, greeting: Option<&Message>, stamp: &Stamp, idempotency: Option<&IdempotencyEntry>) -> Idempotent<Option<Committed>>;
     fn find(tenant: &TenantId, id: ConversationId) -> AsOf<Option<Conversation>>;
     fn find_context(tenant: &TenantId, id: ConversationId) -> AsOf<Option<Arc<ConversationContext>>>;
     fn list(tenant: &TenantId, query: &ConversationQuery) -> AsOf<Page<Listed<Conversation>>>;
@@ -188,7 +188,7 @@ probed! { Turns of TurnRepository as "turns" {
 } }
 
 probed! { Claims of IdempotencyRepository as "claims" {
-    fn find(tenant: &TenantId, claim: &IdempotencyEntry) -> Option<IdempotencyRecord>;
+    fn find(tenant: &TenantId, idempotency: &IdempotencyEntry) -> Option<IdempotencyRecord>;
 } }
 
 probed! { Events of EventLog as "events" {
@@ -200,12 +200,12 @@ probed! { Events of EventLog as "events" {
 } }
 
 probed! { Credentials of CredentialRepository as "credentials" {
-    fn insert(credential: &Credential, claim: Option<&IdempotencyEntry>) -> Idempotent<()>;
+    fn insert(credential: &Credential, idempotency: Option<&IdempotencyEntry>) -> Idempotent<()>;
     fn insert_first_key(key: &Credential, show: ShowKey) -> bool;
     fn has_ever_held_a_key() -> bool;
     fn find(kind: CredentialKind, id: &CredentialId) -> Option<Credential>;
     fn list(kind: CredentialKind, tenant: &TenantId, after: Option<Seq>, limit: usize) -> Page<Listed<Credential>>;
-    fn rotate(kind: CredentialKind, tenant: &TenantId, id: &CredentialId, proof: &NewProof, claim: Option<&IdempotencyEntry>) -> Idempotent<Option<Credential>>;
+    fn rotate(kind: CredentialKind, tenant: &TenantId, id: &CredentialId, proof: &NewProof, idempotency: Option<&IdempotencyEntry>) -> Idempotent<Option<Credential>>;
     fn revoke(kind: CredentialKind, tenant: &TenantId, id: &CredentialId, at: Timestamp) -> bool;
     fn touch(used: &[(CredentialId, Timestamp)]) -> ();
     fn access_version() -> i64;

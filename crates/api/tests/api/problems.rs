@@ -224,7 +224,7 @@ async fn idempotency_key_in_use() {
     };
     let secret = CredentialSecret::parse(CredentialKind::Key, api.writer().key());
     let principal = CredentialKind::Key.principal(&secret.expect("a key").id());
-    let claim = IdempotencyEntry {
+    let idempotency = IdempotencyEntry {
         principal,
         operation: "chat",
         fingerprint: Fingerprint::of(&command),
@@ -232,7 +232,7 @@ async fn idempotency_key_in_use() {
         ..fixture::entry("k")
     };
     let (agents, tenant, stamp) = (&api.storage.agents, fixture::tenant(), fixture::stamp(0));
-    let stored = agents.insert(&tenant, &agent, &stamp, Some(&claim));
+    let stored = agents.insert(&tenant, &agent, &stamp, Some(&idempotency));
     stored.await.expect("a store");
     let request = api.writer().request("POST", "/api/chat");
     let command = json!({"agentId": agent.id, "message": "Hello"});

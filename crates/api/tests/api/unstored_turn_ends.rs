@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The polling interval.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The maximum number of turns that wait to be stored.
-const MOST_UNSTORED: usize = 1_000;
+const MAX_UNSTORED: usize = 1_000;
 
 /// A server over a store with injected faults, and an agent whose engine the test controls.
 struct Fixture {
@@ -153,7 +153,7 @@ async fn the_number_of_unstored_replies_is_bounded() {
         let request = api.writer().request("POST", "/api/chat").json(&body);
         request.header("Prefer", "respond-async").send()
     };
-    let taken = stream::iter(0..MOST_UNSTORED - 1).map(|_| chat());
+    let taken = stream::iter(0..MAX_UNSTORED - 1).map(|_| chat());
     let taken: Vec<u16> = taken
         .buffer_unordered(50)
         .map(|it| it.status)
@@ -172,7 +172,7 @@ async fn the_number_of_unstored_replies_is_bounded() {
         tokio::time::sleep(POLL_INTERVAL).await;
     };
     refused.problem(ProblemCode::Overloaded);
-    assert!(count >= MOST_UNSTORED, "{count}");
+    assert!(count >= MAX_UNSTORED, "{count}");
     let rules = json!({"agentId": api.agent_id().await, "message": "Hello"});
     let refused = api.writer().post("/api/chat", rules.clone()).await;
     refused.problem(ProblemCode::Overloaded);

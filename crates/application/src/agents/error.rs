@@ -3,7 +3,7 @@
 use domain::Fault;
 use ports::RepositoryError;
 
-use crate::{IdempotencyRefused, idempotency::Refusal, limits::TooManyLogBytes};
+use crate::{IdempotencyConflict, idempotency::IdempotentError, limits::TooManyLogBytes};
 
 /// The error of a use case of agents.
 #[derive(Debug, thiserror::Error)]
@@ -37,13 +37,13 @@ pub enum AgentError {
     InvalidCursor,
     /// The idempotency key was used before.
     #[error(transparent)]
-    Idempotency(#[from] IdempotencyRefused),
+    Idempotency(#[from] IdempotencyConflict),
     /// The store failed.
     #[error("the store failed")]
     Store(#[from] RepositoryError),
 }
 
-impl Refusal for AgentError {
+impl IdempotentError for AgentError {
     fn is_of_store(&self) -> bool {
         matches!(self, Self::Store(_))
     }

@@ -125,7 +125,7 @@ impl InlineTurn {
         let finished_at = self.completed.reply.created_at;
         let completed = CompletedTurn {
             begin: self.attempt.begin_turn(&self.target, self.node),
-            reply: Reply::of_chat(self.completed.reply, self.tool_calls),
+            reply: Reply::from_chat_reply(self.completed.reply, self.tool_calls),
             finished_at,
         };
         completed.turn(self.message_seq)

@@ -10,7 +10,7 @@ use domain::{
 use ports::RepositoryError;
 use serde::Serialize;
 
-use crate::{IdempotencyRefused, idempotency::Refusal};
+use crate::{IdempotencyConflict, idempotency::IdempotentError};
 
 /// A message to an agent. An idempotency key is bound to its serialized form, which omits the
 /// fields that only shape the response.
@@ -98,13 +98,13 @@ pub enum ChatError {
     Failed(Problem),
     /// The idempotency key was used before.
     #[error(transparent)]
-    Idempotency(#[from] IdempotencyRefused),
+    Idempotency(#[from] IdempotencyConflict),
     /// The store failed.
     #[error("the store failed")]
     Store(#[from] RepositoryError),
 }
 
-impl Refusal for ChatError {
+impl IdempotentError for ChatError {
     fn is_of_store(&self) -> bool {
         !matches!(
             self,

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use domain::{ConversationId, TenantId, sizes::WAITING_TURNS};
+use domain::{ConversationId, TenantId, sizes::MAX_QUEUED_TURNS};
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -99,7 +99,7 @@ impl ConversationLocks {
             users: 0,
         });
         let max_users = match on_busy {
-            OnBusy::Queue => 1 + WAITING_TURNS,
+            OnBusy::Queue => 1 + MAX_QUEUED_TURNS,
             OnBusy::Reject => 1,
         };
         if entry.users >= max_users {

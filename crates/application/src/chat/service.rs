@@ -17,9 +17,9 @@ use super::{
     turn_waiter::TurnWaiter,
 };
 use crate::{
-    IdempotencyRefused,
+    IdempotencyConflict,
     detach_on_drop::DetachOnDrop,
-    idempotency::{self, judged},
+    idempotency::{self, check_key},
 };
 
 /// The maximum number of passes, if concurrent writes keep changing the conversation.
@@ -129,8 +129,8 @@ impl ChatPipeline {
                     let resolved = self.starter.resolve(&attempt, lock).await;
                     resolved.unwrap_or_else(AttemptState::rejected)
                 }
-                AttemptState::AnsweringInline(answering) => {
-                    let answered = self.starter.answer_inline(&attempt, answering).await;
+                AttemptState::AnsweringInline(with_result) => {
+                    let answered = self.starter.answer_inline(&attempt, with_result).await;
                     answered.unwrap_or_else(AttemptState::rejected)
                 }
                 AttemptState::Starting { target, failure } => {
@@ -161,7 +161,7 @@ impl ChatPipeline {
         let ports = &self.context.ports;
         let now = ports.clock.now();
         ChatAttempt {
-            idempotency: idempotency::claim(&caller, OPERATION, key, &command, now),
+            idempotency: idempotency::idempotency(&caller, OPERATION, key, &command, now),
             stamp: Stamp {
                 time: now,
                 actor: caller.id.clone(),
@@ -189,7 +189,7 @@ impl ChatPipeline {
         }
         let records = &*self.context.ports.idempotency;
         let (tenant, entry) = (&attempt.caller.tenant, attempt.idempotency.as_ref());
-        let record = match judged(records, tenant, entry, outcome).await? {
+        let record = match check_key(records, tenant, entry, outcome).await? {
             Idempotent::Applied(accepted) => return Ok(AttemptState::Accepted(accepted)),
             Idempotent::Replayed(record) => record,
         };
@@ -202,7 +202,7 @@ impl ChatPipeline {
             (None, Some(conversation)) => {
                 Ok(AttemptState::Resuming(Resumption::ContinueIn(conversation)))
             }
-            (None, None) => Err(IdempotencyRefused::InUse.into()),
+            (None, None) => Err(IdempotencyConflict::InUse.into()),
         }
     }
 

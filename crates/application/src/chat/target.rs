@@ -99,7 +99,7 @@ impl ChatAttempt {
             stamp: self.stamp.clone(),
             node,
             on_busy: self.command.on_busy,
-            claim: self.idempotency.clone(),
+            idempotency: self.idempotency.clone(),
             is_resumption: self.resumption != Resumption::None,
         }
     }

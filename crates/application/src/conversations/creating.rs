@@ -35,7 +35,7 @@ impl ConversationService {
             time: self.clock.now(),
             actor: caller.id.clone(),
         };
-        let entry = idempotency::claim(caller, "conversations.create", key, &new, stamp.time);
+        let entry = idempotency::idempotency(caller, "conversations.create", key, &new, stamp.time);
         let outcome = self.insert(caller, new, &stamp, entry.as_ref()).await;
         idempotency::created(
             &*self.idempotency_records,
@@ -72,7 +72,7 @@ impl ConversationService {
             last_message_at: greeting.as_ref().map(|_| now),
             ..Conversation::empty(id, new.agent_id, now)
         };
-        let entry = idempotency::answering(entry, &conversation);
+        let entry = idempotency::with_result(entry, &conversation);
         let inserted = self.conversations.insert(
             &caller.tenant,
             &conversation,

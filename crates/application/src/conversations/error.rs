@@ -3,7 +3,7 @@
 use domain::Fault;
 use ports::RepositoryError;
 
-use crate::{IdempotencyRefused, idempotency::Refusal};
+use crate::{IdempotencyConflict, idempotency::IdempotentError};
 
 /// The error of a use case of conversations.
 #[derive(Debug, thiserror::Error)]
@@ -34,13 +34,13 @@ pub enum ConversationError {
     InvalidCursor,
     /// The idempotency key was used before.
     #[error(transparent)]
-    Idempotency(#[from] IdempotencyRefused),
+    Idempotency(#[from] IdempotencyConflict),
     /// The store failed.
     #[error("the store failed")]
     Store(#[from] RepositoryError),
 }
 
-impl Refusal for ConversationError {
+impl IdempotentError for ConversationError {
     fn is_of_store(&self) -> bool {
         matches!(self, Self::Store(_))
     }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use domain::{FinishReason, LlmSettings, Problem, ProblemCode, Usage};
 use futures::StreamExt;
-use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, UnusableAnswer};
+use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, UnusableReply};
 
 use super::{
     Candidate,
@@ -99,8 +99,8 @@ fn push(
 ) -> Result<(), ReplyError> {
     if !sink.with_reply(add) {
         // Not a failure of the engine: an agent can request a reply of any length.
-        let cause = UnusableAnswer("the answer is too long");
-        return Err(ReplyError::BadAnswer(cause.into()));
+        let cause = UnusableReply("the answer is too long");
+        return Err(ReplyError::InvalidReply(cause.into()));
     }
     sink.notify();
     Ok(())
@@ -120,7 +120,7 @@ fn report<T>(permit: AttemptPermit, time: Duration, result: &Result<T, FailedAtt
         ReplyError::TimedOut if time < MIN_COUNTED_TIMEOUT => {}
         ReplyError::TimedOut if *was_cut && permit.has_begun() => {}
         ReplyError::TimedOut => permit.timed_out(),
-        error if error.is_useless_answer() => {}
+        error if error.is_invalid_reply() => {}
         _ => permit.failed(),
     }
 }
@@ -145,7 +145,7 @@ pub(super) fn engine_problem(error: &ReplyError) -> Problem {
     };
     Problem {
         retryable: error.is_retryable(),
-        ..Problem::new(engine_code(error)).with_wait(wait)
+        ..Problem::new(engine_code(error)).with_retry_after(wait)
     }
 }
 
@@ -157,7 +157,7 @@ pub(super) fn engine_code(error: &ReplyError) -> ProblemCode {
         }
         ReplyError::Overloaded => ProblemCode::Overloaded,
         ReplyError::TimedOut => ProblemCode::EngineTimeout,
-        ReplyError::Refused(_) | ReplyError::BadAnswer(_) | ReplyError::CutOff(_) => {
+        ReplyError::Refused(_) | ReplyError::InvalidReply(_) | ReplyError::CutOff(_) => {
             ProblemCode::EngineFailed
         }
     }

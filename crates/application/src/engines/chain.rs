@@ -163,7 +163,7 @@ fn no_engine_called(wait: Option<Duration>) -> Problem {
     if wait.is_none() {
         return Problem::new(ProblemCode::EngineFailed);
     }
-    Problem::new(ProblemCode::EngineUnavailable).with_wait(wait)
+    Problem::new(ProblemCode::EngineUnavailable).with_retry_after(wait)
 }
 
 /// Records the time and the outcome of an attempt as a metric.

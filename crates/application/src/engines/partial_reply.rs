@@ -168,11 +168,11 @@ impl PartialReply {
     fn keep_or_omit(&mut self, arguments: Value) -> Value {
         // Checked first: a reader of the turn could not parse them either.
         if is_nested_deeper(&arguments, ARGUMENT_LEVELS) {
-            return ToolCall::left_out();
+            return ToolCall::omitted_arguments();
         }
         let bytes = json_bytes(&arguments);
         if self.argument_bytes + bytes > TURN_ARGUMENT_BYTES {
-            return ToolCall::left_out();
+            return ToolCall::omitted_arguments();
         }
         self.argument_bytes += bytes;
         arguments

@@ -147,7 +147,7 @@ impl LocalTurnReconciler {
             let failed = self.fail_one(&subject.tenant, subject.turn_id, started_by);
             outcome = outcome.and(failed.await);
         }
-        if self.recovery.is_of_one_process() {
+        if self.recovery.is_single_process() {
             outcome = outcome.and(self.fail_all_queued().await);
         }
         if let Err(error) = outcome {

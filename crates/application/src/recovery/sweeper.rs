@@ -51,7 +51,7 @@ impl Sweeper {
     }
 
     async fn sweep_if_lease_is_stable(&self) -> Result<(), RepositoryError> {
-        if !self.recovery.is_of_one_process()
+        if !self.recovery.is_single_process()
             && self.context.node.renewal_streak() < MIN_RENEWAL_STREAK
         {
             return Ok(());
@@ -84,7 +84,7 @@ impl Sweeper {
             let sweep = Sweep {
                 tenant: tenant.clone(),
                 node,
-                longest_wait: MAX_QUEUE_TIME,
+                max_wait: MAX_QUEUE_TIME,
                 now: self.context.ports.clock.now(),
                 limit: CHUNK,
             };

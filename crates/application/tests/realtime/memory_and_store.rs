@@ -82,10 +82,10 @@ impl FollowedStore {
             };
             let target = ConversationTarget::New(conversation.clone());
             followed
-                .record(fixture::exchange(number, &agent, target))
+                .record(fixture::completed_turn(number, &agent, target))
                 .await;
             let mut later =
-                fixture::exchange(10 + number, &agent, fixture::existing(&conversation, 1));
+                fixture::completed_turn(10 + number, &agent, fixture::existing(&conversation, 1));
             later.begin.stamp.actor = PrincipalId::new("main~bob");
             followed.record(later).await;
         }
@@ -186,7 +186,7 @@ async fn memory_and_store_return_the_same_events() {
                     visibility: visibility.clone(),
                 };
                 let (held, stored) = followed.both(&filter).await;
-                let place = |logged: &LoggedEvent| (logged.event.seq, logged.asker.clone());
+                let place = |logged: &LoggedEvent| (logged.event.seq, logged.started_by.clone());
                 let held: Vec<_> = held.iter().map(place).collect();
                 let stored: Vec<_> = stored.iter().map(place).collect();
                 assert_eq!(held, stored, "{filter:?}");

@@ -142,7 +142,7 @@ fn cached_ports(fixture: &Fixture, caches: &Caches) -> ChatPorts {
         agents: Arc::new(agents),
         conversations: Arc::new(conversations),
         turns: Arc::new(CachedTurns::new(Arc::clone(&storage.turns), caches.clone())),
-        idempotency: Arc::clone(&storage.claims),
+        idempotency: Arc::clone(&storage.idempotency),
         clock,
         ids: fixture.ids.clone(),
     }

@@ -28,7 +28,7 @@ async fn a_turn_that_is_lost_twice_fails_and_the_next_in_the_queue_runs() {
     let process = Process::start(&fixture).await;
     let lost = BeginTurn {
         node: process.node.id(),
-        claim: Some(fixture::claim("k")),
+        idempotency: Some(fixture::entry("k")),
         ..fixture.begin_turn(1, &Script::silence())
     };
     let begun = fixture.begin(lost.clone()).await;
@@ -51,12 +51,12 @@ async fn a_turn_that_is_lost_twice_fails_and_the_next_in_the_queue_runs() {
     let failed = fixture.turn(lost.turn_id).await.turn;
     assert_eq!(failed.status, TurnStatus::Failed);
     assert_eq!(failed.error.expect("why").code, ProblemCode::Interrupted);
-    let entry = fixture::claim("k");
-    let released = fixture.storage.claims.find(&lost.tenant, &entry).await;
+    let entry = fixture::entry("k");
+    let released = fixture.storage.idempotency.find(&lost.tenant, &entry).await;
     let released = released.expect("the store answers").expect("the record");
     assert_eq!(released.released_into, Some(fixture.conversation.id));
 
-    in_time(process.engine.until_asked(1)).await;
+    in_time(process.engine.wait_for_calls(1)).await;
     process.tasks.close();
     in_time(process.tasks.wait()).await;
     let run = fixture.turn(waiting.turn_id).await.turn;

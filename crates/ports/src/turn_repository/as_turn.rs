@@ -79,7 +79,7 @@ impl Reply {
     }
 
     /// Creates the stored reply from a reply in the form of clients, and its tool calls.
-    pub fn of_chat(reply: ChatReply, tool_calls: Vec<ToolCall>) -> Self {
+    pub fn from_chat_reply(reply: ChatReply, tool_calls: Vec<ToolCall>) -> Self {
         Self {
             message_id: reply.message_id,
             content: reply.message,

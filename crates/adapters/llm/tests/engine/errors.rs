@@ -140,7 +140,7 @@ async fn a_malformed_response_fails_and_is_not_retried(#[case] response: Respons
     let reply = collect_reply(&engine, request(0)).await;
     assert_eq!(reply.text(), "Hi");
     assert!(
-        matches!(reply.error, Some(ReplyError::BadAnswer(_))),
+        matches!(reply.error, Some(ReplyError::InvalidReply(_))),
         "{reply:?}"
     );
     assert_eq!(upstream.requests().len(), 1);
@@ -173,7 +173,7 @@ async fn an_endless_response_is_rejected(#[case] response: Response) {
     let (upstream, engine) = fixture([response]).await;
     let reply = collect_reply(&engine, request(0)).await;
     assert!(
-        matches!(reply.error, Some(ReplyError::BadAnswer(_))),
+        matches!(reply.error, Some(ReplyError::InvalidReply(_))),
         "{:?}",
         reply.error
     );
@@ -230,7 +230,7 @@ async fn a_response_of_another_type_is_rejected(#[case] media_type: &str) {
     let response = vec![head(media_type), piece("{}"), end()];
     let reply = reply_to([response]).await;
     assert!(
-        matches!(reply.error, Some(ReplyError::BadAnswer(_))),
+        matches!(reply.error, Some(ReplyError::InvalidReply(_))),
         "{reply:?}"
     );
 }

@@ -57,7 +57,7 @@ async fn an_empty_response_has_no_delta() {
 async fn invalid_responses_are_rejected(#[case] response: Value) {
     let reply = reply_to([whole(200, "", &response)]).await;
     assert!(
-        matches!(reply.error, Some(ports::ReplyError::BadAnswer(_))),
+        matches!(reply.error, Some(ports::ReplyError::InvalidReply(_))),
         "{reply:?}"
     );
 }

@@ -58,7 +58,7 @@ impl Maintenance for StoreMaintenance {
     ) -> Result<u64, RepositoryError> {
         let limit = page_budget::row_count(limit);
         let deleted = outdated.deleted_before.date_time();
-        let claims = outdated.claims_before.date_time();
+        let idempotency = outdated.claims_before.date_time();
         let ended = outdated.ended_before.date_time();
         self.0
             .transaction(move |connection| {
@@ -68,7 +68,7 @@ impl Maintenance for StoreMaintenance {
                     left -= remove(connection, MARK_AGENTS, left, None).await?;
                     left -= remove_conversations(connection, left, deleted).await?;
                     left -= remove(connection, DELETE_AGENTS, left, Some(deleted)).await?;
-                    left -= remove(connection, DELETE_CLAIMS, left, Some(claims)).await?;
+                    left -= remove(connection, DELETE_CLAIMS, left, Some(idempotency)).await?;
                     for statement in ENDED {
                         left -= remove(connection, statement, left, Some(ended)).await?;
                     }

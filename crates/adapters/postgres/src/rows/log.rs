@@ -1,7 +1,7 @@
 //! Rows of `events` and `idempotency_records`, and the heads of the logs.
 
 use domain::{AgentId, ConversationId, Seq, TenantId, TurnId};
-use relational::{ClaimRow, EventRow, ReleasedClaim};
+use relational::{EventRow, RecordRow, ReleasedKey};
 use sqlx::types::Json;
 
 use super::column;
@@ -14,13 +14,13 @@ const INSERT_EVENTS: &str = "\
     from unnest($1::text[], $2::bigint[], $3::text[], $4::timestamptz[], $5::uuid[], \
         $6::uuid[], $7::text[], $8::uuid[], $9::text[], $10::jsonb[]) \
         as n (tenant, seq, type, time, agent, conversation, user_id, turn, actor, data)";
-const RELEASE_CLAIMS: &str = "\
+const RELEASE_KEYS: &str = "\
     update idempotency_records r set turn_id = null, released_into = n.conversation \
     from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::uuid[]) \
         as n (tenant, principal, operation, key, turn, conversation) \
     where r.tenant_id = n.tenant and r.principal = n.principal and r.operation = n.operation \
         and r.key = n.key and r.turn_id = n.turn";
-const WRITE_CLAIMS: &str = "\
+const WRITE_RECORDS: &str = "\
     insert into idempotency_records (tenant_id, principal, operation, key, fingerprint, turn_id, \
         answer, created_at) \
     select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bytea[], \
@@ -33,7 +33,7 @@ const RAISE_HEADS: &str = "\
     where tenants.id = n.tenant";
 
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[INSERT_EVENTS, RELEASE_CLAIMS, WRITE_CLAIMS, RAISE_HEADS];
+pub(crate) const STATEMENTS: &[&str] = &[INSERT_EVENTS, RELEASE_KEYS, WRITE_RECORDS, RAISE_HEADS];
 
 /// Inserts new events.
 pub(super) fn insert_events(batch: &mut CteBatch, rows: &[EventRow]) {
@@ -57,8 +57,8 @@ pub(super) fn insert_events(batch: &mut CteBatch, rows: &[EventRow]) {
 }
 
 /// Releases idempotency keys for another use.
-pub(super) fn release_claims(batch: &mut CteBatch, rows: &[ReleasedClaim]) {
-    batch.add(RELEASE_CLAIMS, rows, |release, rows| {
+pub(super) fn release_keys(batch: &mut CteBatch, rows: &[ReleasedKey]) {
+    batch.add(RELEASE_KEYS, rows, |release, rows| {
         release
             .bind(column(rows, |row| row.tenant.as_str()))
             .bind(column(rows, |row| row.principal.as_str()))
@@ -70,17 +70,21 @@ pub(super) fn release_claims(batch: &mut CteBatch, rows: &[ReleasedClaim]) {
 }
 
 /// Writes the records of newly used keys, replacing expired or released ones.
-pub(super) fn write_claims(batch: &mut CteBatch, rows: &[ClaimRow]) {
-    batch.add(WRITE_CLAIMS, rows, |write, rows| {
+pub(super) fn write_records(batch: &mut CteBatch, rows: &[RecordRow]) {
+    batch.add(WRITE_RECORDS, rows, |write, rows| {
         write
             .bind(column(rows, |row| row.tenant.as_str()))
-            .bind(column(rows, |row| row.claim.principal.as_str()))
-            .bind(column(rows, |row| row.claim.operation))
-            .bind(column(rows, |row| row.claim.key.as_str()))
-            .bind(column(rows, |row| row.claim.fingerprint.bytes().as_slice()))
+            .bind(column(rows, |row| row.idempotency.principal.as_str()))
+            .bind(column(rows, |row| row.idempotency.operation))
+            .bind(column(rows, |row| row.idempotency.key.as_str()))
+            .bind(column(rows, |row| {
+                row.idempotency.fingerprint.bytes().as_slice()
+            }))
             .bind(column(rows, |row| row.turn_id.map(TurnId::uuid)))
-            .bind(column(rows, |row| row.claim.answer.as_ref().map(Json)))
-            .bind(column(rows, |row| row.claim.created_at.date_time()))
+            .bind(column(rows, |row| {
+                row.idempotency.answer.as_ref().map(Json)
+            }))
+            .bind(column(rows, |row| row.idempotency.created_at.date_time()))
     });
 }
 

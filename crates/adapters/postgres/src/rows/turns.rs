@@ -62,10 +62,14 @@ pub(super) fn insert(batch: &mut CteBatch, rows: &[TurnRow]) {
             .bind(column(rows, |row| row.node.map(NodeId::uuid)))
             .bind(column(rows, |row| row.queued_seq.map(|Seq(seq)| seq)))
             .bind(column(rows, |row| {
-                row.claim.as_ref().map(|claim| claim.operation.as_str())
+                row.idempotency
+                    .as_ref()
+                    .map(|idempotency| idempotency.operation.as_str())
             }))
             .bind(column(rows, |row| {
-                row.claim.as_ref().map(|claim| claim.key.as_str())
+                row.idempotency
+                    .as_ref()
+                    .map(|idempotency| idempotency.key.as_str())
             }))
             .bind(column(rows, |row| row.turn.created_at.date_time()))
             .bind(column(rows, |row| {

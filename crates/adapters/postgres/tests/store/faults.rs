@@ -83,7 +83,7 @@ async fn a_turn_whose_confirmation_was_lost_is_recorded_once() {
 async fn a_retried_commit_is_not_a_replay_of_its_own_key() {
     let (_database, proxy, storage, agent) = behind_a_proxy().await;
     let mut completed_turn = first_turn(&agent);
-    completed_turn.begin.claim = Some(fixture::entry("once"));
+    completed_turn.begin.idempotency = Some(fixture::entry("once"));
     proxy.set(ProxyFault::LosesNextResponse);
     let outcome = storage
         .turns

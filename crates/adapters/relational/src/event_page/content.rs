@@ -43,7 +43,7 @@ pub(super) fn logged_event(
             actor,
             data,
         },
-        asker: record.asker,
+        started_by: record.started_by,
     })
 }
 

@@ -41,7 +41,7 @@ pub struct EventRecord {
     /// The row.
     pub row: EventRow,
     /// The principal that sent the message of its turn, if the turn still exists.
-    pub asker: Option<PrincipalId>,
+    pub started_by: Option<PrincipalId>,
     /// Whether its agent exists.
     pub agent_exists: bool,
     /// Whether its conversation exists; false if it refers to none.

@@ -37,7 +37,7 @@ fn record(seq: i64, kind: EventType) -> EventRecord {
     };
     EventRecord {
         row,
-        asker: None,
+        started_by: None,
         agent_exists: true,
         conversation_exists: !kind.is_of_agent(),
         bytes: 10,

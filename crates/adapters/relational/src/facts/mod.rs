@@ -16,7 +16,7 @@ pub type InTenant<Id> = (TenantId, Id);
 
 /// The key of an idempotency record.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct ClaimKey {
+pub struct RecordKey {
     /// The tenant that owns the data.
     pub tenant: TenantId,
     /// The principal that sent the key.
@@ -27,14 +27,14 @@ pub struct ClaimKey {
     pub key: String,
 }
 
-impl ClaimKey {
-    /// The key of the record that `claim` would create.
-    pub fn new(tenant: &TenantId, claim: &IdempotencyEntry) -> Self {
+impl RecordKey {
+    /// The key of the record that `idempotency` would create.
+    pub fn new(tenant: &TenantId, idempotency: &IdempotencyEntry) -> Self {
         Self {
             tenant: tenant.clone(),
-            principal: claim.principal.clone(),
-            operation: claim.operation.to_owned(),
-            key: claim.key.as_str().to_owned(),
+            principal: idempotency.principal.clone(),
+            operation: idempotency.operation.to_owned(),
+            key: idempotency.key.as_str().to_owned(),
         }
     }
 }
@@ -58,7 +58,7 @@ pub struct Facts {
     /// returns.
     pub turns: HashMap<InTenant<TurnId>, TurnRow>,
     /// The idempotency records of used keys.
-    pub claims: HashMap<ClaimKey, IdempotencyRecord>,
+    pub idempotency: HashMap<RecordKey, IdempotencyRecord>,
     /// The nodes that are registered and not marked as dead.
     pub live_nodes: HashSet<NodeId>,
     /// The events that an attempt in doubt may have written, by position.
@@ -95,11 +95,11 @@ impl Facts {
     pub fn existing_record(
         &self,
         tenant: &TenantId,
-        claim: &IdempotencyEntry,
+        idempotency: &IdempotencyEntry,
     ) -> Option<&IdempotencyRecord> {
-        self.claims
-            .get(&ClaimKey::new(tenant, claim))
-            .filter(|record| is_within_retention(record, claim.created_at))
+        self.idempotency
+            .get(&RecordKey::new(tenant, idempotency))
+            .filter(|record| is_within_retention(record, idempotency.created_at))
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use domain::{AgentId, ConversationId, NodeId, Seq, TenantId, TurnId};
 use ports::ConversationTarget;
 
-use super::{ClaimKey, ConversationFacts, Facts, InTenant};
+use super::{ConversationFacts, Facts, InTenant, RecordKey};
 use crate::{TurnRow, WriteOp};
 
 /// The keys of the facts that a batch needs. No list contains duplicates.
@@ -22,7 +22,7 @@ pub struct FactsQuery {
     /// The turns to end.
     pub ended: Vec<InTenant<TurnId>>,
     /// Idempotency keys.
-    pub claims: Vec<ClaimKey>,
+    pub idempotency: Vec<RecordKey>,
     /// The nodes that are to run a turn.
     pub nodes: BTreeSet<NodeId>,
     /// The head of each tenant's log before the first attempt whose commit outcome is unknown.
@@ -67,7 +67,7 @@ impl FactsQuery {
         let tenant = op.tenant();
         let conversation = (tenant.clone(), op.conversation_id());
         self.tenants.insert(tenant.clone());
-        self.claims.extend(op.claim_key());
+        self.idempotency.extend(op.record_key());
         if let Some(begin) = op.begin_turn() {
             let agent = (tenant.clone(), begin.agent_id);
             match begin.target {

@@ -51,7 +51,7 @@ fn start(
     }
     planner.rows.turns.push(row);
     planner.write_conversation(begin, state, 1, begin.stamp.time);
-    planner.push_claim(begin);
+    planner.push_record(begin);
     BeginOutcome::Started {
         committed: committed(created.unwrap_or(started), started),
         message_seq: state.message_count() + 1,
@@ -75,7 +75,7 @@ fn queue(
     let mut row = turn_row(begin);
     row.queued_seq = Some(queued);
     planner.rows.turns.push(row);
-    planner.push_claim(begin);
+    planner.push_record(begin);
     BeginOutcome::Queued(committed(queued, queued))
 }
 

@@ -68,7 +68,7 @@ fn write(
     row.turn.finished_at = Some(finished_at);
     planner.rows.turns.push(row);
     planner.write_conversation(begin, state, 2, finished_at);
-    planner.push_claim(begin);
+    planner.push_record(begin);
     RecordTurnOutcome::Recorded {
         committed: committed(created.unwrap_or(started), last),
         message_seq: state.message_count() + 1,

@@ -4,7 +4,7 @@ use domain::{Conversation, IdempotencyEntry, Message, Seq, Stamp, TenantId};
 use ports::Committed;
 
 use super::log_change;
-use crate::{ClaimRow, ConversationRow, MessageRow, Rows, event_rows};
+use crate::{ConversationRow, MessageRow, RecordRow, Rows, event_rows};
 
 /// Plans a new conversation. `head` is the position of the tenant's newest event.
 pub fn new_conversation(
@@ -13,7 +13,7 @@ pub fn new_conversation(
     conversation: &Conversation,
     greeting: Option<&Message>,
     stamp: &Stamp,
-    claim: Option<&IdempotencyEntry>,
+    idempotency: Option<&IdempotencyEntry>,
 ) -> (Rows, Committed) {
     let (rows, committed) = log_change(tenant, head, stamp, |position| {
         event_rows::conversation_created(position, conversation)
@@ -32,7 +32,9 @@ pub fn new_conversation(
             })
             .into_iter()
             .collect(),
-        claims: ClaimRow::without_turn(tenant, claim).into_iter().collect(),
+        idempotency: RecordRow::without_turn(tenant, idempotency)
+            .into_iter()
+            .collect(),
         ..rows
     };
     (rows, committed)

@@ -8,8 +8,8 @@ use ports::{BeginTurn, ConversationTarget, RepositoryError};
 
 use super::Planner;
 use crate::{
-    ClaimName, ClaimRow, ConversationAdvance, ConversationFacts, ConversationRow, Facts,
-    MessageRow, TurnRow,
+    ConversationAdvance, ConversationFacts, ConversationRow, Facts, KeyName, MessageRow, RecordRow,
+    TurnRow,
     event_rows::{self, TurnIds},
 };
 
@@ -34,8 +34,9 @@ pub(super) enum ConversationState<'a> {
 impl<'a> ConversationState<'a> {
     /// Checks the idempotency key first, then whether agent and conversation exist.
     pub(super) fn resolve(facts: &'a Facts, begin: &'a BeginTurn) -> Result<Self, Rejection> {
-        let claim = begin.claim.as_ref();
-        let record = claim.and_then(|claim| facts.existing_record(&begin.tenant, claim));
+        let idempotency = begin.idempotency.as_ref();
+        let record =
+            idempotency.and_then(|idempotency| facts.existing_record(&begin.tenant, idempotency));
         if let Some(record) = record.filter(|record| is_replay(record, begin)) {
             return Err(Rejection::Replayed(record.clone()));
         }
@@ -112,7 +113,10 @@ impl<'a> ConversationState<'a> {
 /// Whether `begin` repeats the request of a record. A released record blocks only the same
 /// request if it would begin a new conversation, because its caller does not know the existing one.
 fn is_replay(record: &IdempotencyRecord, begin: &BeginTurn) -> bool {
-    let fingerprint = begin.claim.as_ref().map(|claim| claim.fingerprint);
+    let fingerprint = begin
+        .idempotency
+        .as_ref()
+        .map(|idempotency| idempotency.fingerprint);
     let begins_conversation =
         matches!(begin.target, ConversationTarget::New(_)) && !begin.is_resumption;
     record.released_into.is_none()
@@ -173,12 +177,12 @@ impl Planner<'_> {
     }
 
     /// Writes the idempotency record of the turn.
-    pub(super) fn push_claim(&mut self, begin: &BeginTurn) {
+    pub(super) fn push_record(&mut self, begin: &BeginTurn) {
         self.rows
-            .claims
-            .extend(begin.claim.iter().map(|claim| ClaimRow {
+            .idempotency
+            .extend(begin.idempotency.iter().map(|idempotency| RecordRow {
                 tenant: begin.tenant.clone(),
-                claim: claim.clone(),
+                idempotency: idempotency.clone(),
                 turn_id: Some(begin.turn_id),
             }));
     }
@@ -204,9 +208,9 @@ pub(super) fn turn_row(begin: &BeginTurn) -> TurnRow {
         reply_seq: None,
         node: None,
         queued_seq: None,
-        claim: begin.claim.as_ref().map(|claim| ClaimName {
-            operation: claim.operation.to_owned(),
-            key: claim.key.as_str().to_owned(),
+        idempotency: begin.idempotency.as_ref().map(|idempotency| KeyName {
+            operation: idempotency.operation.to_owned(),
+            key: idempotency.key.as_str().to_owned(),
         }),
     }
 }

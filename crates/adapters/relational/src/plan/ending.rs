@@ -8,7 +8,7 @@ use ports::{PromotedTurn, Reply};
 
 use super::Planner;
 use crate::{
-    ConversationAdvance, ConversationFacts, ReleasedClaim, TurnEnd, TurnRow, TurnStart,
+    ConversationAdvance, ConversationFacts, ReleasedKey, TurnEnd, TurnRow, TurnStart,
     event_rows::TurnIds,
 };
 
@@ -66,7 +66,7 @@ impl Planner<'_> {
             finished_at,
         });
         if end.error.is_some_and(|problem| problem.retryable) {
-            self.release_claim(row);
+            self.release_key(row);
         }
         let promoted = node
             .filter(|_| was_running)
@@ -79,10 +79,10 @@ impl Planner<'_> {
     }
 
     /// Releases a turn's idempotency key for another turn in the same conversation.
-    fn release_claim(&mut self, row: &TurnRow) {
+    fn release_key(&mut self, row: &TurnRow) {
         self.rows
             .released
-            .extend(row.claim.iter().map(|name| ReleasedClaim {
+            .extend(row.idempotency.iter().map(|name| ReleasedKey {
                 tenant: row.tenant.clone(),
                 principal: row.principal.clone(),
                 name: name.clone(),

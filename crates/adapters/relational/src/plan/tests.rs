@@ -15,7 +15,7 @@ use domain::{Agent, ConversationId, IdempotencyEntry, IdempotencyRecord, Seq, Tu
 use ports::{BeginTurn, ConversationTarget, RepositoryError};
 
 use crate::{
-    ClaimKey, ConversationFacts, Facts, Plan, Rows, TurnRow, WriteOp, WriteOutcome, plan,
+    ConversationFacts, Facts, Plan, RecordKey, Rows, TurnRow, WriteOp, WriteOutcome, plan,
     plan::conversation_state,
 };
 
@@ -97,7 +97,7 @@ fn begin_turn(number: u32, target: ConversationTarget) -> BeginTurn {
 /// A stored turn of conversation 1, which runs on node 1 if its status says so.
 fn turn(number: u32, status: TurnStatus) -> TurnRow {
     let begin = BeginTurn {
-        claim: Some(fixture::entry(&format!("key-{number}"))),
+        idempotency: Some(fixture::entry(&format!("key-{number}"))),
         ..begin_turn(number, existing(2))
     };
     let mut row = conversation_state::turn_row(&begin);
@@ -112,15 +112,15 @@ fn turn(number: u32, status: TurnStatus) -> TurnRow {
     row
 }
 
-fn record_of(claim: &IdempotencyEntry) -> (ClaimKey, IdempotencyRecord) {
+fn record_of(idempotency: &IdempotencyEntry) -> (RecordKey, IdempotencyRecord) {
     let record = IdempotencyRecord {
-        fingerprint: claim.fingerprint,
+        fingerprint: idempotency.fingerprint,
         turn_id: Some(fixture::turn_id(77)),
         released_into: None,
         answer: None,
-        created_at: claim.created_at,
+        created_at: idempotency.created_at,
     };
-    (ClaimKey::new(&fixture::tenant(), claim), record)
+    (RecordKey::new(&fixture::tenant(), idempotency), record)
 }
 
 fn unknown_conversation() -> ConversationId {

@@ -9,7 +9,7 @@ use domain::{
 use ports::{AgentQuery, AgentRepository, Committed, Deletion, Idempotent, RepositoryError};
 
 use super::TurnSql;
-use crate::{ClaimRow, event_rows, plan};
+use crate::{RecordRow, event_rows, plan};
 
 /// The SQL on agents.
 pub trait AgentSql: TurnSql {
@@ -68,14 +68,14 @@ impl<S: AgentSql> AgentRepository for Agents<S> {
         tenant: &TenantId,
         agent: &Agent,
         stamp: &Stamp,
-        claim: Option<&IdempotencyEntry>,
+        idempotency: Option<&IdempotencyEntry>,
     ) -> Result<Idempotent<Committed>, RepositoryError> {
         let (tenant, agent) = (tenant.clone(), agent.clone());
-        let (stamp, claim) = (stamp.clone(), claim.cloned());
+        let (stamp, idempotency) = (stamp.clone(), idempotency.cloned());
         self.0
             .transaction(move |connection| {
                 Box::pin(async move {
-                    insert::<S>(connection, &tenant, &agent, &stamp, claim.as_ref()).await
+                    insert::<S>(connection, &tenant, &agent, &stamp, idempotency.as_ref()).await
                 })
             })
             .await
@@ -134,17 +134,18 @@ async fn insert<S: AgentSql>(
     tenant: &TenantId,
     agent: &Agent,
     stamp: &Stamp,
-    claim: Option<&IdempotencyEntry>,
+    idempotency: Option<&IdempotencyEntry>,
 ) -> Result<Idempotent<Committed>, RepositoryError> {
     let head = S::lock_tenant(connection, tenant).await?;
-    if let Some(record) = S::existing_record(connection, tenant, claim).await? {
+    if let Some(record) = S::existing_record(connection, tenant, idempotency).await? {
         return Ok(Idempotent::Replayed(record));
     }
     let (mut rows, committed) = plan::log_change(tenant, head, stamp, |position| {
         event_rows::agent_created(position, agent)
     });
     S::insert_agent(connection, tenant, agent, committed.last).await?;
-    rows.claims.extend(ClaimRow::without_turn(tenant, claim));
+    rows.idempotency
+        .extend(RecordRow::without_turn(tenant, idempotency));
     S::write(connection, &rows).await?;
     Ok(Idempotent::Applied(committed))
 }

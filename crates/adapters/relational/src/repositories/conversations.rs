@@ -96,15 +96,24 @@ impl<S: ConversationSql> ConversationRepository for Conversations<S> {
         conversation: &Conversation,
         greeting: Option<&Message>,
         stamp: &Stamp,
-        claim: Option<&IdempotencyEntry>,
+        idempotency: Option<&IdempotencyEntry>,
     ) -> Result<Idempotent<Option<Committed>>, RepositoryError> {
         let (tenant, conversation) = (tenant.clone(), conversation.clone());
-        let (greeting, stamp, claim) = (greeting.cloned(), stamp.clone(), claim.cloned());
+        let (greeting, stamp, idempotency) =
+            (greeting.cloned(), stamp.clone(), idempotency.cloned());
         self.0
             .transaction(move |connection| {
                 Box::pin(async move {
-                    let (greeting, claim) = (greeting.as_ref(), claim.as_ref());
-                    insert::<S>(connection, &tenant, &conversation, greeting, &stamp, claim).await
+                    let (greeting, idempotency) = (greeting.as_ref(), idempotency.as_ref());
+                    insert::<S>(
+                        connection,
+                        &tenant,
+                        &conversation,
+                        greeting,
+                        &stamp,
+                        idempotency,
+                    )
+                    .await
                 })
             })
             .await
@@ -193,17 +202,17 @@ async fn insert<S: ConversationSql>(
     conversation: &Conversation,
     greeting: Option<&Message>,
     stamp: &Stamp,
-    claim: Option<&IdempotencyEntry>,
+    idempotency: Option<&IdempotencyEntry>,
 ) -> Result<Idempotent<Option<Committed>>, RepositoryError> {
     let head = S::lock_tenant(connection, tenant).await?;
-    if let Some(record) = S::existing_record(connection, tenant, claim).await? {
+    if let Some(record) = S::existing_record(connection, tenant, idempotency).await? {
         return Ok(Idempotent::Replayed(record));
     }
     if !S::agent_exists(connection, tenant, conversation.agent_id).await? {
         return Ok(Idempotent::Applied(None));
     }
     let (rows, committed) =
-        plan::new_conversation(tenant, head, conversation, greeting, stamp, claim);
+        plan::new_conversation(tenant, head, conversation, greeting, stamp, idempotency);
     S::write(connection, &rows).await?;
     Ok(Idempotent::Applied(Some(committed)))
 }

@@ -9,7 +9,7 @@ use domain::{
 };
 use ports::{CredentialRepository, Idempotent, NewProof, RepositoryError, ShowKey};
 
-use crate::{ClaimRow, Rows, store::Store};
+use crate::{RecordRow, Rows, store::Store};
 
 /// The SQL on credentials, and on the state of the store that concerns them.
 pub trait CredentialSql: Store {
@@ -107,12 +107,14 @@ impl<S: CredentialSql> CredentialRepository for Credentials<S> {
     async fn insert(
         &self,
         credential: &Credential,
-        claim: Option<&IdempotencyEntry>,
+        idempotency: Option<&IdempotencyEntry>,
     ) -> Result<Idempotent<()>, RepositoryError> {
-        let (credential, claim) = (credential.clone(), claim.cloned());
+        let (credential, idempotency) = (credential.clone(), idempotency.cloned());
         self.0
             .transaction(move |connection| {
-                Box::pin(async move { insert::<S>(connection, &credential, claim.as_ref()).await })
+                Box::pin(
+                    async move { insert::<S>(connection, &credential, idempotency.as_ref()).await },
+                )
             })
             .await
     }
@@ -153,23 +155,25 @@ impl<S: CredentialSql> CredentialRepository for Credentials<S> {
         tenant: &TenantId,
         id: &CredentialId,
         proof: &NewProof,
-        claim: Option<&IdempotencyEntry>,
+        idempotency: Option<&IdempotencyEntry>,
     ) -> Result<Idempotent<Option<Credential>>, RepositoryError> {
         let (tenant, id) = (tenant.clone(), id.clone());
-        let (proof, claim) = (proof.clone(), claim.cloned());
+        let (proof, idempotency) = (proof.clone(), idempotency.cloned());
         self.0
             .transaction(move |connection| {
                 Box::pin(async move {
-                    let claim = claim.as_ref();
+                    let idempotency = idempotency.as_ref();
                     S::lock_tenant(connection, &tenant).await?;
-                    if let Some(record) = S::existing_record(connection, &tenant, claim).await? {
+                    if let Some(record) =
+                        S::existing_record(connection, &tenant, idempotency).await?
+                    {
                         return Ok(Idempotent::Replayed(record));
                     }
                     let rotated =
                         S::rotate_credential(connection, kind, &tenant, &id, &proof).await?;
                     if rotated.is_some() {
                         S::raise_access_version(connection).await?;
-                        record_claim::<S>(connection, &tenant, claim).await?;
+                        record_claim::<S>(connection, &tenant, idempotency).await?;
                     }
                     Ok(Idempotent::Applied(rotated))
                 })
@@ -213,27 +217,28 @@ impl<S: CredentialSql> CredentialRepository for Credentials<S> {
 async fn insert<S: CredentialSql>(
     connection: &mut S::Connection,
     credential: &Credential,
-    claim: Option<&IdempotencyEntry>,
+    idempotency: Option<&IdempotencyEntry>,
 ) -> Result<Idempotent<()>, RepositoryError> {
     let tenant = &credential.tenant;
     S::lock_tenant(connection, tenant).await?;
-    if let Some(record) = S::existing_record(connection, tenant, claim).await? {
+    if let Some(record) = S::existing_record(connection, tenant, idempotency).await? {
         return Ok(Idempotent::Replayed(record));
     }
     S::insert_credential(connection, credential).await?;
     if credential.kind == CredentialKind::Key {
         S::record_key(connection).await?;
     }
-    record_claim::<S>(connection, tenant, claim).await?;
+    record_claim::<S>(connection, tenant, idempotency).await?;
     Ok(Idempotent::Applied(()))
 }
 
 async fn record_claim<S: Store>(
     connection: &mut S::Connection,
     tenant: &TenantId,
-    claim: Option<&IdempotencyEntry>,
+    idempotency: Option<&IdempotencyEntry>,
 ) -> Result<(), RepositoryError> {
     let mut rows = Rows::default();
-    rows.claims.extend(ClaimRow::without_turn(tenant, claim));
+    rows.idempotency
+        .extend(RecordRow::without_turn(tenant, idempotency));
     S::write(connection, &rows).await
 }

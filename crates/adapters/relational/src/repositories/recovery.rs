@@ -30,7 +30,7 @@ pub trait RecoverySql: TurnSql {
     /// The ids of the tenants that `TurnRecovery::tenants_to_sweep` returns.
     fn tenants_to_sweep(
         &self,
-        longest_wait: Duration,
+        max_wait: Duration,
     ) -> impl Future<Output = Result<Vec<String>, RepositoryError>> + Send;
 
     /// The turns in progress under `node`.
@@ -56,7 +56,7 @@ pub struct Recovery<S>(pub S);
 
 #[async_trait]
 impl<S: RecoverySql> TurnRecovery for Recovery<S> {
-    fn is_of_one_process(&self) -> bool {
+    fn is_single_process(&self) -> bool {
         S::IS_OF_ONE_PROCESS
     }
 
@@ -64,11 +64,8 @@ impl<S: RecoverySql> TurnRecovery for Recovery<S> {
         self.0.mark_dead_nodes(own).await
     }
 
-    async fn tenants_to_sweep(
-        &self,
-        longest_wait: Duration,
-    ) -> Result<Vec<TenantId>, RepositoryError> {
-        let tenants = self.0.tenants_to_sweep(longest_wait).await?;
+    async fn tenants_to_sweep(&self, max_wait: Duration) -> Result<Vec<TenantId>, RepositoryError> {
+        let tenants = self.0.tenants_to_sweep(max_wait).await?;
         let parse = |id: &String| column::parse("turns.tenant_id", id);
         tenants.iter().map(parse).collect()
     }

@@ -8,7 +8,7 @@ use domain::{
 };
 use serde_json::Value;
 
-pub use self::turn::{ClaimName, TurnEnd, TurnRow, TurnStart};
+pub use self::turn::{KeyName, TurnEnd, TurnRow, TurnStart};
 
 /// All rows that one transaction writes. Each list is written to one table with one statement,
 /// under the locks of the tenants in `heads`.
@@ -29,9 +29,9 @@ pub struct Rows {
     /// New events.
     pub events: Vec<EventRow>,
     /// Newly used keys. An existing record of such a key is expired or released, and is replaced.
-    pub claims: Vec<ClaimRow>,
+    pub idempotency: Vec<RecordRow>,
     /// Keys that are released for another use.
-    pub released: Vec<ReleasedClaim>,
+    pub released: Vec<ReleasedKey>,
     /// The newest event of each tenant whose log grew.
     pub heads: Vec<(TenantId, Seq)>,
 }
@@ -107,21 +107,21 @@ pub struct EventRow {
 
 /// A row of `idempotency_records`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ClaimRow {
+pub struct RecordRow {
     /// The tenant that owns the data.
     pub tenant: TenantId,
     /// The claim.
-    pub claim: IdempotencyEntry,
+    pub idempotency: IdempotencyEntry,
     /// The turn that it began, for chats.
     pub turn_id: Option<TurnId>,
 }
 
-impl ClaimRow {
+impl RecordRow {
     /// Builds the record of a claim that began no turn.
-    pub fn without_turn(tenant: &TenantId, claim: Option<&IdempotencyEntry>) -> Option<Self> {
-        claim.map(|claim| Self {
+    pub fn without_turn(tenant: &TenantId, idempotency: Option<&IdempotencyEntry>) -> Option<Self> {
+        idempotency.map(|idempotency| Self {
             tenant: tenant.clone(),
-            claim: claim.clone(),
+            idempotency: idempotency.clone(),
             turn_id: None,
         })
     }
@@ -129,13 +129,13 @@ impl ClaimRow {
 
 /// A key that a failed turn releases for another use.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ReleasedClaim {
+pub struct ReleasedKey {
     /// The tenant that owns the data.
     pub tenant: TenantId,
     /// The principal that sent the key.
     pub principal: PrincipalId,
     /// The key.
-    pub name: ClaimName,
+    pub name: KeyName,
     /// The turn that the key began. A record of another turn is not changed.
     pub turn_id: TurnId,
     /// The conversation of that turn.

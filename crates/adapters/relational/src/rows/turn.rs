@@ -29,7 +29,7 @@ pub struct TurnRow {
     /// The position of its `turn.queued` event.
     pub queued_seq: Option<Seq>,
     /// The idempotency key with which it began.
-    pub claim: Option<ClaimName>,
+    pub idempotency: Option<KeyName>,
 }
 
 impl TurnRow {
@@ -75,14 +75,14 @@ impl TurnRow {
 
 /// The name of an idempotency key within its principal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClaimName {
+pub struct KeyName {
     /// The operation that the key belongs to.
     pub operation: String,
     /// The client's key.
     pub key: String,
 }
 
-impl ClaimName {
+impl KeyName {
     /// Builds the name from two columns that are both set or both null.
     pub fn from_columns(operation: Option<String>, key: Option<String>) -> Option<Self> {
         let (operation, key) = operation.zip(key)?;

@@ -24,7 +24,7 @@ pub struct StoredEvent {
     turn_id: Option<Uuid>,
     actor: String,
     data: Option<Value>,
-    asker: Option<String>,
+    started_by: Option<String>,
     agent_exists: bool,
     conversation_exists: bool,
     bytes: i64,
@@ -47,7 +47,7 @@ impl StoredEvent {
         };
         Ok(EventRecord {
             row,
-            asker: self.asker.map(PrincipalId::new),
+            started_by: self.started_by.map(PrincipalId::new),
             agent_exists: self.agent_exists,
             conversation_exists: self.conversation_exists,
             bytes: self.bytes,

@@ -6,7 +6,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::{
-    ClaimKey,
+    RecordKey,
     column::{self, StoredTime},
 };
 
@@ -45,11 +45,11 @@ pub struct StoredRecordWithKey {
     record: StoredRecord,
 }
 
-impl TryFrom<StoredRecordWithKey> for (ClaimKey, IdempotencyRecord) {
+impl TryFrom<StoredRecordWithKey> for (RecordKey, IdempotencyRecord) {
     type Error = RepositoryError;
 
     fn try_from(row: StoredRecordWithKey) -> Result<Self, RepositoryError> {
-        let key = ClaimKey {
+        let key = RecordKey {
             tenant: column::parse("tenants.id", &row.tenant_id)?,
             principal: PrincipalId::new(row.principal),
             operation: row.operation,

@@ -22,7 +22,10 @@ fn kinds() -> [(Failure, ReplyError); 5] {
         ),
         (Failure::TimedOut, ReplyError::TimedOut),
         (Failure::Refused, ReplyError::Refused("cause".into())),
-        (Failure::BadAnswer, ReplyError::BadAnswer("cause".into())),
+        (
+            Failure::InvalidReply,
+            ReplyError::InvalidReply("cause".into()),
+        ),
     ]
 }
 

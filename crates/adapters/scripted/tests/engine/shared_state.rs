@@ -39,13 +39,13 @@ async fn clones_share_their_state() {
 async fn waiting_tests_are_woken() {
     let engine = ScriptedEngine::new();
     let asks = async {
-        assert!(engine.until_asked(2).now_or_never().is_none());
+        assert!(engine.wait_for_calls(2).now_or_never().is_none());
         let first = stream(&engine, "one").await;
         tokio::task::yield_now().await;
-        assert!(engine.until_asked(2).now_or_never().is_none());
+        assert!(engine.wait_for_calls(2).now_or_never().is_none());
         (first, stream(&engine, "two").await)
     };
-    let (streams, ()) = join(asks, engine.until_asked(2)).await;
+    let (streams, ()) = join(asks, engine.wait_for_calls(2)).await;
     let leaves = async { drop(streams) };
     assert!(engine.until_open_streams(0).now_or_never().is_none());
     join(engine.until_open_streams(0), leaves).await;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use domain::{Seq, TenantId};
 use ports::RepositoryError;
-use relational::{ClaimRow, EventRow, ReleasedClaim};
+use relational::{EventRow, RecordRow, ReleasedKey};
 use serde::Serialize;
 use serde_json::Value;
 use uuid::fmt::Simple;
@@ -25,7 +25,7 @@ const INSERT_SNAPSHOTS: &str = concat!(
     "insert into agent_snapshots (tenant_id, seq, agent) \
     select entry ->> 'tenant', entry ->> 'seq', entry ->> 'agent' from given"
 );
-const RELEASE_CLAIMS: &str = concat!(
+const RELEASE_KEYS: &str = concat!(
     given!(),
     "update idempotency_records set turn_id = null, released_into = n.conversation \
     from (select entry ->> 'tenant' as tenant, entry ->> 'principal' as principal, \
@@ -37,7 +37,7 @@ const RELEASE_CLAIMS: &str = concat!(
         and idempotency_records.operation = n.operation and idempotency_records.key = n.key \
         and idempotency_records.turn_id = n.turn"
 );
-const WRITE_CLAIMS: &str = concat!(
+const WRITE_RECORDS: &str = concat!(
     given!(),
     "insert or replace into idempotency_records (tenant_id, principal, operation, key, \
         fingerprint, turn_id, answer, created_at) \
@@ -57,8 +57,8 @@ const RAISE_HEADS: &str = concat!(
 pub(crate) const STATEMENTS: &[&str] = &[
     INSERT_EVENTS,
     INSERT_SNAPSHOTS,
-    RELEASE_CLAIMS,
-    WRITE_CLAIMS,
+    RELEASE_KEYS,
+    WRITE_RECORDS,
     RAISE_HEADS,
 ];
 
@@ -139,11 +139,11 @@ pub(super) fn insert_snapshots(
 }
 
 /// Releases idempotency keys for another use.
-pub(super) fn release_claims(
+pub(super) fn release_keys(
     script: &mut Script,
-    rows: &[ReleasedClaim],
+    rows: &[ReleasedKey],
 ) -> Result<(), RepositoryError> {
-    script.add(RELEASE_CLAIMS, rows, |row| {
+    script.add(RELEASE_KEYS, rows, |row| {
         Ok(Released {
             tenant: row.tenant.as_str(),
             principal: row.principal.as_str(),
@@ -156,17 +156,20 @@ pub(super) fn release_claims(
 }
 
 /// Writes the records of newly used keys, replacing expired or released ones.
-pub(super) fn write_claims(script: &mut Script, rows: &[ClaimRow]) -> Result<(), RepositoryError> {
-    script.add(WRITE_CLAIMS, rows, |row| {
+pub(super) fn write_records(
+    script: &mut Script,
+    rows: &[RecordRow],
+) -> Result<(), RepositoryError> {
+    script.add(WRITE_RECORDS, rows, |row| {
         Ok(NewClaim {
             tenant: row.tenant.as_str(),
-            principal: row.claim.principal.as_str(),
-            operation: row.claim.operation,
-            key: row.claim.key.as_str(),
-            fingerprint: hexadecimal(row.claim.fingerprint.bytes()),
+            principal: row.idempotency.principal.as_str(),
+            operation: row.idempotency.operation,
+            key: row.idempotency.key.as_str(),
+            fingerprint: hexadecimal(row.idempotency.fingerprint.bytes()),
             turn: row.turn_id.map(|id| id.uuid().simple()),
-            answer: row.claim.answer.as_ref().map(Value::to_string),
-            created: row.claim.created_at.milliseconds(),
+            answer: row.idempotency.answer.as_ref().map(Value::to_string),
+            created: row.idempotency.created_at.milliseconds(),
         })
     })
 }

@@ -73,7 +73,7 @@ struct NewTurn<'r> {
     node: Option<Simple>,
     queued_seq: Option<i64>,
     claim_operation: Option<&'r str>,
-    claim_key: Option<&'r str>,
+    record_key: Option<&'r str>,
     created: i64,
     started: Option<i64>,
     finished: Option<i64>,
@@ -111,7 +111,7 @@ pub(super) fn insert(script: &mut Script, rows: &[TurnRow]) -> Result<(), Reposi
 
 fn new_turn(row: &TurnRow) -> Result<NewTurn<'_>, RepositoryError> {
     let turn = &row.turn;
-    let claim = row.claim.as_ref();
+    let idempotency = row.idempotency.as_ref();
     Ok(NewTurn {
         tenant: row.tenant.as_str(),
         id: turn.id.uuid().simple(),
@@ -131,8 +131,8 @@ fn new_turn(row: &TurnRow) -> Result<NewTurn<'_>, RepositoryError> {
         error: json_unless_empty(turn.error.is_none(), &turn.error)?,
         node: row.node.map(|node| node.uuid().simple()),
         queued_seq: row.queued_seq.map(|Seq(seq)| seq),
-        claim_operation: claim.map(|claim| claim.operation.as_str()),
-        claim_key: claim.map(|claim| claim.key.as_str()),
+        claim_operation: idempotency.map(|idempotency| idempotency.operation.as_str()),
+        record_key: idempotency.map(|idempotency| idempotency.key.as_str()),
         created: turn.created_at.milliseconds(),
         started: turn.started_at.map(Timestamp::milliseconds),
         finished: turn.finished_at.map(Timestamp::milliseconds),

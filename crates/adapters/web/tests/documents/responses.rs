@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use ports::{DocumentError, DocumentSource as _, UrlTrust, document_source::LARGEST_DOCUMENT};
+use ports::{DocumentError, DocumentSource as _, UrlTrust, document_source::MAX_DOCUMENT_BYTES};
 use rstest::rstest;
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -72,11 +72,11 @@ async fn a_redirect_is_rejected_and_not_followed(#[values(301, 302, 303, 307, 30
 
 #[tokio::test]
 async fn the_largest_document_is_read_and_a_larger_one_is_not() {
-    let largest = document_of(LARGEST_DOCUMENT);
+    let largest = document_of(MAX_DOCUMENT_BYTES);
     let server = Server::with_body("200 OK", &largest);
     let fetched = fetch(&server).await.unwrap();
     assert_eq!(fetched.to_string(), largest);
-    let server = Server::with_body("200 OK", &document_of(LARGEST_DOCUMENT + 1));
+    let server = Server::with_body("200 OK", &document_of(MAX_DOCUMENT_BYTES + 1));
     assert_bad(&fetch(&server).await.unwrap_err(), "it is too large");
 }
 
@@ -120,7 +120,7 @@ fn endless(head: &'static str, part: Vec<u8>) -> (Server, UnboundedReceiver<usiz
 async fn an_endless_body_is_cut_off(#[case] head: &'static str, #[case] part: Vec<u8>) {
     let (server, mut end) = endless(head, part);
     assert_bad(&fetch(&server).await.unwrap_err(), "it is too large");
-    assert!(end.recv().await.unwrap() > LARGEST_DOCUMENT);
+    assert!(end.recv().await.unwrap() > MAX_DOCUMENT_BYTES);
 }
 
 #[tokio::test]
@@ -175,7 +175,7 @@ async fn a_body_that_is_not_utf_8_json_is_rejected(#[case] body: &[u8]) {
 
 #[tokio::test]
 async fn deep_nesting_is_rejected() {
-    let server = Server::with_body("200 OK", &"[".repeat(LARGEST_DOCUMENT));
+    let server = Server::with_body("200 OK", &"[".repeat(MAX_DOCUMENT_BYTES));
     assert_bad(&fetch(&server).await.unwrap_err(), "it is not JSON");
 }
 

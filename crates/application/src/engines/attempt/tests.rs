@@ -58,7 +58,7 @@ fn an_engine_that_does_not_work_opens_the_breaker() {
     assert!(opens_the_breaker(|| ReplyError::TimedOut));
     let unavailable = || ReplyError::Unavailable("unavailable".into());
     assert!(opens_the_breaker(unavailable));
-    let malformed = || ReplyError::BadAnswer("no JSON".into());
+    let malformed = || ReplyError::InvalidReply("no JSON".into());
     assert!(opens_the_breaker(malformed));
 }
 
@@ -66,7 +66,7 @@ fn an_engine_that_does_not_work_opens_the_breaker() {
 fn no_agent_can_open_the_breaker_for_all() {
     let refused = || ReplyError::Refused("no such model".into());
     assert!(!opens_the_breaker(refused));
-    let empty = || ReplyError::BadAnswer(UnusableAnswer("no text").into());
+    let empty = || ReplyError::InvalidReply(UnusableReply("no text").into());
     assert!(!opens_the_breaker(empty));
 }
 
@@ -98,7 +98,7 @@ fn an_engine_that_times_out_in_its_reply_opens_the_breaker() {
 #[test]
 fn unusable_replies_are_not_counted_as_successes() {
     let breaker = breaker();
-    let empty = ReplyError::BadAnswer(UnusableAnswer("no text").into());
+    let empty = ReplyError::InvalidReply(UnusableReply("no text").into());
     let (empty, unavailable) = (
         failed(empty, false),
         failed(ReplyError::Unavailable("unavailable".into()), false),

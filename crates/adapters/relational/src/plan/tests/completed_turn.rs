@@ -87,29 +87,29 @@ fn the_writes_of_a_batch_are_numbered_consecutively() {
 
 #[test]
 fn the_idempotency_key_is_checked_first() {
-    let claim = fixture::entry("once");
+    let idempotency = fixture::entry("once");
     let mut facts = facts();
     facts.agents.clear();
     facts.conversations.clear();
-    facts.claims.extend([record_of(&claim)]);
+    facts.idempotency.extend([record_of(&idempotency)]);
     let mut repeated = completed_turn(1, existing(99));
-    repeated.begin.claim = Some(claim.clone());
+    repeated.begin.idempotency = Some(idempotency.clone());
     let outcome = rejected(op(repeated), &facts).unwrap();
-    let expected = RecordTurnOutcome::Replayed(record_of(&claim).1);
+    let expected = RecordTurnOutcome::Replayed(record_of(&idempotency).1);
     assert_eq!(outcome, WriteOutcome::CompletedTurn(expected));
 }
 
 #[test]
 fn a_key_can_be_used_again_after_its_retention_time() {
-    let mut claim = fixture::entry("once");
+    let mut idempotency = fixture::entry("once");
     let mut facts = facts();
-    facts.claims.extend([record_of(&claim)]);
-    claim.created_at = claim.created_at + RETENTION;
+    facts.idempotency.extend([record_of(&idempotency)]);
+    idempotency.created_at = idempotency.created_at + RETENTION;
     let mut later = completed_turn(1, existing(2));
-    later.begin.claim = Some(claim.clone());
+    later.begin.idempotency = Some(idempotency.clone());
     let (rows, _) = carried_out(op(later), &facts);
-    assert_eq!(rows.claims[0].claim, claim);
-    assert_eq!(rows.claims[0].turn_id, Some(fixture::turn_id(1)));
+    assert_eq!(rows.idempotency[0].idempotency, idempotency);
+    assert_eq!(rows.idempotency[0].turn_id, Some(fixture::turn_id(1)));
 }
 
 #[test]

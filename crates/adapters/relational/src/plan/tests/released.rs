@@ -10,7 +10,7 @@ fn new_conversation() -> ConversationTarget {
 /// A turn with an idempotency key.
 fn claimed(target: ConversationTarget) -> BeginTurn {
     BeginTurn {
-        claim: Some(fixture::entry("k")),
+        idempotency: Some(fixture::entry("k")),
         ..begin_turn(1, target)
     }
 }
@@ -24,7 +24,7 @@ fn released_facts() -> Facts {
         released_into: Some(fixture::conversation_id(1)),
         ..record
     };
-    facts.claims.insert(key, released);
+    facts.idempotency.insert(key, released);
     facts
 }
 
@@ -32,7 +32,7 @@ fn released_facts() -> Facts {
 fn a_repetition_that_would_begin_a_conversation_gets_the_record() {
     let facts = released_facts();
     let begin = claimed(new_conversation());
-    let record = facts.claims.values().next().unwrap().clone();
+    let record = facts.idempotency.values().next().unwrap().clone();
     let outcome = rejected(WriteOp::Begin(Box::new(begin.clone())), &facts).unwrap();
     assert_eq!(
         outcome,
@@ -54,12 +54,12 @@ fn any_other_turn_takes_over_a_released_key() {
         ..claimed(new_conversation())
     };
     let mut other_command = claimed(new_conversation());
-    let claim = other_command.claim.as_mut().unwrap();
-    claim.fingerprint = Fingerprint::of(&"another command");
+    let idempotency = other_command.idempotency.as_mut().unwrap();
+    idempotency.fingerprint = Fingerprint::of(&"another command");
     for begin in [knows, other_command, claimed(existing(2))] {
         let turn = begin.turn_id;
         let (rows, _) = carried_out(WriteOp::Begin(Box::new(begin)), &released_facts());
-        assert_eq!(rows.claims[0].turn_id, Some(turn));
+        assert_eq!(rows.idempotency[0].turn_id, Some(turn));
         assert_eq!(rows.turns[0].turn.status, TurnStatus::InProgress);
     }
 }
@@ -67,7 +67,7 @@ fn any_other_turn_takes_over_a_released_key() {
 #[test]
 fn a_key_that_was_not_released_is_a_replay_for_every_request() {
     let mut facts = facts();
-    facts.claims.extend([record_of(&fixture::entry("k"))]);
+    facts.idempotency.extend([record_of(&fixture::entry("k"))]);
     for is_resumption in [true, false] {
         for target in [new_conversation(), existing(2)] {
             let begin = BeginTurn {

@@ -10,7 +10,7 @@ fn pass() -> Sweep {
     Sweep {
         tenant: fixture::tenant(),
         node: Some(fixture::node_id(1)),
-        longest_wait: std::time::Duration::from_mins(10),
+        max_wait: std::time::Duration::from_mins(10),
         now: fixture::at(7),
         limit: 10,
     }

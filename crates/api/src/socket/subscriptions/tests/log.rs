@@ -61,7 +61,7 @@ pub(super) fn turn_event(kind: EventType, conversation: u8, turn: u8) -> NewEven
 
 fn logged(seq: i64, new_event: NewEvent) -> LoggedEvent {
     LoggedEvent {
-        asker: None,
+        started_by: None,
         event: Event {
             seq: Seq(seq),
             id: Uuid::nil(),
