@@ -22,7 +22,7 @@ pub fn next_batch<T>(queue: &mut VecDeque<T>, op: impl Fn(&T) -> &WriteOp) -> Ve
             break;
         }
         let conversation = (op(&entry).tenant().clone(), op(&entry).conversation_id());
-        let key = op(&entry).record_key();
+        let key = op(&entry).idempotency_key();
         // Both are recorded even if the entry stays queued: later entries must not overtake it.
         let first_of_conversation = conversations.insert(conversation);
         let first_of_key = key.is_none_or(|key| keys.insert(key));

@@ -62,7 +62,7 @@ impl WriteOp {
     }
 
     /// The key of its idempotency claim.
-    pub fn record_key(&self) -> Option<RecordKey> {
+    pub fn idempotency_key(&self) -> Option<RecordKey> {
         self.idempotency()
             .map(|idempotency| RecordKey::new(self.tenant(), idempotency))
     }

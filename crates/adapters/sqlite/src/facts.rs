@@ -93,7 +93,7 @@ pub(crate) async fn read(
         BatchQuery::new(CONVERSATIONS, conversations)?,
         BatchQuery::new(AGENTS, query.agents.iter().map(agent_key))?,
         BatchQuery::new(TURNS, query.ended.iter().map(turn_key))?,
-        BatchQuery::new(RECORDS, query.idempotency.iter().map(record_key))?,
+        BatchQuery::new(RECORDS, query.idempotency.iter().map(key_columns))?,
         BatchQuery::new(LIVE_NODES, query.nodes.iter().map(|id| id.uuid().simple()))?,
     ];
     let [heads, conversations, agents, turns, idempotency, live_nodes] =
@@ -153,7 +153,7 @@ fn turn_key((tenant, id): &InTenant<TurnId>) -> (&str, Simple) {
     key(tenant, id.uuid())
 }
 
-fn record_key(key: &RecordKey) -> (&str, &str, &str, &str) {
+fn key_columns(key: &RecordKey) -> (&str, &str, &str, &str) {
     (
         key.tenant.as_str(),
         key.principal.as_str(),

@@ -30,7 +30,7 @@ pub(super) const PAGE: &str = concat!(
             and num_nonnulls(a.deleted_at) = 0) as agent_exists, \
         exists (select 1 from conversations c where c.tenant_id = t.id \
             and c.id = e.conversation_id and num_nonnulls(c.deleted_at) = 0) as conversation_exists, \
-        (select r.principal from turns r where r.tenant_id = t.id and r.id = e.turn_id) as asker, \
+        (select r.principal from turns r where r.tenant_id = t.id and r.id = e.turn_id) as started_by, \
         coalesce( \
             case when e.type in ('agent.created', 'agent.updated') \
                 then coalesce(e.bytes, octet_length(e.data::text)) end, \

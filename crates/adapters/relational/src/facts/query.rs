@@ -67,7 +67,7 @@ impl FactsQuery {
         let tenant = op.tenant();
         let conversation = (tenant.clone(), op.conversation_id());
         self.tenants.insert(tenant.clone());
-        self.idempotency.extend(op.record_key());
+        self.idempotency.extend(op.idempotency_key());
         if let Some(begin) = op.begin_turn() {
             let agent = (tenant.clone(), begin.agent_id);
             match begin.target {

@@ -59,7 +59,7 @@ pub struct TurnColumns {
     node_id: Option<Uuid>,
     queued_seq: Option<i64>,
     claim_operation: Option<String>,
-    record_key: Option<String>,
+    claim_key: Option<String>,
     created_at: StoredTime,
     started_at: Option<StoredTime>,
     finished_at: Option<StoredTime>,
@@ -156,7 +156,7 @@ impl TryFrom<TurnColumns> for TurnRow {
             reply_seq: row.reply_seq,
             node: row.node_id.map(NodeId::new),
             queued_seq: row.queued_seq.map(Seq),
-            idempotency: KeyName::from_columns(row.claim_operation, row.record_key),
+            idempotency: KeyName::from_columns(row.claim_operation, row.claim_key),
         })
     }
 }

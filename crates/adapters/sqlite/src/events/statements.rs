@@ -29,7 +29,7 @@ pub(super) const PAGE: &str = concat!(
             and a.deleted_at is null) as agent_exists, \
         exists (select 1 from conversations c where c.tenant_id = t.id \
             and c.id = e.conversation_id and c.deleted_at is null) as conversation_exists, \
-        (select r.principal from turns r where r.tenant_id = t.id and r.id = e.turn_id) as asker, \
+        (select r.principal from turns r where r.tenant_id = t.id and r.id = e.turn_id) as started_by, \
         coalesce( \
             (select octet_length(s.agent) from agent_snapshots s \
                 where s.tenant_id = t.id and s.seq = e.seq), \
