@@ -143,7 +143,6 @@ operations! {
     patch "/api/conversations/{id}" conversations::patch_conversation AnyOf(&[ConversationsWrite]); conditional, versioned;
     delete "/api/conversations/{id}" conversations::delete_conversation AnyOf(&[ConversationsWrite]); conditional, versioned;
     get "/api/conversations/{id}/messages" conversations::list_messages AnyOf(&[ConversationsRead]); paged, reads_log;
-    get "/api/conversations/{id}/messages/count" conversations::count_messages AnyOf(&[ConversationsRead]); ;
 
     get "/api/turns/{id}" turns::get_turn AnyOf(&[ChatWrite, ConversationsRead]); reads_log;
     post "/api/turns/{id}/cancel" turns::cancel_turn AnyOf(&[ChatWrite]); ;

@@ -158,20 +158,3 @@ pub async fn a_page_of_messages_has_its_log_position(storage: &Storage) {
     let head = crate::log::head(storage, &tenant).await;
     assert!(result.success().position <= head);
 }
-
-/// A count covers both roles.
-pub async fn messages_are_counted(storage: &Storage) {
-    let (agent, conversation) = setup::chat(storage).await;
-    let target = fixture::existing(&conversation, 0);
-    setup::record_turn(storage, fixture::completed_turn(7, &agent, target)).await;
-    for (id, expected) in [
-        (conversation.id, Some(2)),
-        (fixture::conversation_id(9), None),
-    ] {
-        let count = storage
-            .conversations
-            .count_messages(&fixture::tenant(), id)
-            .await;
-        assert_eq!(count.success(), expected);
-    }
-}

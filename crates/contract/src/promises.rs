@@ -105,7 +105,6 @@ macro_rules! storage_promises {
                 pages_of_messages_stay_correct_while_messages_are_added,
                 a_conversation_without_messages_has_an_empty_page,
                 a_page_of_messages_has_its_log_position,
-                messages_are_counted,
             }
             history {
                 history_has_the_newest_messages_oldest_first,

@@ -144,13 +144,6 @@ pub trait ConversationRepository: Send + Sync {
         query: &MessageQuery,
     ) -> Result<AsOf<Option<Page<Message>>>, RepositoryError>;
 
-    /// Counts the messages of a conversation. MUST return `None` if it does not exist.
-    async fn count_messages(
-        &self,
-        tenant: &TenantId,
-        id: ConversationId,
-    ) -> Result<Option<i64>, RepositoryError>;
-
     /// Reads the history for an engine: the newest whole messages that fit both limits, oldest
     /// first, without the messages of failed turns. The cost MUST NOT depend on the length of the
     /// conversation. Returns nothing if the conversation does not exist.

@@ -12,7 +12,7 @@ use relational::{
     repositories::ConversationSql,
     stored::{StoredContext, StoredConversation},
 };
-use sqlx::{PgConnection, Row as _, types::Json};
+use sqlx::{PgConnection, types::Json};
 use uuid::Uuid;
 
 use crate::{
@@ -73,9 +73,6 @@ const FIND_IN_TRANSACTION: &str = concat!(
     " from conversations c where c.tenant_id = $1 and c.id = $2 and ",
     visible!()
 );
-const COUNT_MESSAGES: &str = "\
-    select message_count from conversations \
-    where tenant_id = $1 and id = $2 and num_nonnulls(deleted_at) = 0";
 const AGENT_EXISTS: &str = "\
     select exists (select 1 from agents \
         where tenant_id = $1 and id = $2 and num_nonnulls(deleted_at) = 0)";
@@ -93,7 +90,6 @@ pub(crate) const STATEMENTS: &[&str] = &[
     LIST_OF_USER,
     LIST_OF_BOTH,
     FIND_IN_TRANSACTION,
-    COUNT_MESSAGES,
     AGENT_EXISTS,
     UPDATE,
     DELETE,
@@ -162,19 +158,6 @@ impl ConversationSql for PostgresStore {
         query: &MessageQuery,
     ) -> Result<AsOf<Option<Page<Message>>>, RepositoryError> {
         messages::page(self, tenant, id, query).await
-    }
-
-    async fn count_messages(
-        &self,
-        tenant: &TenantId,
-        id: ConversationId,
-    ) -> Result<Option<i64>, RepositoryError> {
-        let count = sqlx::query(COUNT_MESSAGES)
-            .bind(tenant.as_str().to_owned())
-            .bind(id.uuid());
-        let row = self.connections.fetch_optional(count).await?;
-        row.map(|row| row.try_get(0).map_err(in_table("conversations")))
-            .transpose()
     }
 
     async fn read_history(

@@ -48,33 +48,6 @@ pub async fn list_messages(
     Ok(reads::page(&request, page))
 }
 
-/// The number of messages of a conversation.
-#[derive(serde::Serialize, utoipa::ToSchema)]
-pub struct MessageCount {
-    /// The number of messages, of the user and the agent together.
-    count: i64,
-}
-
-/// Count the messages of a conversation.
-#[utoipa::path(
-    get, path = "/api/conversations/{id}/messages/count", operation_id = "count_messages", tag = "Conversations",
-    params(("id" = ConversationId, Path, description = "The conversation.")),
-    responses((status = 200, description = "The number of messages.", body = MessageCount)),
-)]
-pub async fn count_messages(
-    authorized: Authorized<ConversationsRead>,
-    id: PathId<ConversationId>,
-    request: HttpRequest,
-) -> Result<HttpResponse, ApiError> {
-    QueryParameters::read(&request, &[]).finish()?;
-    let caller = authorized.caller();
-    let count = authorized
-        .conversations
-        .count_messages(caller, id.0)
-        .await?;
-    Ok(HttpResponse::Ok().json(MessageCount { count }))
-}
-
 /// The schema of the parameter `order`.
 #[derive(utoipa::ToSchema)]
 #[schema(rename_all = "lowercase")]

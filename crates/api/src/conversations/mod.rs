@@ -7,7 +7,7 @@ mod one;
 
 pub use create::{__path_create_conversation, ConversationRequest, create_conversation};
 pub use list::{__path_list_conversations, list_conversations};
-pub use messages::{__path_count_messages, __path_list_messages, count_messages, list_messages};
+pub use messages::{__path_list_messages, list_messages};
 pub use one::{
     __path_delete_conversation, __path_get_conversation, __path_patch_conversation,
     delete_conversation, get_conversation, patch_conversation,

@@ -306,22 +306,3 @@ async fn a_key_makes_one_conversation() {
     assert_eq!(listed["data"].as_array().map(Vec::len), Some(1));
     api.stop().await;
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn messages_can_be_counted() {
-    let api = ApiServer::start().await;
-    let agent = id_of(
-        &api.agent(json!({"name": "Ada", "config": {"greeting": "Hi"}}))
-            .await,
-    );
-    let conversation = api
-        .writer()
-        .post("/api/conversations", json!({"agentId": agent}))
-        .await;
-    let path = |id: &str| format!("/api/conversations/{id}/messages/count");
-    let id = id_of(&conversation.created());
-    let count = api.reader().get(&path(&id)).await.ok();
-    assert_eq!(count, json!({"count": 1}));
-    let missing = api.reader().get(&path(NOBODY)).await;
-    missing.problem(ProblemCode::ConversationNotFound);
-}

@@ -176,7 +176,6 @@ probed! { Conversations of ConversationRepository as "conversations" {
     fn update(tenant: &TenantId, conversation: &Conversation, stamp: &Stamp) -> Option<(Committed, Conversation)>;
     fn delete(tenant: &TenantId, id: ConversationId, expected: Option<i64>, stamp: &Stamp) -> Deletion;
     fn messages(tenant: &TenantId, id: ConversationId, query: &MessageQuery) -> AsOf<Option<Page<Message>>>;
-    fn count_messages(tenant: &TenantId, id: ConversationId) -> Option<i64>;
     fn history(tenant: &TenantId, id: ConversationId, query: &HistoryQuery) -> Vec<HistoryMessage>;
 } }
 

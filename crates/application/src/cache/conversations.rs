@@ -153,14 +153,6 @@ impl ConversationRepository for CachedConversations {
         self.inner.messages(tenant, id, query).await
     }
 
-    async fn count_messages(
-        &self,
-        tenant: &TenantId,
-        id: ConversationId,
-    ) -> Result<Option<i64>, RepositoryError> {
-        self.inner.count_messages(tenant, id).await
-    }
-
     async fn history(
         &self,
         tenant: &TenantId,

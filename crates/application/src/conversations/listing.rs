@@ -68,22 +68,6 @@ impl ConversationService {
         }))
     }
 
-    /// Counts the messages of a conversation.
-    pub async fn count_messages(
-        &self,
-        caller: &Principal,
-        id: ConversationId,
-    ) -> Result<i64, ConversationError> {
-        if caller.confined_to().is_some() {
-            self.reach(caller, id).await?;
-        }
-        let count = self
-            .conversations
-            .count_messages(&caller.tenant, id)
-            .await?;
-        count.ok_or(ConversationError::NotFound)
-    }
-
     /// Lists the messages of a conversation.
     pub async fn messages(
         &self,

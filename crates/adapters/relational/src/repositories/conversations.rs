@@ -46,13 +46,6 @@ pub trait ConversationSql: TurnSql {
         query: &MessageQuery,
     ) -> impl Future<Output = Result<AsOf<Option<Page<Message>>>, RepositoryError>> + Send;
 
-    /// `ConversationRepository::count_messages`.
-    fn count_messages(
-        &self,
-        tenant: &TenantId,
-        id: ConversationId,
-    ) -> impl Future<Output = Result<Option<i64>, RepositoryError>> + Send;
-
     /// `ConversationRepository::history`.
     fn read_history(
         &self,
@@ -191,14 +184,6 @@ impl<S: ConversationSql> ConversationRepository for Conversations<S> {
         query: &MessageQuery,
     ) -> Result<AsOf<Option<Page<Message>>>, RepositoryError> {
         self.0.list_messages(tenant, id, query).await
-    }
-
-    async fn count_messages(
-        &self,
-        tenant: &TenantId,
-        id: ConversationId,
-    ) -> Result<Option<i64>, RepositoryError> {
-        self.0.count_messages(tenant, id).await
     }
 
     async fn history(
