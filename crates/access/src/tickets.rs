@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use domain::{Fault, FaultCode, Principal, Scope, Scopes, Ticket, TicketText, ticket};
+use domain::{FaultCode, InputFault, Principal, Scope, Scopes, Ticket, TicketText, ticket};
 use ports::{IdSource, RepositoryError, TicketRepository};
 
 use super::{AccessError, AuthContext, Authenticator, CredentialStatus};
@@ -16,7 +16,7 @@ pub enum TicketError {
     MissingScopes(Scopes),
     /// The request is not valid.
     #[error("the ticket would open nothing")]
-    Invalid(Vec<Fault>),
+    Invalid(Vec<InputFault>),
     /// The store failed.
     #[error("the store failed")]
     Store(#[from] RepositoryError),
@@ -124,7 +124,7 @@ fn check(caller: &Principal, scopes: Scopes) -> Result<(), TicketError> {
             "must contain {}, without which it opens no socket",
             Scope::EventsRead
         );
-        let fault = Fault::new("/scopes", FaultCode::Required, detail);
+        let fault = InputFault::new("/scopes", FaultCode::Required, detail);
         return Err(TicketError::Invalid(vec![fault]));
     }
     match scopes.without(caller.scopes) {

@@ -21,7 +21,7 @@ use api::socket::{
 };
 use bytestring::ByteString;
 use futures::StreamExt as _;
-use http_listener::ConnectionState;
+use http_server::ConnectionState;
 
 /// The time for the client's answer to a close frame.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -31,7 +31,7 @@ async fn main() -> Result<()> {
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     println!("ws://{}/", listener.local_addr()?);
     let app = || App::new().route("/", web::get().to(open));
-    http_listener::serve(listener, 1, Duration::ZERO, app)?.await?;
+    http_server::serve(listener, 1, Duration::ZERO, app)?.await?;
     Ok(())
 }
 

@@ -18,7 +18,7 @@ pub mod events;
 pub mod health;
 mod html;
 pub mod layers;
-pub mod limits;
+pub mod limits_endpoint;
 pub mod oauth;
 pub mod openapi;
 pub mod operations;

@@ -13,8 +13,8 @@ use domain::{CredentialKind, RatePolicy, Scope};
 use utoipa::OpenApi;
 
 use crate::{
-    agents, catalogue, chat, conversations, credentials, documents, events, health, limits, oauth,
-    problem_catalogue, socket, turns,
+    agents, catalogue, chat, conversations, credentials, documents, events, health,
+    limits_endpoint, oauth, problem_catalogue, socket, turns,
 };
 
 pub use operation::{Access, Operation};
@@ -164,7 +164,7 @@ operations! {
 
     get "/api/engines" catalogue::list_engines AnyCredential; ;
     get "/api/capabilities" catalogue::list_capabilities AnyCredential; ;
-    get "/api/limits" limits::get_limits AnyCredential; ;
+    get "/api/limits" limits_endpoint::get_limits AnyCredential; ;
     get "/metrics" health::get_metrics AnyOf(&[MetricsRead]); drains_body;
 
     post "/oauth2/token" oauth::issue_token Public; ;

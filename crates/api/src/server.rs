@@ -112,7 +112,7 @@ impl Service {
         })
         .await?;
         let (state, turns) = (wired.state.clone(), wired.turns.clone());
-        let http = http_server(wired, listener, settings.server.workers)?;
+        let http = start_http(wired, listener, settings.server.workers)?;
         let handle = http.handle();
         let served = tasks.spawn(http);
         Ok(Self {
@@ -174,7 +174,7 @@ async fn wait_for(deadline: Instant, what: &str, future: impl Future<Output = ()
     }
 }
 
-fn http_server(
+fn start_http(
     wired: ServerParts,
     listener: TcpListener,
     workers: usize,
@@ -182,7 +182,7 @@ fn http_server(
     let ServerParts {
         state, services, ..
     } = wired;
-    let server = http_listener::serve(
+    let server = http_server::serve(
         listener,
         workers,
         TURNS_TIMEOUT + LAST_RESPONSES_TIMEOUT,

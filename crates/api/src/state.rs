@@ -7,7 +7,7 @@ use application::{
     AgentService, ChatService, ConversationService, Engines, EventService, KeyedSemaphore, Toolbox,
     TurnService,
     chat::LiveTurns,
-    limits::PrincipalLimits,
+    principal_limits::PrincipalLimits,
     realtime::{LogReader, Typing},
 };
 use cpu_pool::CpuPool;

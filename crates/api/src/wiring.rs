@@ -2,7 +2,7 @@
 
 mod access;
 mod engines;
-mod limits;
+mod rate_limits;
 mod realtime;
 mod services;
 mod startup_summary;
@@ -132,7 +132,7 @@ fn state(parts: &Parts<'_>, access: Access, ids: Arc<dyn IdSource>) -> Result<Ap
         limits: access.limits,
         large_responses: LargeResponses::default(),
         #[cfg(feature = "address-guard")]
-        address_guard: limits::address_guard(parts),
+        address_guard: rate_limits::address_guard(parts),
         address_quota: cfg!(feature = "address-guard").then_some(settings.limits.address),
         ids,
         page_permits: PagePermit::new_semaphore(),

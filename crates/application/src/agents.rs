@@ -16,7 +16,8 @@ use ports::{
 };
 
 use crate::{
-    Created, Engines, KeyedSemaphore, VersionCondition, idempotency, limits::PrincipalLimits,
+    Created, Engines, KeyedSemaphore, VersionCondition, idempotency,
+    principal_limits::PrincipalLimits,
 };
 use changing::CHANGE_ATTEMPTS;
 

@@ -68,7 +68,7 @@ impl ConversationService {
 
     /// Checks that a conversation exists and that the caller may access it, and returns its
     /// context without reading all of it.
-    pub async fn reach(
+    pub async fn find_accessible(
         &self,
         caller: &Principal,
         id: ConversationId,
@@ -88,7 +88,7 @@ impl ConversationService {
         condition: &VersionCondition,
     ) -> Result<(), ConversationError> {
         if caller.confined_to().is_some() {
-            self.reach(caller, id).await?;
+            self.find_accessible(caller, id).await?;
         }
         for _ in 0..CHANGE_ATTEMPTS {
             let expected = self.accepted_version(caller, id, condition).await?;

@@ -2,16 +2,16 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use domain::{Agent, AgentConfig, Fault, FaultCode, TenantId, fault::push_index};
+use domain::{Agent, AgentConfig, FaultCode, InputFault, TenantId, fault::push_index};
 use futures::future::join_all;
 use ports::{PrepareError, ReplyEngine};
 
-use breakers::{BreakerPair, Breakers};
+use engine_breakers::{AttemptBreakers, EngineBreakers, Timeouts};
 
 mod attempt;
 mod breaker;
-mod breakers;
 mod chain;
+mod engine_breakers;
 mod partial_reply;
 
 pub(crate) use chain::{BufferedSink, EngineReply, LogContext, ReplySink, run_engine_chain};
@@ -26,7 +26,7 @@ pub struct Engines {
 
 struct Registered {
     engine: Arc<dyn ReplyEngine>,
-    breakers: Breakers,
+    breakers: EngineBreakers,
 }
 
 /// The error that the default engine is not among the engines.
@@ -58,7 +58,7 @@ pub struct Candidate {
     /// Whether it is a fallback for the agent's own engine.
     pub is_fallback: bool,
     /// The circuit breakers that an attempt with the engine has to pass.
-    breakers: BreakerPair,
+    breakers: AttemptBreakers,
 }
 
 impl Engines {
@@ -71,7 +71,7 @@ impl Engines {
             return Err(NoDefaultEngine(default));
         }
         let registered = by_name.into_iter().map(|(name, engine)| {
-            let breakers = Breakers::new(name.clone());
+            let breakers = EngineBreakers::new(name.clone());
             (name, Registered { engine, breakers })
         });
         Ok(Self {
@@ -114,7 +114,8 @@ impl Engines {
             let model = llm.and_then(|llm| llm.model.as_deref());
             // An engine that replies from the request alone ignores the model.
             let model = model.filter(|_| !engine.is_immediate());
-            let breakers = registered.breakers.of(tenant, model, engine.is_immediate());
+            let timeouts = Timeouts::of(engine.is_immediate());
+            let breakers = registered.breakers.of(tenant, model, timeouts);
             chain.push(Candidate {
                 name: name.to_owned(),
                 engine,
@@ -136,12 +137,12 @@ impl Engines {
     /// agent. Names that the configuration `before` had in the same member stay allowed: an
     /// operator may have removed an engine, and a later change of another member must not fail
     /// because of it.
-    pub fn unknown_names(&self, agent: &Agent, before: Option<&AgentConfig>) -> Vec<Fault> {
+    pub fn unknown_names(&self, agent: &Agent, before: Option<&AgentConfig>) -> Vec<InputFault> {
         let mut faults = Vec::new();
         let mut check = |pointer: String, name: &String, before: &[String]| {
             if !before.contains(name) && !self.by_name.contains_key(name) {
                 let detail = "the server has no engine of this name";
-                faults.push(Fault::new(pointer, FaultCode::UnknownValue, detail));
+                faults.push(InputFault::new(pointer, FaultCode::UnknownValue, detail));
             }
         };
         if let Some(name) = &agent.config.engine {

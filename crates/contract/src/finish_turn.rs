@@ -85,7 +85,7 @@ pub async fn a_turn_is_failed_with_its_problem(storage: &Storage) {
     let problem = Problem {
         instance: Some("/api/chat".to_owned()),
         request_id: Some("r-1".to_owned()),
-        errors: vec![domain::Fault::new("/a~1b", domain::FaultCode::TooLong, "ß").into()],
+        errors: vec![domain::InputFault::new("/a~1b", domain::FaultCode::TooLong, "ß").into()],
         ..fixture::lasting_problem().with_detail("Der Motor schweigt 🤐.")
     };
     let calls = vec![fixture::tool_call(), fixture::tool_call()];

@@ -1,6 +1,7 @@
 //! The rules that decide if a turn may start. The store applies them under the tenant's lock.
 
-use crate::sizes::MAX_QUEUED_TURNS;
+/// The maximum number of turns that wait behind a running turn of a conversation.
+pub const MAX_QUEUED_TURNS: u32 = 16;
 
 /// The behaviour if another turn is running or queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

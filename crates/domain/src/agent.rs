@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentConfig, AgentId, Fault, FaultCode, Sizes, Timestamp, fault::push_index};
+use crate::{AgentConfig, AgentId, FaultCode, InputFault, Sizes, Timestamp, fault::push_index};
 
 /// An agent as clients receive it and as the event log stores it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -90,19 +90,19 @@ impl AgentDraft {
     }
 
     /// Returns all faults that the schema cannot express.
-    pub fn check(&self, sizes: &Sizes) -> Vec<Fault> {
+    pub fn check(&self, sizes: &Sizes) -> Vec<InputFault> {
         let mut faults = Vec::new();
         for (index, capability) in self.capabilities.iter().enumerate() {
             let mut pointer = String::from("/capabilities");
             push_index(&mut pointer, index);
             if capability.is_empty() {
-                faults.push(Fault::new(
+                faults.push(InputFault::new(
                     pointer,
                     FaultCode::TooShort,
                     "at least 1 character",
                 ));
             } else if self.capabilities[..index].contains(capability) {
-                faults.push(Fault::new(
+                faults.push(InputFault::new(
                     pointer,
                     FaultCode::DuplicateItem,
                     "stands here twice",

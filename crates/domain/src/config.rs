@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Fault, FaultCode, HistoryLimits, Rule, Sizes,
+    FaultCode, HistoryLimits, InputFault, Rule, Sizes,
     fault::push_index,
     sizes::{METADATA_KEY_CHARACTERS, METADATA_PAIRS, METADATA_VALUE_CHARACTERS},
 };
@@ -193,12 +193,12 @@ impl AgentConfig {
 
     /// Returns the faults that the schema of a single member cannot express. Pointers are relative
     /// to the configuration.
-    pub fn check(&self, sizes: &Sizes) -> Vec<Fault> {
+    pub fn check(&self, sizes: &Sizes) -> Vec<InputFault> {
         let mut faults = Vec::new();
         let rules = self.rules.as_deref().unwrap_or_default();
         if rules.len() > sizes.rules as usize {
             let detail = format!("at most {} rules", sizes.rules);
-            faults.push(Fault::new("/rules", FaultCode::TooMany, detail));
+            faults.push(InputFault::new("/rules", FaultCode::TooMany, detail));
         }
         for (index, rule) in rules.iter().enumerate() {
             let mut prefix = String::from("/rules");
@@ -212,30 +212,30 @@ impl AgentConfig {
 }
 
 /// Checks the string pairs of a `metadata` object. Pointers are relative to it.
-pub fn check_metadata(metadata: &Metadata) -> Vec<Fault> {
+pub fn check_metadata(metadata: &Metadata) -> Vec<InputFault> {
     let mut faults = Vec::new();
     if metadata.len() > METADATA_PAIRS {
         let detail = format!("at most {METADATA_PAIRS} pairs");
-        faults.push(Fault::new("", FaultCode::TooMany, detail));
+        faults.push(InputFault::new("", FaultCode::TooMany, detail));
     }
     for (key, value) in metadata {
         let mut pointer = String::new();
         crate::fault::push_token(&mut pointer, key);
         match key.chars().count() {
-            0 => faults.push(Fault::new(
+            0 => faults.push(InputFault::new(
                 &*pointer,
                 FaultCode::TooShort,
                 "a key has at least 1 character",
             )),
             1..=METADATA_KEY_CHARACTERS => {}
-            _ => faults.push(Fault::new(
+            _ => faults.push(InputFault::new(
                 &*pointer,
                 FaultCode::TooLong,
                 format!("a key has at most {METADATA_KEY_CHARACTERS} characters"),
             )),
         }
         if value.chars().count() > METADATA_VALUE_CHARACTERS {
-            faults.push(Fault::new(
+            faults.push(InputFault::new(
                 pointer,
                 FaultCode::TooLong,
                 format!("at most {METADATA_VALUE_CHARACTERS} characters"),

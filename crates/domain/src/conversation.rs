@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AgentId, ConversationId, Fault, Timestamp, TurnId,
+    AgentId, ConversationId, InputFault, Timestamp, TurnId,
     config::{Metadata, check_metadata},
 };
 
@@ -100,7 +100,7 @@ pub struct ConversationDraft {
 
 impl ConversationDraft {
     /// Returns the faults that the schema cannot express.
-    pub fn check(&self) -> Vec<Fault> {
+    pub fn check(&self) -> Vec<InputFault> {
         let faults = check_metadata(&self.metadata);
         faults
             .into_iter()

@@ -4,8 +4,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    Credential, CredentialId, CredentialKind, Fault, FaultCode, LimitOverrides, Scopes, TenantId,
-    Timestamp,
+    Credential, CredentialId, CredentialKind, FaultCode, InputFault, LimitOverrides, Scopes,
+    TenantId, Timestamp,
     credential::{Proof, PublicKeys},
     fault::push_index,
     public_key_set, web_address,
@@ -51,33 +51,42 @@ impl CredentialDraft {
 
     /// Returns all faults of the draft, for a credential of this kind. `name_characters` is the
     /// maximum length of the name.
-    pub fn check(&self, kind: CredentialKind, name_characters: u32, now: Timestamp) -> Vec<Fault> {
+    pub fn check(
+        &self,
+        kind: CredentialKind,
+        name_characters: u32,
+        now: Timestamp,
+    ) -> Vec<InputFault> {
         let mut faults = check_name(&self.name, name_characters);
         if self.scopes == Scopes::NONE {
             let detail = "at least 1 item";
-            faults.push(Fault::new("/scopes", FaultCode::TooShort, detail));
+            faults.push(InputFault::new("/scopes", FaultCode::TooShort, detail));
         }
         if self.expires_at.is_some_and(|end| end <= now) {
             let detail = "must be in the future";
-            faults.push(Fault::new("/expiresAt", FaultCode::TooSmall, detail));
+            faults.push(InputFault::new("/expiresAt", FaultCode::TooSmall, detail));
         }
         faults.extend(self.check_members(kind));
         faults.extend(check_origins(&self.allowed_origins));
         if self.jwks.is_some() && self.jwks_uri.is_some() {
             let detail = "cannot be combined with 'jwks'";
-            faults.push(Fault::new("/jwksUri", FaultCode::NotCombinable, detail));
+            faults.push(InputFault::new(
+                "/jwksUri",
+                FaultCode::NotCombinable,
+                detail,
+            ));
         }
         faults.extend(self.jwks.iter().flat_map(check_keys));
         let address = self.jwks_uri.as_deref();
         if address.is_some_and(|address| !web_address::is_https_address(address)) {
             let detail = web_address::HTTPS_IN_WORDS;
-            faults.push(Fault::new("/jwksUri", FaultCode::BadFormat, detail));
+            faults.push(InputFault::new("/jwksUri", FaultCode::BadFormat, detail));
         }
         faults
     }
 
     /// Returns a fault for each member that credentials of this kind do not have.
-    fn check_members(&self, kind: CredentialKind) -> impl Iterator<Item = Fault> + use<> {
+    fn check_members(&self, kind: CredentialKind) -> impl Iterator<Item = InputFault> + use<> {
         use CredentialKind::{Client, Key};
         let members = [
             ("/allowedOrigins", !self.allowed_origins.is_empty(), Key),
@@ -92,7 +101,7 @@ impl CredentialDraft {
                     Client => "only clients have this member",
                 };
                 (is_present && owner != kind)
-                    .then(|| Fault::new(pointer, FaultCode::UnknownMember, detail))
+                    .then(|| InputFault::new(pointer, FaultCode::UnknownMember, detail))
             })
     }
 
@@ -131,13 +140,13 @@ impl CredentialDraft {
 }
 
 /// Returns all faults of a key set that is at `/jwks` of a body.
-pub fn check_keys(set: &Value) -> impl Iterator<Item = Fault> + use<> {
+pub fn check_keys(set: &Value) -> impl Iterator<Item = InputFault> + use<> {
     let faults = public_key_set::check(set).into_iter();
     faults.map(|fault| fault.below("/jwks"))
 }
 
-fn check_name(name: &str, most: u32) -> Vec<Fault> {
-    let fault = |code, detail: String| vec![Fault::new("/name", code, detail)];
+fn check_name(name: &str, most: u32) -> Vec<InputFault> {
+    let fault = |code, detail: String| vec![InputFault::new("/name", code, detail)];
     let characters = name.chars().count();
     if characters == 0 {
         return fault(FaultCode::TooShort, "at least 1 character".to_owned());
@@ -153,20 +162,24 @@ fn check_name(name: &str, most: u32) -> Vec<Fault> {
     Vec::new()
 }
 
-fn check_origins(origins: &[String]) -> Vec<Fault> {
+fn check_origins(origins: &[String]) -> Vec<InputFault> {
     if origins.len() > MAX_ALLOWED_ORIGINS {
         let detail = format!("at most {MAX_ALLOWED_ORIGINS} items");
-        return vec![Fault::new("/allowedOrigins", FaultCode::TooMany, detail)];
+        return vec![InputFault::new(
+            "/allowedOrigins",
+            FaultCode::TooMany,
+            detail,
+        )];
     }
     let found = origins.iter().enumerate().filter_map(|(index, origin)| {
         let mut pointer = String::from("/allowedOrigins");
         push_index(&mut pointer, index);
         if !web_address::is_origin(origin) {
             let detail = web_address::ORIGIN_IN_WORDS;
-            Some(Fault::new(pointer, FaultCode::BadFormat, detail))
+            Some(InputFault::new(pointer, FaultCode::BadFormat, detail))
         } else if origins[..index].contains(origin) {
             let detail = "stands here twice";
-            Some(Fault::new(pointer, FaultCode::DuplicateItem, detail))
+            Some(InputFault::new(pointer, FaultCode::DuplicateItem, detail))
         } else {
             None
         }

@@ -41,7 +41,7 @@ pub enum FaultCode {
 
 /// One fault of a body.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Fault {
+pub struct InputFault {
     /// The location as an RFC 6901 JSON Pointer; empty for the whole body.
     pub pointer: String,
     /// The kind of the fault, for programs.
@@ -50,7 +50,7 @@ pub struct Fault {
     pub detail: String,
 }
 
-impl Fault {
+impl InputFault {
     /// Creates a fault at `pointer`.
     pub fn new(pointer: impl Into<String>, code: FaultCode, detail: impl Into<String>) -> Self {
         Self {

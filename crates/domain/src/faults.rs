@@ -1,7 +1,7 @@
 //! The faults found in a JSON document, bounded so that a hostile document cannot cause an unlimited
 //! response.
 
-use crate::{Fault, FaultCode};
+use crate::{FaultCode, InputFault};
 
 /// The maximum number of faults in one response.
 pub const MAX_FAULTS: usize = 100;
@@ -12,7 +12,7 @@ const MAX_POINTER_BYTES: usize = 64 * 1024;
 /// The faults found so far, up to [`MAX_FAULTS`].
 #[derive(Debug, Default)]
 pub struct Faults {
-    found: Vec<Fault>,
+    found: Vec<InputFault>,
     pointer_bytes: usize,
 }
 
@@ -30,7 +30,7 @@ impl Faults {
     }
 
     /// Adds a fault, unless the maximum is reached.
-    pub fn push(&mut self, fault: Fault) {
+    pub fn push(&mut self, fault: InputFault) {
         if !self.is_full() {
             self.pointer_bytes += fault.pointer.len();
             self.found.push(fault);
@@ -57,7 +57,7 @@ impl Faults {
     }
 
     /// Returns all faults in order of their pointers, at most one of each code for a pointer.
-    pub fn into_sorted(self) -> Vec<Fault> {
+    pub fn into_sorted(self) -> Vec<InputFault> {
         let mut faults = self.found;
         faults.sort_by(|a, b| (&a.pointer, a.code).cmp(&(&b.pointer, b.code)));
         faults.dedup_by(|later, kept| later.pointer == kept.pointer && later.code == kept.code);
@@ -68,7 +68,7 @@ impl Faults {
 
 /// Removes faults that follow from another one: a value of the wrong type is also not in the
 /// enumeration of its member. Expects sorted faults.
-fn drop_implied_faults(faults: &mut Vec<Fault>) {
+fn drop_implied_faults(faults: &mut Vec<InputFault>) {
     let unmet_types: Vec<String> = faults
         .iter()
         .filter(|fault| fault.code == FaultCode::WrongType)
@@ -83,7 +83,7 @@ fn drop_implied_faults(faults: &mut Vec<Fault>) {
 mod tests {
     use super::*;
 
-    fn sorted(faults: Vec<Fault>) -> Vec<(String, FaultCode)> {
+    fn sorted(faults: Vec<InputFault>) -> Vec<(String, FaultCode)> {
         let mut found = Faults::default();
         for fault in faults {
             found.push(fault);
@@ -95,14 +95,14 @@ mod tests {
     #[test]
     fn each_kind_of_fault_at_a_pointer_is_reported_once_in_order() {
         let pairs = sorted(vec![
-            Fault::new("/b", FaultCode::TooLong, "at most 3 characters"),
-            Fault::new(
+            InputFault::new("/b", FaultCode::TooLong, "at most 3 characters"),
+            InputFault::new(
                 "/b",
                 FaultCode::BadCharacter,
                 "must not contain NUL characters",
             ),
-            Fault::new("/a", FaultCode::Required, "is required"),
-            Fault::new("/b", FaultCode::BadCharacter, "in other words"),
+            InputFault::new("/a", FaultCode::Required, "is required"),
+            InputFault::new("/b", FaultCode::BadCharacter, "in other words"),
         ]);
         let expected = [
             ("/a".to_owned(), FaultCode::Required),
@@ -115,9 +115,9 @@ mod tests {
     #[test]
     fn only_the_type_is_reported_for_an_unknown_value_of_the_wrong_type() {
         let pairs = sorted(vec![
-            Fault::new("/a", FaultCode::UnknownValue, "one of 'x'"),
-            Fault::new("/a", FaultCode::WrongType, "must be a string"),
-            Fault::new("/b", FaultCode::UnknownValue, "one of 'x'"),
+            InputFault::new("/a", FaultCode::UnknownValue, "one of 'x'"),
+            InputFault::new("/a", FaultCode::WrongType, "must be a string"),
+            InputFault::new("/b", FaultCode::UnknownValue, "one of 'x'"),
         ]);
         let expected = [
             ("/a".to_owned(), FaultCode::WrongType),
@@ -128,11 +128,12 @@ mod tests {
 
     #[test]
     fn many_faults_and_long_pointers_are_bounded() {
-        let many = (0..1_000).map(|index| Fault::new(format!("/{index}"), FaultCode::TooLong, ""));
+        let many =
+            (0..1_000).map(|index| InputFault::new(format!("/{index}"), FaultCode::TooLong, ""));
         assert_eq!(sorted(many.collect()).len(), MAX_FAULTS);
 
         let name = "x".repeat(MAX_POINTER_BYTES / 2);
-        let long = (0..9).map(|i| Fault::new(format!("/{name}{i}"), FaultCode::TooLong, ""));
+        let long = (0..9).map(|i| InputFault::new(format!("/{name}{i}"), FaultCode::TooLong, ""));
         assert_eq!(sorted(long.collect()).len(), 2);
     }
 }

@@ -71,7 +71,7 @@ impl Fingerprint {
     }
 }
 
-/// A request's claim on a key, written in the transaction of its effect.
+/// The use of a key by a request, stored in the transaction of its effect.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IdempotencyEntry {
     /// The principal that the key belongs to.
@@ -88,7 +88,7 @@ pub struct IdempotencyEntry {
     pub answer: Option<serde_json::Value>,
 }
 
-/// The stored record of a claim.
+/// The stored row of an [`IdempotencyEntry`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct IdempotencyRecord {
     /// The fingerprint of the command that used the key.

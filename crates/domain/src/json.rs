@@ -7,7 +7,7 @@ use std::{collections::HashSet, fmt, str::Utf8Error};
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value, error::Category};
 
-use crate::{Fault, FaultCode, Faults, fault};
+use crate::{FaultCode, Faults, InputFault, fault};
 
 /// The maximum nesting depth of arrays and objects.
 pub const MAX_DEPTH: usize = 64;
@@ -142,7 +142,7 @@ impl Node<'_> {
 
 fn check_nul(text: &str, path: &Path<'_>, faults: &mut Faults) {
     if text.as_bytes().contains(&0) && !faults.is_full() {
-        let fault = Fault::new(
+        let fault = InputFault::new(
             path.pointer(),
             FaultCode::BadCharacter,
             "must not contain NUL characters",
@@ -229,7 +229,7 @@ impl<'de> Visitor<'de> for Node<'_> {
                 self.faults.rollback_to(before);
                 if !self.faults.is_full() && !repeated.contains(&name) {
                     let detail = "is sent more than once";
-                    let fault = Fault::new(path.pointer(), FaultCode::DuplicateMember, detail);
+                    let fault = InputFault::new(path.pointer(), FaultCode::DuplicateMember, detail);
                     self.faults.push(fault);
                     repeated.insert(name);
                 }

@@ -5,7 +5,7 @@
 //! `schema` adds their OpenAPI schemas.
 //!
 //! To add a resource: create a file for it, a typed id in [`id`], validation functions that return
-//! [`Fault`]s, and its events in [`event`].
+//! [`InputFault`]s, and its events in [`event`].
 
 pub mod access;
 pub mod admission;
@@ -56,7 +56,7 @@ pub use credential_draft::CredentialDraft;
 pub use credential_secret::{CredentialSecret, SecretDigest};
 pub use credential_source::CredentialSource;
 pub use event::{Event, EventData, EventType, Seq};
-pub use fault::{Fault, FaultCode};
+pub use fault::{FaultCode, InputFault};
 pub use faults::Faults;
 pub use history::{HistoryLimits, HistoryMessage};
 pub use id::{AgentId, ConversationId, MessageId, NodeId, TurnId};

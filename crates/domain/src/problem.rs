@@ -201,8 +201,8 @@ pub struct ProblemFault {
     pub detail: String,
 }
 
-impl From<crate::Fault> for ProblemFault {
-    fn from(fault: crate::Fault) -> Self {
+impl From<crate::InputFault> for ProblemFault {
+    fn from(fault: crate::InputFault) -> Self {
         Self {
             pointer: Some(fault.pointer),
             parameter: None,

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Map, Value};
 
-use crate::{Fault, FaultCode, fault::push_token};
+use crate::{FaultCode, InputFault, fault::push_token};
 
 /// The maximum number of characters of a `kid`.
 pub const MAX_KID_CHARACTERS: usize = 256;
@@ -59,7 +59,7 @@ const CURVES: &[Curve] = &[
 ];
 
 /// Returns all faults of a key, with pointers relative to it.
-pub fn check(key: &Map<String, Value>) -> Vec<Fault> {
+pub fn check(key: &Map<String, Value>) -> Vec<InputFault> {
     inspect(key).0
 }
 
@@ -84,8 +84,8 @@ pub(crate) fn without_unknown_members(key: &Value) -> Value {
 }
 
 /// Returns all faults of a key, and the algorithms of its type and curve.
-fn inspect(key: &Map<String, Value>) -> (Vec<Fault>, &'static [&'static str]) {
-    let mut faults: Vec<Fault> = PRIVATE_MEMBERS
+fn inspect(key: &Map<String, Value>) -> (Vec<InputFault>, &'static [&'static str]) {
+    let mut faults: Vec<InputFault> = PRIVATE_MEMBERS
         .iter()
         .filter(|name| key.contains_key(**name))
         .map(|name| {
@@ -135,7 +135,7 @@ fn can_verify(uses: &Value) -> bool {
 fn check_curve(
     key: &Map<String, Value>,
     key_type: &str,
-    faults: &mut Vec<Fault>,
+    faults: &mut Vec<InputFault>,
 ) -> &'static [&'static str] {
     let of_type = CURVES.iter().filter(|curve| curve.key_type == key_type);
     let name = key.get("crv").and_then(Value::as_str).unwrap_or_default();
@@ -156,7 +156,7 @@ fn check_curve(
 }
 
 /// Checks an RSA key and returns its algorithms.
-fn check_rsa(key: &Map<String, Value>, faults: &mut Vec<Fault>) -> &'static [&'static str] {
+fn check_rsa(key: &Map<String, Value>, faults: &mut Vec<InputFault>) -> &'static [&'static str] {
     if let Some(modulus) = number(key, "n", faults) {
         let length = bit_length(&modulus);
         let (least, most) = (RSA_BITS.start(), RSA_BITS.end());
@@ -183,7 +183,7 @@ fn check_rsa(key: &Map<String, Value>, faults: &mut Vec<Fault>) -> &'static [&'s
 }
 
 /// Decodes a required member from base64url without padding.
-fn bytes(key: &Map<String, Value>, name: &str, faults: &mut Vec<Fault>) -> Option<Vec<u8>> {
+fn bytes(key: &Map<String, Value>, name: &str, faults: &mut Vec<InputFault>) -> Option<Vec<u8>> {
     let Some(value) = key.get(name) else {
         faults.push(fault(name, FaultCode::Required, "must be there"));
         return None;
@@ -199,7 +199,7 @@ fn bytes(key: &Map<String, Value>, name: &str, faults: &mut Vec<Fault>) -> Optio
 }
 
 /// Decodes a number. One leading zero byte is common; with more, a number could have any length.
-fn number(key: &Map<String, Value>, name: &str, faults: &mut Vec<Fault>) -> Option<Vec<u8>> {
+fn number(key: &Map<String, Value>, name: &str, faults: &mut Vec<InputFault>) -> Option<Vec<u8>> {
     let bytes = bytes(key, name, faults)?;
     if bytes.starts_with(&[0, 0]) {
         let detail = "must have no leading zeros";
@@ -217,10 +217,10 @@ fn bit_length(number: &[u8]) -> usize {
     })
 }
 
-fn fault(member: &str, code: FaultCode, detail: impl Into<String>) -> Fault {
+fn fault(member: &str, code: FaultCode, detail: impl Into<String>) -> InputFault {
     let mut pointer = String::new();
     push_token(&mut pointer, member);
-    Fault::new(pointer, code, detail)
+    InputFault::new(pointer, code, detail)
 }
 
 #[cfg(test)]

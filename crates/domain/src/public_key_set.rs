@@ -4,26 +4,30 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use crate::{Fault, FaultCode, fault::push_index, public_key};
+use crate::{FaultCode, InputFault, fault::push_index, public_key};
 
 /// The maximum number of keys of a set.
 pub const MAX_KEYS: usize = 10;
 
 /// Returns all faults of a key set, with pointers relative to it.
-pub fn check(set: &Value) -> Vec<Fault> {
+pub fn check(set: &Value) -> Vec<InputFault> {
     let Some(keys) = set["keys"].as_array() else {
-        return vec![Fault::new(
+        return vec![InputFault::new(
             "/keys",
             FaultCode::WrongType,
             "must be an array",
         )];
     };
     if keys.is_empty() {
-        return vec![Fault::new("/keys", FaultCode::TooShort, "at least 1 item")];
+        return vec![InputFault::new(
+            "/keys",
+            FaultCode::TooShort,
+            "at least 1 item",
+        )];
     }
     if keys.len() > MAX_KEYS {
         let detail = format!("at most {MAX_KEYS} items");
-        return vec![Fault::new("/keys", FaultCode::TooMany, detail)];
+        return vec![InputFault::new("/keys", FaultCode::TooMany, detail)];
     }
     let mut names = HashSet::new();
     let mut faults = Vec::new();
@@ -31,7 +35,7 @@ pub fn check(set: &Value) -> Vec<Fault> {
         let mut pointer = String::from("/keys");
         push_index(&mut pointer, index);
         let Some(key) = key.as_object() else {
-            faults.push(Fault::new(
+            faults.push(InputFault::new(
                 pointer,
                 FaultCode::WrongType,
                 "must be an object",
@@ -43,7 +47,7 @@ pub fn check(set: &Value) -> Vec<Fault> {
             && !names.insert(name)
         {
             let detail = "another key of the set has the same 'kid'";
-            found.push(Fault::new("/kid", FaultCode::DuplicateItem, detail));
+            found.push(InputFault::new("/kid", FaultCode::DuplicateItem, detail));
         }
         faults.extend(found.into_iter().map(|fault| fault.below(&pointer)));
     }

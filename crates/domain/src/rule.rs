@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Fault, FaultCode};
+use crate::{FaultCode, InputFault};
 
 /// One rule: it matches by `pattern` or by `keywords`, and replies with `reply` or `replies`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,7 +89,7 @@ pub struct ReplyText(#[expect(dead_code, reason = "exists only for its schema")]
 impl Rule {
     /// Returns the faults that the schema cannot express: a rule needs exactly one way to match and
     /// one way to reply. The rule engine checks if the pattern compiles.
-    pub fn check(&self) -> Vec<Fault> {
+    pub fn check(&self) -> Vec<InputFault> {
         let mut faults = Vec::new();
         let pairs = [
             (
@@ -112,7 +112,7 @@ impl Rule {
                 _ => continue,
             };
             let pointer = format!("/{}", if has_second { second } else { first });
-            faults.push(Fault::new(
+            faults.push(InputFault::new(
                 pointer,
                 code,
                 format!("{what} '{first}' and '{second}'"),

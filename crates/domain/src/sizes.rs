@@ -65,5 +65,3 @@ pub const TURN_ARGUMENT_BYTES: usize = 1024 * 1024;
 pub const EVENT_ARGUMENT_BYTES: usize = 32 * 1024;
 /// The maximum size of a page of a list or of the log, in bytes. A page holds at least one item.
 pub const PAGE_BYTES: usize = 1024 * 1024;
-/// The maximum number of turns that wait behind a running turn of a conversation.
-pub const MAX_QUEUED_TURNS: u32 = 16;

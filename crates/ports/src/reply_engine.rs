@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use domain::{Agent, Fault, FinishReason, HistoryMessage, TenantId, ToolCall, TurnId, Usage};
+use domain::{Agent, FinishReason, HistoryMessage, InputFault, TenantId, ToolCall, TurnId, Usage};
 use futures::stream::BoxStream;
 
 use crate::{AgentTool, BoxError, ToolArguments};
@@ -113,7 +113,7 @@ impl ReplyError {
 pub enum PrepareError {
     /// The agent's configuration is invalid; the pointers are relative to the agent.
     #[error("the configuration is invalid")]
-    Invalid(Vec<Fault>),
+    Invalid(Vec<InputFault>),
     /// The tenant has too much work queued at the engine already; nothing was checked.
     #[error("the engine is overloaded")]
     Overloaded,

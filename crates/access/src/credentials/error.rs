@@ -1,6 +1,6 @@
 //! Errors of the use cases for keys and clients.
 
-use domain::{CredentialId, CredentialKind, Fault, Scopes};
+use domain::{CredentialId, CredentialKind, InputFault, Scopes};
 use ports::RepositoryError;
 
 use application::{IdempotencyConflict, idempotency::IdempotentError};
@@ -19,7 +19,7 @@ pub enum CredentialError {
     MissingScopes(Scopes),
     /// The request is not valid.
     #[error("the credential is not valid")]
-    Invalid(Vec<Fault>),
+    Invalid(Vec<InputFault>),
     /// The cursor belongs to another listing.
     #[error("not a cursor of this listing")]
     InvalidCursor,

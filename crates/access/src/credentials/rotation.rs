@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use application::{Created, idempotency};
 use domain::{
-    Credential, CredentialId, CredentialKind, CredentialSecret, Fault, FaultCode, IdempotencyEntry,
-    IdempotencyKey, Principal, Timestamp,
+    Credential, CredentialId, CredentialKind, CredentialSecret, FaultCode, IdempotencyEntry,
+    IdempotencyKey, InputFault, Principal, Timestamp,
     credential::{MAX_OVERLAP_SECONDS, Proof, PublicKeys},
     credential_draft, public_key_set,
 };
@@ -29,21 +29,21 @@ pub struct Rotation {
 
 impl Rotation {
     /// Checks the rotation against the current proof and returns all faults.
-    fn check(&self, proof: &Proof) -> Result<(), Vec<Fault>> {
+    fn check(&self, proof: &Proof) -> Result<(), Vec<InputFault>> {
         let mut faults = Vec::new();
         let overlap = self.overlap_seconds;
         match (proof, &self.jwks) {
             (Proof::Keys(PublicKeys::At(_)), _) => {
                 let detail = "its keys are rotated where they are published, at its 'jwksUri'";
-                return Err(vec![Fault::new("", FaultCode::NotCombinable, detail)]);
+                return Err(vec![InputFault::new("", FaultCode::NotCombinable, detail)]);
             }
             (Proof::Keys(PublicKeys::Set(_)), None) => {
                 let detail = "this client signs with keys of its own: send the new ones";
-                faults.push(Fault::new("/jwks", FaultCode::Required, detail));
+                faults.push(InputFault::new("/jwks", FaultCode::Required, detail));
             }
             (Proof::Secret(_), Some(_)) => {
                 let detail = "this client has a secret, not keys of its own";
-                faults.push(Fault::new("/jwks", FaultCode::NotCombinable, detail));
+                faults.push(InputFault::new("/jwks", FaultCode::NotCombinable, detail));
             }
             (Proof::Keys(PublicKeys::Set(_)), Some(set)) => {
                 faults.extend(credential_draft::check_keys(set));
@@ -52,11 +52,15 @@ impl Rotation {
         }
         if matches!(proof, Proof::Keys(_)) && overlap.is_some() {
             let detail = "public keys overlap by standing in the set together";
-            let fault = Fault::new("/overlapSeconds", FaultCode::NotCombinable, detail);
+            let fault = InputFault::new("/overlapSeconds", FaultCode::NotCombinable, detail);
             faults.push(fault);
         } else if overlap.is_some_and(|seconds| seconds > MAX_OVERLAP_SECONDS) {
             let detail = format!("at most {MAX_OVERLAP_SECONDS}");
-            faults.push(Fault::new("/overlapSeconds", FaultCode::TooLarge, detail));
+            faults.push(InputFault::new(
+                "/overlapSeconds",
+                FaultCode::TooLarge,
+                detail,
+            ));
         }
         if faults.is_empty() {
             return Ok(());

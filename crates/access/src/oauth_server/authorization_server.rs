@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use application::limits::{PolicyResult, PrincipalLimits};
+use application::principal_limits::{PolicyResult, PrincipalLimits};
 use domain::{Credential, QuotaHolder, RatePolicy, Scope, Scopes};
 use ports::Clock;
 use serde_json::Value;

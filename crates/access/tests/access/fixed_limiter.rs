@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use application::limits::PrincipalLimits;
+use application::principal_limits::PrincipalLimits;
 use async_trait::async_trait;
 use domain::{Quota, QuotaHolder, RateLimits, RatePolicy};
 use ports::{Clock, QuotaDecision, RateLimiter, RateLimiterError, StreamSlot};

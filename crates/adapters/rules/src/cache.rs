@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cpu_pool::{Admission, PoolError};
-use domain::{Agent, AgentId, Fault, MemorySize as _, TenantId};
+use domain::{Agent, AgentId, InputFault, MemorySize as _, TenantId};
 use quick_cache::{DefaultHashBuilder, Lifecycle, Options, OptionsBuilder, Weighter, sync::Cache};
 
 use crate::compiled_rules::{Compilation, CompiledRules};
@@ -26,7 +26,7 @@ type Key = (TenantId, AgentId, i64);
 #[derive(Debug)]
 pub(crate) struct Entry {
     agent: Arc<Agent>,
-    outcome: Result<Arc<CompiledRules>, Vec<Fault>>,
+    outcome: Result<Arc<CompiledRules>, Vec<InputFault>>,
 }
 
 #[derive(Debug, Clone)]
@@ -128,14 +128,14 @@ fn options(bytes: u64) -> Options {
 }
 
 impl Entry {
-    fn new(agent: Arc<Agent>, outcome: Result<CompiledRules, Vec<Fault>>) -> Self {
+    fn new(agent: Arc<Agent>, outcome: Result<CompiledRules, Vec<InputFault>>) -> Self {
         Self {
             agent,
             outcome: outcome.map(Arc::new),
         }
     }
 
-    pub(crate) fn outcome(&self) -> Result<&Arc<CompiledRules>, &[Fault]> {
+    pub(crate) fn outcome(&self) -> Result<&Arc<CompiledRules>, &[InputFault]> {
         self.outcome.as_ref().map_err(Vec::as_slice)
     }
 

@@ -4,7 +4,7 @@ use std::{cmp::Reverse, mem, sync::Arc, task::Poll, time::Duration};
 
 use cpu_pool::TimeSlice;
 use domain::{
-    Agent, Fault, FaultCode, Rule,
+    Agent, FaultCode, InputFault, Rule,
     fault::{push_index, push_token},
 };
 use parking_lot::Mutex;
@@ -49,7 +49,7 @@ pub(crate) struct Compilation {
     agent: Arc<Agent>,
     next: usize,
     active: Vec<(i32, CompiledRule)>,
-    faults: Vec<Fault>,
+    faults: Vec<InputFault>,
     bytes: usize,
 }
 
@@ -72,7 +72,7 @@ impl CompiledRules {
     pub(crate) const MAX_BYTES: usize = 48 * 1024 * 1024;
 
     /// Compiles an agent's rules without pauses.
-    pub(crate) fn compile(agent: &Arc<Agent>) -> Result<Self, Vec<Fault>> {
+    pub(crate) fn compile(agent: &Arc<Agent>) -> Result<Self, Vec<InputFault>> {
         let mut compilation = Compilation::new(Arc::clone(agent));
         loop {
             if let Poll::Ready(result) = compilation.advance(TimeSlice::new(Duration::MAX)) {
@@ -172,7 +172,10 @@ impl Compilation {
     /// Continues until it is done or the slice is over; compiles at least one rule. Rules that are
     /// inactive because the agent lacks their capability are compiled, too, so that all faults are
     /// found at once. Pointers are relative to the agent.
-    pub(crate) fn advance(&mut self, slice: TimeSlice) -> Poll<Result<CompiledRules, Vec<Fault>>> {
+    pub(crate) fn advance(
+        &mut self,
+        slice: TimeSlice,
+    ) -> Poll<Result<CompiledRules, Vec<InputFault>>> {
         let agent = Arc::clone(&self.agent);
         let rules = agent.config.rules.as_deref().unwrap_or_default();
         while let Some(rule) = rules.get(self.next) {
@@ -206,7 +209,7 @@ impl Compilation {
         }
     }
 
-    fn finish(&mut self) -> Result<CompiledRules, Vec<Fault>> {
+    fn finish(&mut self) -> Result<CompiledRules, Vec<InputFault>> {
         let fallback = compile_fallback(&self.agent, &mut self.faults);
         if !self.faults.is_empty() {
             return Err(mem::take(&mut self.faults));
@@ -225,7 +228,7 @@ impl Compilation {
 }
 
 impl CompiledRule {
-    fn compile(rule: &Rule) -> Result<Self, Vec<Fault>> {
+    fn compile(rule: &Rule) -> Result<Self, Vec<InputFault>> {
         let mut faults = rule.check();
         if !faults.is_empty() {
             return Err(faults);
@@ -243,7 +246,7 @@ impl CompiledRule {
                 Err(_unknown) => {
                     let pointer = reply_pointer(rule, index);
                     let code = FaultCode::UnknownValue;
-                    faults.push(Fault::new(pointer, code, UNKNOWN_PLACEHOLDER));
+                    faults.push(InputFault::new(pointer, code, UNKNOWN_PLACEHOLDER));
                 }
             }
         }
@@ -269,13 +272,13 @@ impl CompiledRule {
 }
 
 impl Matcher {
-    fn compile(rule: &Rule, faults: &mut Vec<Fault>) -> Option<Self> {
+    fn compile(rule: &Rule, faults: &mut Vec<InputFault>) -> Option<Self> {
         if let Some(source) = &rule.pattern {
             let keeps_captures = rule.answers().iter().any(|text| contains_capture(text));
             let compiled = Pattern::compile(source, keeps_captures);
             return compiled
                 .map_err(|reason| {
-                    faults.push(Fault::new("/pattern", FaultCode::BadFormat, reason));
+                    faults.push(InputFault::new("/pattern", FaultCode::BadFormat, reason));
                 })
                 .ok()
                 .map(|pattern| Self::Pattern(Box::new(pattern)));
@@ -289,12 +292,12 @@ impl Matcher {
                 let mut pointer = String::from("/keywords");
                 push_index(&mut pointer, index);
                 let detail = "is blank";
-                faults.push(Fault::new(pointer, FaultCode::BadFormat, detail));
+                faults.push(InputFault::new(pointer, FaultCode::BadFormat, detail));
             }
         }
         if sources.is_empty() {
             let detail = "at least 1 keyword";
-            faults.push(Fault::new("/keywords", FaultCode::TooShort, detail));
+            faults.push(InputFault::new("/keywords", FaultCode::TooShort, detail));
         }
         (!keywords.is_empty()).then(|| Self::Keywords(keywords.into_boxed_slice()))
     }
@@ -308,13 +311,13 @@ fn is_active(rule: &Rule, agent: &Agent) -> bool {
     })
 }
 
-fn compile_fallback(agent: &Agent, faults: &mut Vec<Fault>) -> Option<Template> {
+fn compile_fallback(agent: &Agent, faults: &mut Vec<InputFault>) -> Option<Template> {
     let source = agent.config.fallback_reply.as_deref()?;
     let template = Template::parse(source, KnownCaptures::None);
     if template.is_err() {
         let detail = UNKNOWN_PLACEHOLDER_WITHOUT_RULE;
         let code = FaultCode::UnknownValue;
-        faults.push(Fault::new("/config/fallbackReply", code, detail));
+        faults.push(InputFault::new("/config/fallbackReply", code, detail));
     }
     template.ok()
 }
@@ -330,10 +333,10 @@ fn reply_pointer(rule: &Rule, index: usize) -> String {
     pointer
 }
 
-fn too_large() -> Fault {
+fn too_large() -> InputFault {
     let detail = format!(
         "the compiled rules exceed {} MiB in total; use fewer or simpler rules",
         CompiledRules::MAX_BYTES / (1024 * 1024)
     );
-    Fault::new("/config/rules", FaultCode::TooLarge, detail)
+    InputFault::new("/config/rules", FaultCode::TooLarge, detail)
 }

@@ -4,7 +4,7 @@ use std::{io, ops::ControlFlow, sync::Arc, task::Poll, time::Duration};
 
 use async_trait::async_trait;
 use cpu_pool::{CpuPool, PoolError, TimeSlice};
-use domain::{Agent, Fault, FinishReason, TenantId};
+use domain::{Agent, FinishReason, InputFault, TenantId};
 use futures::{StreamExt as _, stream};
 use ports::{PrepareError, ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream};
 
@@ -150,7 +150,7 @@ fn unavailable(error: PoolError) -> ReplyError {
     }
 }
 
-fn invalid_rules(faults: &[Fault]) -> ReplyError {
+fn invalid_rules(faults: &[InputFault]) -> ReplyError {
     let (pointer, detail) = faults.first().map_or_else(Default::default, |fault| {
         (fault.pointer.clone(), fault.detail.clone())
     });

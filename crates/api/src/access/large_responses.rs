@@ -11,7 +11,7 @@ use actix_web::{
 use domain::{ProblemCode, TenantId};
 
 use crate::problem::ApiError;
-use http_listener::hold_until_sent;
+use http_server::hold_until_sent;
 use parking_lot::Mutex;
 
 /// The minimum size of a large response; smaller ones fit into the buffers of their connection.

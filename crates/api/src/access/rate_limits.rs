@@ -11,7 +11,7 @@ use actix_web::{
     middleware::Next,
     web::Data,
 };
-use application::limits::PolicyResult;
+use application::principal_limits::PolicyResult;
 use domain::ProblemCode;
 
 use crate::{

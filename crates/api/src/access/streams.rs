@@ -1,7 +1,7 @@
 //! The limit on open streams and sockets of a principal.
 
 use access::AuthContext;
-use application::limits::{PrincipalLimits, TooManyStreams};
+use application::principal_limits::{PrincipalLimits, TooManyStreams};
 use domain::ProblemCode;
 use ports::StreamSlot;
 

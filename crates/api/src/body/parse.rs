@@ -1,7 +1,7 @@
 //! Converts the bytes of a body into a command, or reports all its faults.
 
 use domain::{
-    Fault, FaultCode, Faults,
+    FaultCode, Faults, InputFault,
     json::{self, JsonError, MAX_DEPTH, SyntaxProblem},
 };
 use serde::de::DeserializeOwned;
@@ -18,7 +18,7 @@ pub enum BodyError {
         detail: String,
     },
     /// It is JSON, but does not match the schema: `validation_failed`.
-    Faults(Vec<Fault>),
+    Faults(Vec<InputFault>),
 }
 
 /// Converts a value that matches the component `schema` into its type.
@@ -33,7 +33,7 @@ pub fn typed<T: DeserializeOwned>(value: Value, schema: &str) -> Result<T, BodyE
             "a body matched its schema but not its type; rejecting it"
         );
         let detail = "has a value that the server cannot process";
-        BodyError::Faults(vec![Fault::new("", FaultCode::BadFormat, detail)])
+        BodyError::Faults(vec![InputFault::new("", FaultCode::BadFormat, detail)])
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use domain::{Fault, Faults, Timestamp};
+use domain::{Faults, InputFault, Timestamp};
 use jsonschema::{
     Draft, PatternOptions, ValidationError, Validator, error::ValidationErrorKind as Kind,
 };
@@ -60,7 +60,7 @@ impl Schemas {
     /// # Panics
     ///
     /// If `name` was not passed to [`Self::new`]: no body of its route could ever be validated.
-    pub fn check(&self, name: &str, value: &Value) -> Vec<Fault> {
+    pub fn check(&self, name: &str, value: &Value) -> Vec<InputFault> {
         let mut faults = Faults::default();
         self.check_into(name, value, &mut faults);
         faults.into_sorted()

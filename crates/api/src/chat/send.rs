@@ -28,7 +28,7 @@ use crate::{
     sse,
     state::ApiState,
 };
-use http_listener::ConnectionState;
+use http_server::ConnectionState;
 
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");

@@ -4,8 +4,8 @@ use access::{CredentialError, CredentialService, IssuedCredential, Rotation, ope
 use anyhow::{Error, Result, anyhow, bail};
 use application::PAGE_LIMIT;
 use domain::{
-    Credential, CredentialDraft, CredentialId, CredentialKind, CredentialSecret, Fault, TenantId,
-    credential_secret::RANDOM_BYTES,
+    Credential, CredentialDraft, CredentialId, CredentialKind, CredentialSecret, InputFault,
+    TenantId, credential_secret::RANDOM_BYTES,
 };
 use tokio_util::task::TaskTracker;
 
@@ -209,7 +209,7 @@ fn describe_error(error: CredentialError) -> Error {
         return error.into();
     };
     let describe =
-        |fault: &Fault| format!("{} {}", fault.pointer.trim_start_matches('/'), fault.detail);
+        |fault: &InputFault| format!("{} {}", fault.pointer.trim_start_matches('/'), fault.detail);
     let faults: Vec<String> = faults.iter().map(describe).collect();
     Error::msg(faults.join("; "))
 }

@@ -24,7 +24,7 @@ use crate::{
     sse::{self, Event, Frame},
     state::ApiState,
 };
-use http_listener::ConnectionState;
+use http_server::ConnectionState;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 

@@ -13,7 +13,7 @@ use actix_web::{
 };
 use domain::ProblemCode;
 use futures::StreamExt;
-use http_listener::ConnectionState;
+use http_server::ConnectionState;
 
 use super::{head::check_head, reject, unread_body::UnreadBody};
 use crate::{operations, problem::ApiError, request::routed_path, state::ApiState};

@@ -24,7 +24,7 @@ use crate::{
     problem::{ApiError, FailureCause, respond},
     state::ApiState,
 };
-use http_listener::ConnectionState;
+use http_server::ConnectionState;
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 

@@ -9,7 +9,7 @@ use actix_web::{
     dev::{Payload, ServiceResponse},
 };
 
-use http_listener::hold_until_sent;
+use http_server::hold_until_sent;
 
 /// The rest of a request's body, from the rejection to the response.
 pub(super) struct UnreadBody(pub(super) Payload);

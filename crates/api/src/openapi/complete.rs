@@ -3,7 +3,7 @@
 use domain::Sizes;
 use serde_json::Value;
 
-use super::{component::MissingComponent, config_body, constraints, merge_patch, sizes};
+use super::{component::MissingComponent, config_body, configured_sizes, constraints, merge_patch};
 
 /// Adds everything that cannot be derived, and writes the configured sizes into `document`: the
 /// components `AgentDraftPatch`, `ConversationDraftPatch` (with the components below them) and
@@ -11,7 +11,7 @@ use super::{component::MissingComponent, config_body, constraints, merge_patch, 
 pub fn complete(document: &mut Value, sizes: &Sizes) -> Result<(), MissingComponent> {
     // Constraints and sizes are first, so that components derived from others have them too.
     constraints::apply(document)?;
-    sizes::apply(document, sizes)?;
+    configured_sizes::apply(document, sizes)?;
     for name in ["AgentDraft", "ConversationDraft"] {
         merge_patch::add(document, name)?;
     }

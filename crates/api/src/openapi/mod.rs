@@ -5,6 +5,7 @@ mod common;
 mod complete;
 mod component;
 mod config_body;
+mod configured_sizes;
 mod constraints;
 mod document;
 mod headers;
@@ -12,7 +13,6 @@ mod links;
 mod merge_patch;
 mod operations;
 mod problems;
-mod sizes;
 mod swagger;
 #[cfg(test)]
 pub(crate) mod tests;

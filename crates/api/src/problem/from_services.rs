@@ -4,9 +4,9 @@
 use ::access::{AccessError, CredentialError, TicketError, tokens::MIN_FETCH_INTERVAL};
 use application::{
     AgentError, ChatError, ConversationError, EventError, IdempotencyConflict, TurnError,
-    limits::TooManyLogBytes,
+    principal_limits::TooManyLogBytes,
 };
-use domain::{CredentialKind, Fault, FaultCode, ProblemCode};
+use domain::{CredentialKind, FaultCode, InputFault, ProblemCode};
 use ports::RepositoryError;
 
 use super::{ApiError, LimitPolicy, seconds_to_wait};
@@ -138,7 +138,7 @@ impl From<ConversationError> for ApiError {
             }
             ConversationError::ForeignUser => {
                 let detail = error.to_string();
-                let fault = Fault::new("/userId", FaultCode::NotCombinable, detail);
+                let fault = InputFault::new("/userId", FaultCode::NotCombinable, detail);
                 Self::faults(ProblemCode::ValidationFailed, vec![fault])
             }
             ConversationError::Contended => Self::new(ProblemCode::Overloaded),

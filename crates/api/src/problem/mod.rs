@@ -9,7 +9,7 @@ use std::{borrow::Cow, fmt};
 use actix_web::{HttpResponse, ResponseError, http::StatusCode};
 pub use domain::problem::seconds_to_wait;
 use domain::{
-    ConversationId, Fault, FaultCode, ProblemCode, RatePolicy, TurnId, problem::ProblemFault,
+    ConversationId, FaultCode, InputFault, ProblemCode, RatePolicy, TurnId, problem::ProblemFault,
 };
 use ports::BoxError;
 use serde::Serialize;
@@ -79,7 +79,7 @@ impl ApiError {
     }
 
     /// Creates an error with the faults of a body.
-    pub fn faults(code: ProblemCode, faults: Vec<Fault>) -> Self {
+    pub fn faults(code: ProblemCode, faults: Vec<InputFault>) -> Self {
         Self {
             faults: faults.into_iter().map(ProblemFault::from).collect(),
             ..Self::new(code)

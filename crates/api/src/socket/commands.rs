@@ -20,7 +20,7 @@ pub(super) use self::{
 };
 use super::{
     CloseCode,
-    context::{Admission, Caller, Context},
+    context::{AdmittedCaller, Caller, Context},
     frames::{Channel, ChatFrame, Command, RefreshFrame, TypingFrame},
     subscriptions::{ReplayAvailability, ReplayRequest},
 };
@@ -50,8 +50,8 @@ pub(super) enum CommandOutcome {
 
 /// The outcome of `connect`.
 pub(super) struct Connected {
-    /// The admission of the caller, if the upgrade carried no credential.
-    pub(super) admission: Option<Box<Admission>>,
+    /// The caller that `connect` admitted; `None` if the upgrade carried the credential.
+    pub(super) admitted: Option<Box<AdmittedCaller>>,
     /// The head of the log.
     pub(super) head: Seq,
     /// The requested channels, with the client's names.
@@ -228,7 +228,10 @@ async fn typing(
     let malformed = |_malformed| ApiError::new(ProblemCode::ConversationNotFound);
     let id: ConversationId = frame.conversation_id.parse().map_err(malformed)?;
     let principal = caller.principal();
-    let conversation = services.conversations.reach(principal, id).await?;
+    let conversation = services
+        .conversations
+        .find_accessible(principal, id)
+        .await?;
     services.typing.publish(
         principal,
         &context.connection_id,

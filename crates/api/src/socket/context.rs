@@ -47,8 +47,8 @@ impl Caller {
     }
 }
 
-/// All that an admitted caller uses.
-pub(super) struct Admission {
+/// An admitted caller with all that it uses.
+pub(super) struct AdmittedCaller {
     /// The caller.
     pub(super) caller: Caller,
     /// The use cases that every subscriber may use.
@@ -119,12 +119,12 @@ pub(super) async fn admit(
     state: &ApiState,
     services: &SealedServices,
     auth: Arc<AuthContext>,
-) -> Result<Admission, ApiError> {
+) -> Result<AdmittedCaller, ApiError> {
     let services = services.open::<EventsRead>(Arc::clone(&auth))?;
     let slot = open_stream(&state.limits, &auth).await?;
     let log: &LogReader = &services.log;
     let tail = log.tail(&auth.principal.tenant).await?;
-    Ok(Admission {
+    Ok(AdmittedCaller {
         caller: Caller { auth, tail },
         services,
         slot,

@@ -121,7 +121,7 @@ impl FollowedReply {
                     return Ok(!has_ended);
                 }
                 let is_large = self.sent.unread(&progress) > LARGE_PIECE_BYTES;
-                if (is_large || send_queue.is_congested()) && !send_queue.is_empty_or_wakes() {
+                if (is_large || send_queue.is_congested()) && !send_queue.request_empty() {
                     return Ok(!has_ended);
                 }
                 (self.next(turn.subject(), &progress), has_ended)

@@ -107,18 +107,18 @@ impl SendQueue {
         self.state().frames.is_congested()
     }
 
-    /// Returns whether the queue has room for more events. If not, [`Self::changed`] wakes when it
-    /// has.
-    pub fn has_room_or_wakes(&self) -> bool {
+    /// Requests room for more events. Returns whether the queue has it now; if not,
+    /// [`Self::changed`] wakes when it has.
+    pub fn request_room(&self) -> bool {
         let mut state = self.state();
         let has_room = state.frames.has_room();
         state.wakes_on.room = !has_room;
         has_room
     }
 
-    /// Returns whether the queue is empty and accepts a frame of any size. If not,
-    /// [`Self::changed`] wakes when it is.
-    pub fn is_empty_or_wakes(&self) -> bool {
+    /// Requests an empty queue, which accepts a frame of any size. Returns whether it is empty now;
+    /// if not, [`Self::changed`] wakes when it is.
+    pub fn request_empty(&self) -> bool {
         let mut state = self.state();
         let is_empty = state.frames.bytes() == 0;
         state.wakes_on.empty = !is_empty;

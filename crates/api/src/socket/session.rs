@@ -11,13 +11,13 @@ use super::{
     CloseCode, CommandRate, SendQueue, SendQueueFull,
     command_rate::RejectionCounter,
     commands::{CommandError, CommandOutcome},
-    context::{Admission, Context},
+    context::{AdmittedCaller, Context},
     deadlines::{Deadlines, DueAction, Timer},
     frames::{ServerFrame, encode},
     socket_metrics::SocketMetrics,
     subscriber::{Subscriber, SubscriberEvent},
 };
-use http_listener::ConnectionState;
+use http_server::ConnectionState;
 
 mod ending;
 mod inbound;
@@ -78,18 +78,18 @@ impl From<SendQueueFull> for End {
 }
 
 impl Session {
-    /// Creates the session of a new socket. `admission` is that of its caller, if the upgrade
-    /// carried a credential.
+    /// Creates the session of a new socket. `admitted` is its caller, if the upgrade carried a
+    /// credential.
     pub(super) fn new(
         context: Context,
-        admission: Option<Admission>,
+        admitted: Option<AdmittedCaller>,
         messages: AggregatedMessageStream,
         send_queue: SendQueue,
         progress: ConnectionState,
     ) -> Self {
         let opened_at = Instant::now();
         let times = context.state.socket_times;
-        let deadlines = Deadlines::new(times, admission.is_some(), opened_at);
+        let deadlines = Deadlines::new(times, admitted.is_some(), opened_at);
         let mut session = Self {
             context: Rc::new(context),
             messages,
@@ -105,8 +105,8 @@ impl Session {
             rejections: RejectionCounter::default(),
             progress,
         };
-        if let Some(admission) = admission {
-            session.admit(admission);
+        if let Some(admitted) = admitted {
+            session.admit(admitted);
         }
         session
     }
@@ -117,7 +117,7 @@ impl Session {
         let end = loop {
             let event = self.next_event().await;
             let handled = self.handle(event);
-            if let Err(end) = handled.and_then(|()| self.advance()) {
+            if let Err(end) = handled.and_then(|()| self.send_and_set_timer()) {
                 break end;
             }
         };
@@ -159,10 +159,10 @@ impl Session {
         }
     }
 
-    /// Sends what is available, and sets the timer.
-    fn advance(&mut self) -> Result<(), End> {
+    /// Sends the available events, and sets the timer to the next deadline.
+    fn send_and_set_timer(&mut self) -> Result<(), End> {
         if let Some(subscriber) = &mut self.subscriber {
-            subscriber.advance(&self.send_queue)?;
+            subscriber.send_events(&self.send_queue)?;
         }
         self.timer
             .set(self.deadlines.next_deadline(self.unread_since()));

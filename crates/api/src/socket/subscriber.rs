@@ -7,7 +7,7 @@ use application::{
     chat::TurnSubject,
     realtime::{Tail, TypingUpdate, visibility},
 };
-use domain::{Fault, FaultCode, ProblemCode, Seq, Turn};
+use domain::{FaultCode, InputFault, ProblemCode, Seq, Turn};
 use futures::future::LocalBoxFuture;
 use ports::{EventVisibility, StreamSlot};
 use tokio::sync::{broadcast, watch};
@@ -15,7 +15,7 @@ use tokio::sync::{broadcast, watch};
 use super::{
     SendQueue, SendQueueFull,
     commands::{AcceptedChat, OpenedChannel},
-    context::{Admission, Caller},
+    context::{AdmittedCaller, Caller},
     frames::{Channel, LiveEvent, MAX_CHANNELS, ServerFrame, encode},
     live_replies::LiveReplies,
     notice_sender::NoticeSender,
@@ -60,12 +60,16 @@ pub(super) enum SubscriberEvent {
 
 impl Subscriber {
     /// Creates the subscriber of an admitted caller.
-    pub(super) fn new(admission: Admission, watch: CredentialWatch, connection_id: String) -> Self {
-        let Admission {
+    pub(super) fn new(
+        admitted: AdmittedCaller,
+        watch: CredentialWatch,
+        connection_id: String,
+    ) -> Self {
+        let AdmittedCaller {
             caller,
             services,
             slot,
-        } = admission;
+        } = admitted;
         let Caller { auth, tail } = caller;
         Self {
             visibility: visibility(&auth.principal),
@@ -124,7 +128,7 @@ impl Subscriber {
         let is_new = !self.subscriptions.has_named(opened.channel);
         if is_new && self.subscriptions.named() >= MAX_CHANNELS {
             let detail = format!("at most {MAX_CHANNELS} channels");
-            let fault = Fault::new("/channel", FaultCode::TooMany, detail);
+            let fault = InputFault::new("/channel", FaultCode::TooMany, detail);
             return Err(ApiError::faults(ProblemCode::ValidationFailed, vec![fault]));
         }
         let (replay, head) = (opened.replay, opened.head);
@@ -222,11 +226,11 @@ impl Subscriber {
         self.live_replies.send(send_queue)
     }
 
-    /// Sends new events as far as the queue has room, and reads the next page of a replay.
-    pub(super) fn advance(&mut self, send_queue: &SendQueue) -> Result<(), SendQueueFull> {
+    /// Sends new events as far as the queue has room, and starts to read the next page of a replay.
+    pub(super) fn send_events(&mut self, send_queue: &SendQueue) -> Result<(), SendQueueFull> {
         let mut sender = NoticeSender::new(send_queue, &self.services, &mut self.live_replies);
         let mut send = |notice: Notice<'_>| sender.send(&notice);
-        let has_room = || send_queue.has_room_or_wakes();
+        let has_room = || send_queue.request_room();
         self.subscriptions.send_replayed(has_room, &mut send)?;
         self.subscriptions
             .send_live(&self.tail, &self.visibility, has_room, &mut send)?;
@@ -234,7 +238,7 @@ impl Subscriber {
         self.join(&caught_up, false, send_queue)?;
         if self.page_read.is_none()
             && self.subscriptions.is_behind()
-            && send_queue.has_room_or_wakes()
+            && send_queue.request_room()
             && let Some(request) = self.subscriptions.next_request()
         {
             let log = Arc::clone(&self.services.log);

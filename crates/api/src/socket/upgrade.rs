@@ -12,7 +12,7 @@ use domain::ProblemCode;
 
 use super::{
     MAX_MESSAGE_BYTES,
-    context::{Admission, Context, admit},
+    context::{AdmittedCaller, Context, admit},
     guard_payload, send_queue,
     session::Session,
 };
@@ -24,7 +24,7 @@ use crate::{
     problem::ApiError,
     state::ApiState,
 };
-use http_listener::ConnectionState;
+use http_server::ConnectionState;
 
 /// Open a WebSocket: send commands, receive events and live data.
 ///
@@ -59,20 +59,20 @@ pub async fn open_socket(
         return Err(ProblemCode::UpgradeRequired.into());
     }
     let page = check_socket_request(&request, &state)?.map(ToOwned::to_owned);
-    let admission = match auth {
+    let admitted = match auth {
         Some(auth) => Some(admit(&state, &services, auth).await?),
         None => None,
     };
     let id = state.ids.next_id().to_string();
     let context = Context::new(state, services, id, page);
-    open(&request, payload, context, admission).await
+    open(&request, payload, context, admitted).await
 }
 
 async fn open(
     request: &HttpRequest,
     payload: Payload,
     context: Context,
-    admission: Option<Admission>,
+    admitted: Option<AdmittedCaller>,
 ) -> Result<HttpResponse, ApiError> {
     let failed = |error: actix_web::Error| {
         ApiError::new(ProblemCode::Internal).with_source(error.to_string())
@@ -91,7 +91,7 @@ async fn open(
         .aggregate_continuations()
         .max_continuation_size(usize::try_from(MAX_MESSAGE_BYTES).unwrap_or(usize::MAX));
     let progress = ConnectionState::of(request);
-    let session = Session::new(context, admission, messages, send_queue, progress);
+    let session = Session::new(context, admitted, messages, send_queue, progress);
     actix_web::rt::spawn(session.run());
     Ok(response)
 }

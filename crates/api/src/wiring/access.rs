@@ -9,12 +9,12 @@ use ::access::{
     tokens::{AccessTokens, ExternalIssuers, KeySets, OwnTokens},
 };
 use anyhow::{Context, Result};
-use application::limits::PrincipalLimits;
+use application::principal_limits::PrincipalLimits;
 use ports::{Clock, IdSource, Storage};
 use tokio::runtime::Handle;
 use web_documents::WebDocuments;
 
-use super::{Parts, limits::limits};
+use super::{Parts, rate_limits::principal_limits};
 use crate::settings::Settings;
 
 /// The services for authentication, and the authorization server.
@@ -68,7 +68,7 @@ pub(super) async fn wire(
     ));
     authenticator.refresh().await?;
     let clients = client_authentication(parts, key_sets, clock, &last_used);
-    let limits = Arc::new(limits(parts, Arc::clone(clock)));
+    let limits = Arc::new(principal_limits(parts, Arc::clone(clock)));
     let server = AuthorizationServer::new(
         clients,
         own,

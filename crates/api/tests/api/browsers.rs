@@ -7,8 +7,8 @@ use serde_json::json;
 
 use crate::{
     api_server::{ApiServer, ApiServerBuilder},
-    probe::{InjectedFault, StoreProbe},
     response::{ApiResponse, Request},
+    storage_probe::{InjectedFault, StorageProbe},
 };
 
 const OURS: &str = "https://app.example.org";
@@ -166,14 +166,14 @@ async fn a_key_of_another_site_is_rejected_for_an_allowed_page() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_allowed_page_can_read_the_error_of_a_panicked_layer() {
-    let probe = Arc::new(StoreProbe::default());
+    let probe = Arc::new(StorageProbe::default());
     let wrapped = Arc::clone(&probe);
     let builder = ApiServerBuilder::default()
         .setting("SERVER__ALLOWED_ORIGINS", OURS)
         .setting("SERVER__PUBLIC_URL", "https://agents.example.org")
         .wrap_storage(move |storage| wrapped.wrap_storage(storage));
     let api = builder.start().await;
-    probe.make("credentials.find", InjectedFault::Panic);
+    probe.inject("credentials.find", InjectedFault::Panic);
     let ask = |origin| from(api.reader().request("GET", "/api/agents"), origin).send();
     let response = ask(OURS).await;
     response.problem(ProblemCode::Internal);

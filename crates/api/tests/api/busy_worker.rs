@@ -12,7 +12,7 @@ use std::{
 };
 
 use actix_web::{App, HttpRequest, HttpResponse, web};
-use http_listener::ConnectionState;
+use http_server::ConnectionState;
 use tokio::task::JoinSet;
 
 use crate::raw::Connection;
@@ -48,7 +48,7 @@ fn serve() -> (SocketAddr, IsBusy, JoinSet<io::Result<()>>) {
             .route("/", web::get().to(respond))
             .route("/block", web::get().to(block))
     };
-    let server = http_listener::serve(listener, 1, Duration::ZERO, app).expect("a server");
+    let server = http_server::serve(listener, 1, Duration::ZERO, app).expect("a server");
     let mut serving = JoinSet::new();
     serving.spawn(server);
     (address, is_busy, serving)

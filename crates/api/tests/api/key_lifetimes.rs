@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::{
     api_server::{ApiServer, ApiServerBuilder},
     caller::Caller,
-    probe::{InjectedFault, StoreProbe},
+    storage_probe::{InjectedFault, StorageProbe},
 };
 
 /// A key for agents, created with the API.
@@ -214,13 +214,13 @@ async fn a_revoked_key_is_rejected_at_once_and_for_good() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn revoked_credentials_are_rejected_although_the_access_version_is_unreadable() {
-    let probe = Arc::new(StoreProbe::default());
+    let probe = Arc::new(StorageProbe::default());
     let wrapped = Arc::clone(&probe);
     let builder =
         ApiServerBuilder::default().wrap_storage(move |storage| wrapped.wrap_storage(storage));
     let api = builder.start().await;
     let (revoked, rotated) = (CreatedKey::make(&api).await, CreatedKey::make(&api).await);
-    probe.make("credentials.access_version", InjectedFault::Away);
+    probe.inject("credentials.access_version", InjectedFault::Unavailable);
     for key in [&revoked, &rotated] {
         // Entries that were dropped before are remembered again.
         key.is_accepted().await;

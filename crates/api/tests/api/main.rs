@@ -51,7 +51,6 @@ mod panics;
 mod pipelining;
 #[path = "../shared/postgres.rs"]
 mod postgres;
-mod probe;
 mod problems;
 mod rate_limits;
 mod raw;
@@ -64,6 +63,7 @@ mod script;
 mod slow_clients;
 mod sockets;
 mod sse_client;
+mod storage_probe;
 mod store_calls;
 mod tickets;
 mod token_endpoint;

@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::{
     api_server::{ApiServerBuilder, id_of},
-    probe::{InjectedFault, StoreProbe},
     script::FixedEngine,
+    storage_probe::{InjectedFault, StorageProbe},
 };
 
 /// An engine that panics at once, before anything is stored.
@@ -29,14 +29,14 @@ impl ReplyEngine for PanicsAtOnce {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_handler_or_layer_that_panics_answers_500() {
-    let probe = Arc::new(StoreProbe::default());
+    let probe = Arc::new(StorageProbe::default());
     let wrapped = Arc::clone(&probe);
     let api = ApiServerBuilder::default()
         .wrap_storage(move |storage| wrapped.wrap_storage(storage))
         .start()
         .await;
     for call in ["agents.list", "credentials.find"] {
-        probe.make(call, InjectedFault::Panic);
+        probe.inject(call, InjectedFault::Panic);
         let caller = api.caller_with_key(|_| {}).await;
         let response = caller.get("/api/agents").await;
         response.problem(ProblemCode::Internal);

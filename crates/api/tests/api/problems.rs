@@ -17,10 +17,10 @@ use serde_json::json;
 use crate::{
     api_server::{ApiServer, ApiServerBuilder, id_of},
     operations::UPGRADE,
-    probe::{InjectedFault, StoreProbe},
     raw,
     response::ApiResponse,
     script::{FixedEngine, scripted},
+    storage_probe::{InjectedFault, StorageProbe},
 };
 
 /// Codes of features that do not exist yet.
@@ -280,7 +280,7 @@ async fn engine_failed_engine_unavailable_and_engine_timeout() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn internal_store_unavailable_and_interrupted() {
-    let probe = Arc::new(StoreProbe::default());
+    let probe = Arc::new(StorageProbe::default());
     let wrapped = Arc::clone(&probe);
     let says_nothing = FixedEngine(|| Err(ReplyError::TimedOut));
     let builder = ApiServerBuilder::default().engine("slow", says_nothing);
@@ -290,7 +290,7 @@ async fn internal_store_unavailable_and_interrupted() {
         .await;
     let draft = json!({"name": "Ada", "config": {"engine": "slow"}});
     let agent = id_of(&api.agent(draft).await);
-    probe.make("agents.list", InjectedFault::Corrupt);
+    probe.inject("agents.list", InjectedFault::Corrupt);
     let response = api.reader().get("/api/agents").await;
     response.problem(ProblemCode::Internal);
     assert!(
@@ -299,9 +299,9 @@ async fn internal_store_unavailable_and_interrupted() {
         response.text()
     );
 
-    probe.make("agents.list", InjectedFault::Away);
-    probe.make("agents.insert", InjectedFault::Away);
-    probe.make("maintenance.ping", InjectedFault::Away);
+    probe.inject("agents.list", InjectedFault::Unavailable);
+    probe.inject("agents.insert", InjectedFault::Unavailable);
+    probe.inject("maintenance.ping", InjectedFault::Unavailable);
     for response in [
         api.reader().get("/api/agents").await,
         api.writer()
@@ -317,7 +317,7 @@ async fn internal_store_unavailable_and_interrupted() {
                 .contains("same Idempotency-Key")
         );
     }
-    probe.make("turns.finish_turn", InjectedFault::Panic);
+    probe.inject("turns.finish_turn", InjectedFault::Panic);
     let command = json!({"agentId": agent, "message": "Hello"});
     let request = api.writer().request("POST", "/api/chat").json(&command);
     let response = request.begin();

@@ -12,9 +12,9 @@ use serde_json::json;
 use crate::{
     api_server::{ApiServer, ApiServerBuilder, id_of},
     caller::Caller,
-    probe::{InjectedFault, StoreProbe},
     raw,
     response::{ApiResponse, Request},
+    storage_probe::{InjectedFault, StorageProbe},
 };
 
 /// No quota is restored while a test runs.
@@ -284,7 +284,7 @@ fn assert_counted(response: &ApiResponse, status: u16) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_authenticated_response_has_rate_limit_headers() {
-    let probe = Arc::new(StoreProbe::default());
+    let probe = Arc::new(StorageProbe::default());
     let wrapped = Arc::clone(&probe);
     let builder =
         ApiServerBuilder::default().wrap_storage(move |storage| wrapped.wrap_storage(storage));
@@ -294,12 +294,12 @@ async fn every_authenticated_response_has_rate_limit_headers() {
     for (status, request) in requests_of_every_kind(&api, &agent, read.header("etag")).await {
         assert_counted(&request.send().await, status);
     }
-    for (status, misfortune) in [
+    for (status, fault) in [
         (500, InjectedFault::Corrupt),
         (500, InjectedFault::Panic),
-        (503, InjectedFault::Away),
+        (503, InjectedFault::Unavailable),
     ] {
-        probe.make("agents.list", misfortune);
+        probe.inject("agents.list", fault);
         assert_counted(&api.writer().get("/api/agents").await, status);
     }
     api.stop().await;

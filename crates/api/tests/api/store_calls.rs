@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use crate::{
     api_server::{ApiServer, ApiServerBuilder, id_of},
-    probe::{InjectedFault, StoreProbe},
     script::{Script, scripted},
     sockets::client::{SocketClient, Upgrade},
+    storage_probe::{InjectedFault, StorageProbe},
 };
 
-fn server_with_probe() -> (Arc<StoreProbe>, ApiServerBuilder) {
-    let probe = Arc::new(StoreProbe::default());
+fn server_with_probe() -> (Arc<StorageProbe>, ApiServerBuilder) {
+    let probe = Arc::new(StorageProbe::default());
     let builder = ApiServerBuilder::default().wrap_storage({
         let probe = Arc::clone(&probe);
         move |storage| probe.wrap_storage(storage)
@@ -21,7 +21,7 @@ fn server_with_probe() -> (Arc<StoreProbe>, ApiServerBuilder) {
 }
 
 /// Authenticates once, so that the credential is remembered.
-async fn authenticate_once(api: &ApiServer, probe: &StoreProbe) {
+async fn authenticate_once(api: &ApiServer, probe: &StorageProbe) {
     api.writer().get("/api/engines").await.ok();
     probe.calls();
 }
@@ -204,8 +204,8 @@ async fn a_creation_with_an_idempotency_key_is_one_write() {
     // Only a rejected request needs a lookup of the key.
     let invalid = json!({"name": "Ada", "config": {"engine": "oracle"}});
     assert_eq!(create(invalid).await.status, 422);
-    assert_eq!(probe.calls(), ["claims.find"]);
-    probe.make("agents.insert", InjectedFault::Away);
+    assert_eq!(probe.calls(), ["idempotency.find"]);
+    probe.inject("agents.insert", InjectedFault::Unavailable);
     assert_eq!(create(json!({"name": "Ada"})).await.status, 503);
     assert_eq!(probe.calls(), ["agents.insert"]);
     api.stop().await;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use crate::{
     api_server::{ApiServer, ApiServerBuilder},
     oauth::{Client, GRANT, basic, endpoint},
-    probe::{InjectedFault, StoreProbe},
     raw,
     response::ApiResponse,
+    storage_probe::{InjectedFault, StorageProbe},
 };
 
 fn received(status: u16, error: &str) -> (u16, String) {
@@ -187,14 +187,14 @@ async fn a_body_that_does_not_arrive_times_out() {
 
 /// The response to a client while calls of this name hit a fault.
 async fn answer_during(
-    probe: &StoreProbe,
+    probe: &StorageProbe,
     api: &ApiServer,
     call: &'static str,
     what: InjectedFault,
 ) -> ApiResponse {
     let client = Client::make(api, &["agents:read"]).await;
     let token = client.token(api).await;
-    probe.make(call, what);
+    probe.inject(call, what);
     let path = match call {
         "tokens.revoke" => "/oauth2/revoke",
         _ => "/oauth2/introspect",
@@ -206,19 +206,19 @@ async fn answer_during(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unavailable_store_is_not_a_client_error() {
-    let probe = Arc::new(StoreProbe::default());
+    let probe = Arc::new(StorageProbe::default());
     let wrapped = Arc::clone(&probe);
     let api = ApiServerBuilder::default()
         .wrap_storage(move |storage| wrapped.wrap_storage(storage))
         .start()
         .await;
     for call in ["credentials.find", "tokens.is_revoked", "tokens.revoke"] {
-        for (misfortune, status, error) in [
-            (InjectedFault::Away, 503, "temporarily_unavailable"),
+        for (fault, status, error) in [
+            (InjectedFault::Unavailable, 503, "temporarily_unavailable"),
             (InjectedFault::Corrupt, 500, "server_error"),
             (InjectedFault::Panic, 500, "server_error"),
         ] {
-            let response = answer_during(&probe, &api, call, misfortune).await;
+            let response = answer_during(&probe, &api, call, fault).await;
             assert_eq!(response.oauth_error(), received(status, error), "{call}");
             assert!(!response.text().contains("10.0.0.7"), "{}", response.text());
         }

@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use crate::{
     api_server::{ApiServer, ApiServerBuilder, id_of},
     engines::{contents, turn},
-    probe::{InjectedFault, StoreProbe},
     script::{Script, scripted},
     sse_client::EventStream,
+    storage_probe::{InjectedFault, StorageProbe},
 };
 
 /// The timeout of a test that hangs.
@@ -28,7 +28,7 @@ const MAX_UNSTORED: usize = 1_000;
 /// A server over a store with injected faults, and an agent whose engine the test controls.
 struct Fixture {
     api: ApiServer,
-    probe: Arc<StoreProbe>,
+    probe: Arc<StorageProbe>,
     script: Script,
     agent: String,
 }
@@ -73,8 +73,8 @@ impl Fixture {
     }
 }
 
-fn server_with_probe() -> (Arc<StoreProbe>, ApiServerBuilder) {
-    let probe = Arc::new(StoreProbe::default());
+fn server_with_probe() -> (Arc<StorageProbe>, ApiServerBuilder) {
+    let probe = Arc::new(StorageProbe::default());
     let wrapped = Arc::clone(&probe);
     let builder =
         ApiServerBuilder::default().wrap_storage(move |storage| wrapped.wrap_storage(storage));
@@ -113,7 +113,9 @@ async fn a_reply_is_kept_until_the_store_is_available_again() {
     let mut stream = EventStream::open(request).await;
     let call = fixture.script.next_call().await;
     let second = fixture.start_turn(&fixture.command(&id, "two")).await;
-    fixture.probe.make("turns.finish_turn", InjectedFault::Away);
+    fixture
+        .probe
+        .inject("turns.finish_turn", InjectedFault::Unavailable);
     fixture.probe.calls();
     let first = call.request.turn_id;
     call.answer("Kept.").await;
@@ -147,7 +149,7 @@ async fn the_number_of_unstored_replies_is_bounded() {
         .start()
         .await;
     let agent = create_scripted_agent(&api).await;
-    probe.make("turns.finish_turn", InjectedFault::Away);
+    probe.inject("turns.finish_turn", InjectedFault::Unavailable);
     let body = json!({"agentId": agent, "message": Scene::words(1).to_message()});
     let chat = || {
         let request = api.writer().request("POST", "/api/chat").json(&body);
@@ -222,7 +224,7 @@ async fn is_detected_and_failed(defect: InjectedFault) {
     let first = ask();
     let call = fixture.script.next_call().await;
     let second = fixture.start_turn(&fixture.command(&id, "two")).await;
-    fixture.probe.make("turns.finish_turn", defect);
+    fixture.probe.inject("turns.finish_turn", defect);
     fixture.probe.calls();
     call.answer("Lost.").await;
     fixture.wait_for_call("turns.finish_turn").await;
@@ -250,14 +252,14 @@ async fn is_detected_and_failed(defect: InjectedFault) {
 async fn a_promoted_turn_waits_for_its_agent_or_ends_without() {
     let mut fixture = Fixture::start().await;
     let id = fixture.conversation().await;
-    for (misfortune, expected) in [
-        (InjectedFault::Away, "completed"),
+    for (fault, expected) in [
+        (InjectedFault::Unavailable, "completed"),
         (InjectedFault::Corrupt, "failed"),
     ] {
         let first = fixture.start_turn(&fixture.command(&id, "one")).await;
         let call = fixture.script.next_call().await;
         let second = fixture.start_turn(&fixture.command(&id, "two")).await;
-        fixture.probe.make("agents.find", misfortune);
+        fixture.probe.inject("agents.find", fault);
         fixture.probe.calls();
         call.answer("One.").await;
         fixture.wait_for_call("agents.find").await;

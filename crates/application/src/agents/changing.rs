@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use domain::{
-    Agent, AgentConfig, AgentDraft, AgentId, Fault, FaultCode, Principal, Stamp, merge_patch,
+    Agent, AgentConfig, AgentDraft, AgentId, FaultCode, InputFault, Principal, Stamp, merge_patch,
 };
 use ports::RepositoryError;
 use serde_json::Value;
@@ -43,7 +43,7 @@ impl AgentService {
                 // The patch matches its schema, so a result that does not fit mixes two kinds of a
                 // member.
                 let detail = "the patch does not fit the agent";
-                vec![Fault::new("", FaultCode::NotCombinable, detail)]
+                vec![InputFault::new("", FaultCode::NotCombinable, detail)]
             })
         })
         .await
@@ -79,7 +79,7 @@ impl AgentService {
         caller: &Principal,
         id: AgentId,
         condition: &VersionCondition,
-        compute: impl Fn(&Agent) -> Result<AgentDraft, Vec<Fault>>,
+        compute: impl Fn(&Agent) -> Result<AgentDraft, Vec<InputFault>>,
     ) -> Result<Agent, AgentError> {
         // After a first conflict, the changes of this process run one after the other.
         let mut permit = None;

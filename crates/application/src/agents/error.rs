@@ -1,9 +1,9 @@
 //! The error of the use cases of agents.
 
-use domain::Fault;
+use domain::InputFault;
 use ports::RepositoryError;
 
-use crate::{IdempotencyConflict, idempotency::IdempotentError, limits::TooManyLogBytes};
+use crate::{IdempotencyConflict, idempotency::IdempotentError, principal_limits::TooManyLogBytes};
 
 /// The error of a use case of agents.
 #[derive(Debug, thiserror::Error)]
@@ -16,13 +16,13 @@ pub enum AgentError {
     VersionMismatch,
     /// The agent would not be valid.
     #[error("the agent is not valid")]
-    Invalid(Vec<Fault>),
+    Invalid(Vec<InputFault>),
     /// A rule of the agent is not valid.
     #[error("a rule does not work")]
-    InvalidRule(Vec<Fault>),
+    InvalidRule(Vec<InputFault>),
     /// The server has no engine of that name.
     #[error("unknown engine")]
-    UnknownEngine(Vec<Fault>),
+    UnknownEngine(Vec<InputFault>),
     /// The tenant has too many agents waiting to be checked; nothing was written.
     #[error("too many agents wait to be checked")]
     Overloaded,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 pub use domain::admission::OnBusy;
 use domain::{
-    AgentId, ChatReply, ConversationId, Fault, Problem, ProblemCode,
+    AgentId, ChatReply, ConversationId, InputFault, Problem, ProblemCode,
     config::{Metadata, check_metadata},
 };
 use ports::RepositoryError;
@@ -37,7 +37,7 @@ pub struct ChatCommand {
 
 impl ChatCommand {
     /// Checks what the schema cannot express, and returns all faults at once.
-    pub(super) fn check(&self) -> Result<(), Vec<Fault>> {
+    pub(super) fn check(&self) -> Result<(), Vec<InputFault>> {
         let faults = check_metadata(&self.metadata);
         if faults.is_empty() {
             return Ok(());
@@ -75,31 +75,40 @@ impl CompletedChat {
 #[derive(Debug, thiserror::Error)]
 pub enum ChatError {
     /// The agent does not exist.
+    /// Arises in `target` for a new conversation, or when `start` stores the turn.
     #[error("no such agent")]
     AgentNotFound,
     /// The conversation does not exist, or the caller may not know of it.
+    /// Arises in `target`, when `start` stores the turn, or in `service` for a replayed turn.
     #[error("no such conversation")]
     ConversationNotFound,
-    /// The message contradicts its conversation.
+    /// The metadata is invalid, or the message contradicts its conversation.
+    /// Arises in [`ChatCommand::check`] and in `target`, before anything is stored.
     #[error("the message does not fit its conversation")]
-    Invalid(Vec<Fault>),
-    /// A turn is in progress, or too many turns are queued.
+    Invalid(Vec<InputFault>),
+    /// A turn is in progress, too many turns are queued, or the conversation keeps changing.
+    /// Arises in `start`, at the lock or when the turn is stored, and in `service` after 20 passes.
     #[error("the conversation is busy")]
     Busy,
     /// Too many finished turns wait to be stored, or too many messages of the tenant wait for a
     /// reply.
+    /// Arises in `start`, before anything is stored.
     #[error("too many finished turns or messages wait")]
     Overloaded,
     /// The turn was cancelled.
+    /// Arises in `accepted_turn`, while the caller waits for the reply.
     #[error("the turn was cancelled")]
     Cancelled,
-    /// The turn failed.
+    /// The turn failed, or waited too long for the turns before it.
+    /// Arises in `accepted_turn`, while the caller waits for the reply, or in `start` at the lock.
     #[error("the turn failed: {}", .0.code.slug())]
     Failed(Problem),
     /// The idempotency key was used before.
+    /// Arises in `service`, when the key is checked.
     #[error(transparent)]
     Idempotency(#[from] IdempotencyConflict),
     /// The store failed.
+    /// Arises at every call of a port.
     #[error("the store failed")]
     Store(#[from] RepositoryError),
 }

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use domain::{ConversationId, TenantId, sizes::MAX_QUEUED_TURNS};
+use domain::{ConversationId, TenantId, admission::MAX_QUEUED_TURNS};
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use domain::{
-    Agent, Conversation, ConversationId, Fault, FaultCode, IdempotencyEntry, MessageId, NodeId,
-    Principal, Stamp, Timestamp, TurnId, TurnStarted,
+    Agent, Conversation, ConversationId, FaultCode, IdempotencyEntry, InputFault, MessageId,
+    NodeId, Principal, Stamp, Timestamp, TurnId, TurnStarted,
 };
 use ports::{BeginTurn, ConversationTarget, ReplyRequest};
 
@@ -161,11 +161,15 @@ pub(super) async fn resolve_target(
     let mut faults = Vec::new();
     if conversation.agent_id != command.agent_id {
         let detail = "the conversation is with another agent";
-        faults.push(Fault::new("/agentId", FaultCode::NotCombinable, detail));
+        faults.push(InputFault::new(
+            "/agentId",
+            FaultCode::NotCombinable,
+            detail,
+        ));
     }
     if command.user_id.is_some() && command.user_id != conversation.user_id {
         let detail = "the conversation belongs to another user";
-        faults.push(Fault::new("/userId", FaultCode::NotCombinable, detail));
+        faults.push(InputFault::new("/userId", FaultCode::NotCombinable, detail));
     }
     if !faults.is_empty() {
         return Err(ChatError::Invalid(faults));
@@ -211,7 +215,7 @@ async fn find_agent(ports: &ChatPorts, attempt: &ChatAttempt) -> Result<Arc<Agen
 }
 
 fn user_fault(refused: &ConversationError) -> ChatError {
-    ChatError::Invalid(vec![Fault::new(
+    ChatError::Invalid(vec![InputFault::new(
         "/userId",
         FaultCode::NotCombinable,
         refused.to_string(),

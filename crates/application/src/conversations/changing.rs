@@ -1,7 +1,7 @@
 //! Changes of existing conversations.
 
 use domain::{
-    Conversation, ConversationDraft, ConversationId, Fault, FaultCode, Principal, Stamp,
+    Conversation, ConversationDraft, ConversationId, FaultCode, InputFault, Principal, Stamp,
     merge_patch,
 };
 use ports::RepositoryError;
@@ -61,7 +61,7 @@ fn patched(current: &Conversation, patch: &Value) -> Result<ConversationDraft, C
     merge_patch::apply(&mut document, patch.clone());
     let draft: ConversationDraft = serde_json::from_value(document).map_err(|_shape| {
         let detail = "the patch does not fit the conversation";
-        ConversationError::Invalid(vec![Fault::new("", FaultCode::NotCombinable, detail)])
+        ConversationError::Invalid(vec![InputFault::new("", FaultCode::NotCombinable, detail)])
     })?;
     let faults = draft.check();
     if faults.is_empty() {

@@ -1,6 +1,6 @@
 //! The error of the use cases of conversations.
 
-use domain::Fault;
+use domain::InputFault;
 use ports::RepositoryError;
 
 use crate::{IdempotencyConflict, idempotency::IdempotentError};
@@ -19,7 +19,7 @@ pub enum ConversationError {
     VersionMismatch,
     /// The conversation would not be valid.
     #[error("the conversation is not valid")]
-    Invalid(Vec<Fault>),
+    Invalid(Vec<InputFault>),
     /// The caller may not use this user id.
     #[error(
         "must be absent or the caller's own id: only `conversations:all` lets a user reach the \

@@ -84,7 +84,7 @@ impl ConversationService {
             .transpose()
             .map_err(|_invalid| ConversationError::InvalidCursor)?;
         if caller.confined_to().is_some() {
-            self.reach(caller, id).await?;
+            self.find_accessible(caller, id).await?;
         }
         let query = MessageQuery {
             order,

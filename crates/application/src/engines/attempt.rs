@@ -8,8 +8,8 @@ use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, UnusableReply};
 
 use super::{
     Candidate,
-    breakers::AttemptPermit,
     chain::ReplySink,
+    engine_breakers::AttemptPermit,
     partial_reply::{PartialReply, ToolStep},
 };
 use crate::toolbox::ToolMetrics;
@@ -40,11 +40,7 @@ pub(super) async fn attempt(
         Err(_) => (Err(ReplyError::TimedOut), true),
     };
     let result = result.map_err(|error| FailedAttempt { error, was_cut });
-    if candidate.engine.is_immediate() {
-        report_immediate(permit, &result);
-    } else {
-        report(permit, time, &result);
-    }
+    report(permit, time, &result);
     result
 }
 
@@ -108,8 +104,8 @@ fn push(
 
 /// Reports the outcome of an attempt to the circuit breaker. A refusal shows that the engine works.
 /// Attempts that were cut while the engine was replying or that had a very short time-out, and
-/// unusable replies, are not counted: otherwise one agent could open the breaker for all. A
-/// time-out counts for other tenants only once a second tenant has had one.
+/// unusable replies, are not counted: otherwise one agent could open the breaker for all. The
+/// permit decides about the other time-outs.
 fn report<T>(permit: AttemptPermit, time: Duration, result: &Result<T, FailedAttempt>) {
     let Err(FailedAttempt { error, was_cut }) = result else {
         return permit.succeeded();
@@ -122,18 +118,6 @@ fn report<T>(permit: AttemptPermit, time: Duration, result: &Result<T, FailedAtt
         ReplyError::TimedOut => permit.timed_out(),
         error if error.is_invalid_reply() => {}
         _ => permit.failed(),
-    }
-}
-
-/// Reports the outcome of an attempt with an immediate engine. Its time-outs are caused by the
-/// agent's configuration and are not counted.
-fn report_immediate<T>(permit: AttemptPermit, result: &Result<T, FailedAttempt>) {
-    match result {
-        Err(FailedAttempt {
-            error: ReplyError::TimedOut,
-            ..
-        }) => {}
-        _ => report(permit, Duration::MAX, result),
     }
 }
 

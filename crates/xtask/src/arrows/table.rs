@@ -37,7 +37,7 @@ pub(super) const LAYERS: &[Layer] = &[
     Layer::new("local_limiter", &["domain", "ports"]),
     Layer::new("local_bus", &["domain", "ports"]),
     Layer::new("web_documents", &["domain", "ports"]),
-    Layer::new("http_listener", &[]),
+    Layer::new("http_server", &[]),
     Layer {
         package: "agent-service",
         may_use: &[
@@ -46,7 +46,7 @@ pub(super) const LAYERS: &[Layer] = &[
             "application",
             "access",
             "cpu_pool",
-            "http_listener",
+            "http_server",
         ],
         may_wire: &[
             "postgres_store",
@@ -74,7 +74,7 @@ pub(super) const WIRING: &str = "wiring";
 /// Third-party crates, by the first words of their names, and the crates that may use them.
 const HOMES: &[(&str, &[&str])] = &[
     ("sqlx", &["relational", "postgres_store", "sqlite_store"]),
-    ("actix", &["agent-service", "http_listener"]),
+    ("actix", &["agent-service", "http_server"]),
     ("jsonwebtoken", &["access", "dev_bench"]),
     ("config", &["agent-service"]),
     ("metrics-exporter", &["agent-service"]),
@@ -104,7 +104,7 @@ const HOMES: &[(&str, &[&str])] = &[
             "local_limiter",
             "local_bus",
             "web_documents",
-            "http_listener",
+            "http_server",
             "agent-service",
             "dev_load",
             "dev_bench",
@@ -224,9 +224,9 @@ mod tests {
     }
 
     #[test]
-    fn only_the_api_and_its_listener_use_http() {
+    fn only_the_api_and_its_server_use_http() {
         assert!(allowed("agent-service", "actix-web"));
-        let http = ["agent-service", "http_listener"];
+        let http = ["agent-service", "http_server"];
         for layer in LAYERS.iter().filter(|layer| !http.contains(&layer.package)) {
             assert!(
                 !allows(layer, "actix-ws", true),

@@ -1,8 +1,8 @@
 //! A cache of compiled schemas of tool arguments.
 
 mod isolation;
-mod limits;
 mod schema;
+mod schema_limits;
 
 use std::{
     collections::HashMap,

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use domain::{Agent, Fault, FaultCode, Rule};
+use domain::{Agent, FaultCode, InputFault, Rule};
 use ports::{PrepareError, ReplyEngine as _};
 use rstest::rstest;
 use rule_engine::RuleReplyEngine;
 
 use crate::fixture::{agent, agent_with, keyword_rule, pattern_rule, tenant};
 
-async fn prepare_faults(agent: Agent) -> Vec<Fault> {
+async fn prepare_faults(agent: Agent) -> Vec<InputFault> {
     let engine = RuleReplyEngine::new().expect("threads can be started");
     let prepared = engine.prepare(&tenant(), &Arc::new(agent)).await;
     match prepared {

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use domain::{Fault, FaultCode, Faults, fault, text, web_address};
+use domain::{FaultCode, Faults, InputFault, fault, text, web_address};
 use jsonschema::{
     JsonType, ValidationError,
     error::{TypeKind, ValidationErrorKind as Kind},
@@ -24,7 +24,7 @@ pub(in crate::body) fn map_error(error: &ValidationError<'_>, schema: &Value, fa
     match error.kind() {
         Kind::Required { property } => {
             let name = property.as_str().unwrap_or_default();
-            faults.push(Fault::new(
+            faults.push(InputFault::new(
                 member(pointer_to_value, name),
                 FaultCode::Required,
                 "is required",
@@ -34,7 +34,7 @@ pub(in crate::body) fn map_error(error: &ValidationError<'_>, schema: &Value, fa
             for name in unexpected {
                 let pointer = member(pointer_to_value, name);
                 let detail = "unknown member";
-                faults.push(Fault::new(pointer, FaultCode::UnknownMember, detail));
+                faults.push(InputFault::new(pointer, FaultCode::UnknownMember, detail));
             }
         }
         Kind::PropertyNames { error: inner } => {
@@ -43,7 +43,7 @@ pub(in crate::body) fn map_error(error: &ValidationError<'_>, schema: &Value, fa
                 inner.instance().as_str().unwrap_or_default(),
             );
             let (code, detail) = code_and_detail(inner.kind());
-            faults.push(Fault::new(
+            faults.push(InputFault::new(
                 pointer,
                 code,
                 format!("the name of the member: {detail}"),
@@ -63,7 +63,7 @@ pub(in crate::body) fn map_error(error: &ValidationError<'_>, schema: &Value, fa
         }
         other => {
             let (code, detail) = code_and_detail(other);
-            faults.push(Fault::new(pointer_to_value, code, detail));
+            faults.push(InputFault::new(pointer_to_value, code, detail));
         }
     }
 }
@@ -190,7 +190,7 @@ fn report_duplicates(list: &Value, pointer_to_value: &str, faults: &mut Faults) 
         if !faults.is_full() && !seen.insert(item.to_string()) {
             let mut pointer = pointer_to_value.to_owned();
             fault::push_index(&mut pointer, index);
-            faults.push(Fault::new(
+            faults.push(InputFault::new(
                 pointer,
                 FaultCode::DuplicateItem,
                 "is in the list more than once",

@@ -1,7 +1,7 @@
 //! Faults of `oneOf` and `anyOf`: the faults of the alternative that was probably meant, instead of
 //! "no alternative matches".
 
-use domain::{Fault, FaultCode, Faults};
+use domain::{FaultCode, Faults, InputFault};
 use jsonschema::{ValidationError, error::ValidationErrorKind as Kind};
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ pub(super) fn no_alternative_matches(
                 types.push(name);
             }
         }
-        faults.push(Fault::new(
+        faults.push(InputFault::new(
             pointer,
             FaultCode::WrongType,
             expected_types(&types),
@@ -40,7 +40,7 @@ pub(super) fn no_alternative_matches(
     };
     let missing: Option<Vec<&str>> = meant.map(|errors| only_missing(errors, pointer)).collect();
     match missing.as_deref() {
-        Some([first, _, ..]) => faults.push(Fault::new(
+        Some([first, _, ..]) => faults.push(InputFault::new(
             member(pointer, first),
             FaultCode::Required,
             either(missing.as_deref().unwrap_or_default()),
@@ -66,12 +66,12 @@ pub(super) fn several_alternatives_match(
         .filter_map(|alternative| alternative.pointer("/required/0")?.as_str())
         .collect();
     let fault = match required.last() {
-        Some(last) => Fault::new(
+        Some(last) => InputFault::new(
             member(pointer, last),
             FaultCode::NotCombinable,
             format!("only {}", either(&required)),
         ),
-        None => Fault::new(
+        None => InputFault::new(
             pointer,
             FaultCode::NotCombinable,
             "matches more than one alternative",

@@ -1,7 +1,7 @@
 mod config_body;
+mod configured_sizes;
 mod document;
 mod merge_patch;
 mod published;
-mod sizes;
 
 pub(crate) use document::{derived, document};

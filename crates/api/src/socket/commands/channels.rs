@@ -109,7 +109,13 @@ async fn open(
             None
         }
         Channel::Conversation(id) => match context.open::<TurnsRead>(caller) {
-            Ok(services) => Some(services.conversations.reach(principal, id).await?.agent_id),
+            Ok(services) => Some(
+                services
+                    .conversations
+                    .find_accessible(principal, id)
+                    .await?
+                    .agent_id,
+            ),
             // The caller receives events of its own turns, but must not learn whether the
             // conversation exists.
             Err(_missing_scope) => None,

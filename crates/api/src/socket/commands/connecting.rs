@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use access::{AccessError, AuthContext, PresentedCredential};
-use domain::{Fault, FaultCode, ProblemCode};
+use domain::{FaultCode, InputFault, ProblemCode};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::{CommandError, CommandOutcome, Connected, channels::open_channels};
@@ -13,7 +13,7 @@ use crate::{
     problem::ApiError,
     socket::{
         CloseCode,
-        context::{Admission, Caller, Context, admit},
+        context::{AdmittedCaller, Caller, Context, admit},
         frames::ConnectFrame,
     },
 };
@@ -26,12 +26,12 @@ pub(super) async fn connect_with_token(
     let token = frame.token.ok_or_else(|| fatal(unauthenticated()))?;
     let auth = authenticate(context, &token).await;
     let auth = auth.map_err(|error| fatal(error.into()))?;
-    let admission = admit_authenticated(context, auth).await.map_err(fatal)?;
-    let channels = open_channels(context, &admission.caller, frame.channels, frame.since).await;
+    let admitted = admit_authenticated(context, auth).await.map_err(fatal)?;
+    let channels = open_channels(context, &admitted.caller, frame.channels, frame.since).await;
     let channels = channels.map_err(fatal)?;
     Ok(CommandOutcome::Connected(Connected {
-        head: admission.caller.tail.position(),
-        admission: Some(Box::new(admission)),
+        head: admitted.caller.tail.position(),
+        admitted: Some(Box::new(admitted)),
         channels,
     }))
 }
@@ -47,7 +47,7 @@ pub(super) async fn authenticate(
 async fn admit_authenticated(
     context: &Context,
     auth: Arc<AuthContext>,
-) -> Result<Admission, ApiError> {
+) -> Result<AdmittedCaller, ApiError> {
     check_credential_origin(&auth, context.page.as_deref())?;
     let (limits, holder) = (&context.state.limits, auth.quota_holder());
     let results = limits.take(&holder, &auth.limits, operations::ONE_REQUEST);
@@ -80,7 +80,7 @@ pub(super) async fn connect(
         return Err(ApiError::new(ProblemCode::AmbiguousCredentials).with_detail(detail));
     }
     Ok(CommandOutcome::Connected(Connected {
-        admission: None,
+        admitted: None,
         head: caller.tail.position(),
         channels: open_channels(context, caller, frame.channels, frame.since).await?,
     }))
@@ -88,7 +88,7 @@ pub(super) async fn connect(
 
 /// The error of a second `connect`.
 pub(in crate::socket) fn already_connected() -> ApiError {
-    let fault = Fault::new(
+    let fault = InputFault::new(
         "/type",
         FaultCode::NotCombinable,
         "the socket is already connected",
@@ -98,6 +98,6 @@ pub(in crate::socket) fn already_connected() -> ApiError {
 
 /// The error of an authenticated client that sends another command before `connect`.
 pub(in crate::socket) fn not_connected() -> ApiError {
-    let fault = Fault::new("/type", FaultCode::NotCombinable, "send `connect` first");
+    let fault = InputFault::new("/type", FaultCode::NotCombinable, "send `connect` first");
     ApiError::faults(ProblemCode::ValidationFailed, vec![fault])
 }

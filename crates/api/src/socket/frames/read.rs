@@ -1,6 +1,6 @@
 //! Parses command frames, and reports all errors of a frame at once.
 
-use domain::{Fault, FaultCode, IdempotencyKey, ProblemCode};
+use domain::{FaultCode, IdempotencyKey, InputFault, ProblemCode};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Number, Value};
 
@@ -121,7 +121,7 @@ fn chat(mut value: Value) -> Result<ChatFrame, BodyError> {
     let idempotency_key: Option<IdempotencyKey> =
         key.map(str::parse).transpose().map_err(|_malformed| {
             let detail = "1 to 255 visible ASCII characters";
-            let fault = Fault::new("/idempotencyKey", FaultCode::BadFormat, detail);
+            let fault = InputFault::new("/idempotencyKey", FaultCode::BadFormat, detail);
             BodyError::Faults(vec![fault])
         })?;
     Ok(ChatFrame {

@@ -93,19 +93,19 @@ async fn the_task_is_woken_only_when_there_is_room_again() {
     for _ in 0..5 {
         push(&send_queue, &frame);
     }
-    assert!(!send_queue.has_room_or_wakes());
+    assert!(!send_queue.request_room());
     next_chunk(&mut body);
     assert_eq!(send_queue.changed().now_or_never(), None);
     next_chunk(&mut body);
     assert_eq!(send_queue.changed().now_or_never(), Some(()));
-    assert!(send_queue.has_room_or_wakes());
-    assert!(!send_queue.is_empty_or_wakes());
+    assert!(send_queue.request_room());
+    assert!(!send_queue.request_empty());
     for left in (0..3).rev() {
         next_chunk(&mut body);
         let expected = (left == 0).then_some(());
         assert_eq!(send_queue.changed().now_or_never(), expected, "{left}");
     }
-    assert!(send_queue.is_empty_or_wakes());
+    assert!(send_queue.request_empty());
     assert_eq!(send_queue.changed().now_or_never(), None, "no task waits");
 }
 

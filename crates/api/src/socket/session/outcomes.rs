@@ -9,12 +9,12 @@ use crate::{
     problem::ApiError,
     socket::{
         commands::{AcceptedChat, CommandError, CommandOutcome, Connected, OpenedChannel},
-        context::{Admission, Caller},
+        context::{AdmittedCaller, Caller},
         frames::{
             Channel, ChannelState, ConnectResult, EmptyResult, ReplyFrame, ReplyResult,
             ServerFrame, SubscribeResult, TurnResult, encode,
         },
-        limits::SOCKET_LIMITS,
+        published_limits::SOCKET_LIMITS,
         subscriber::Subscriber,
     },
 };
@@ -89,18 +89,18 @@ impl Session {
     }
 
     /// Starts the subscriber of an admitted caller.
-    pub(super) fn admit(&mut self, admission: Admission) {
-        let auth = Arc::clone(&admission.caller.auth);
+    pub(super) fn admit(&mut self, admitted: AdmittedCaller) {
+        let auth = Arc::clone(&admitted.caller.auth);
         let watch = self.context.state.authenticator.watch_credential(auth);
-        self.context.set_caller(admission.caller.clone());
+        self.context.set_caller(admitted.caller.clone());
         let connection_id = self.context.connection_id.clone();
-        self.subscriber = Some(Box::new(Subscriber::new(admission, watch, connection_id)));
+        self.subscriber = Some(Box::new(Subscriber::new(admitted, watch, connection_id)));
         self.deadlines.authenticated();
     }
 
     fn connect(&mut self, id: Option<u64>, connected: Connected) -> Result<(), End> {
-        if let Some(admission) = connected.admission {
-            self.admit(*admission);
+        if let Some(admitted) = connected.admitted {
+            self.admit(*admitted);
         }
         self.has_connected = true;
         let (Some(subscriber), Some(caller)) = (&mut self.subscriber, self.context.caller()) else {

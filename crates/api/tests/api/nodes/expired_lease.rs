@@ -8,7 +8,7 @@ use sqlx::{ConnectOptions as _, Executor as _};
 use super::pair::NodePair;
 use crate::{
     engines::contents,
-    probe::{InjectedFault, StoreProbe},
+    storage_probe::{InjectedFault, StorageProbe},
 };
 
 /// Expires the first node's lease, like a sweep with a fast clock.
@@ -64,7 +64,7 @@ async fn a_node_whose_lease_expired_continues_under_a_new_id() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_late_reply_of_a_disconnected_node_is_rejected() {
-    let probe = Arc::new(StoreProbe::default());
+    let probe = Arc::new(StorageProbe::default());
     let mut pair = NodePair::start_with_builder({
         let probe = Arc::clone(&probe);
         move |builder| builder.wrap_storage(move |storage| probe.wrap_storage(storage))
@@ -83,7 +83,7 @@ async fn the_late_reply_of_a_disconnected_node_is_rejected() {
         "events.changes",
         "turns.find",
     ] {
-        probe.make(unheard, InjectedFault::Away);
+        probe.inject(unheard, InjectedFault::Unavailable);
     }
     execute_sql(&pair, MARK).await;
     let swept = pair.b.turn_after("in_progress", &lost).await;

@@ -13,7 +13,7 @@ use super::client::{SocketClient, Upgrade};
 use crate::{
     api_server::{ApiServer, ApiServerBuilder, id_of},
     caller::Caller,
-    probe::{InjectedFault, StoreProbe},
+    storage_probe::{InjectedFault, StorageProbe},
 };
 
 /// A key created with the API, and a caller with it.
@@ -108,7 +108,7 @@ async fn an_invalid_first_frame_closes_an_unauthenticated_socket() {
 /// The outcome must not depend on how soon the first command ends: it waits for the store.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_socket_connects_only_once() {
-    let probe = Arc::new(StoreProbe::default());
+    let probe = Arc::new(StorageProbe::default());
     let seen = Arc::clone(&probe);
     let api = ApiServerBuilder::default()
         .wrap_storage(move |it| seen.wrap_storage(it))
@@ -116,7 +116,7 @@ async fn a_socket_connects_only_once() {
         .await;
     let agent = api.agent_id().await;
     for is_known in [true, false] {
-        probe.make("conversations.find_context", InjectedFault::Slow);
+        probe.inject("conversations.find_context", InjectedFault::Slow);
         probe.calls();
         let upgrade = Upgrade::new(&api);
         let upgrade = if is_known {

@@ -7,12 +7,12 @@ use serde_json::json;
 use super::client::{SocketClient, Upgrade};
 use crate::{
     api_server::ApiServerBuilder,
-    probe::{InjectedFault, StoreProbe},
+    storage_probe::{InjectedFault, StorageProbe},
 };
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unreadable_credential_closes_with_back_off() {
-    let probe = Arc::new(StoreProbe::default());
+    let probe = Arc::new(StorageProbe::default());
     let seen = Arc::clone(&probe);
     let api = ApiServerBuilder::default()
         .wrap_storage(move |it| seen.wrap_storage(it))
@@ -20,7 +20,7 @@ async fn an_unreadable_credential_closes_with_back_off() {
         .await;
     let caller = api.caller_with_key(|_| {}).await;
     let mut socket = Upgrade::new(&api).open().await;
-    probe.make("credentials.find", InjectedFault::Away);
+    probe.inject("credentials.find", InjectedFault::Unavailable);
     let members = json!({"channels": [], "token": caller.key()});
     let problem = socket.expect_problem("connect", members).await;
     assert_eq!(problem["code"], "store_unavailable");
@@ -35,7 +35,7 @@ async fn an_unreadable_credential_closes_with_back_off() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_failure_fails_the_command_and_keeps_the_socket() {
-    let probe = Arc::new(StoreProbe::default());
+    let probe = Arc::new(StorageProbe::default());
     let seen = Arc::clone(&probe);
     let api = ApiServerBuilder::default()
         .wrap_storage(move |it| seen.wrap_storage(it))
@@ -44,7 +44,7 @@ async fn a_store_failure_fails_the_command_and_keeps_the_socket() {
     let agent = api.agent_id().await;
     let mut socket = SocketClient::connected(&api, &api.writer(), &["tenant"]).await;
     let chat = json!({"agentId": agent, "message": "Hello", "idempotencyKey": "once"});
-    probe.make("turns.record_completed_turn", InjectedFault::Away);
+    probe.inject("turns.record_completed_turn", InjectedFault::Unavailable);
     let problem = socket.expect_problem("chat", chat.clone()).await;
     assert_eq!(
         (&problem["code"], &problem["status"]),
@@ -61,7 +61,7 @@ async fn a_store_failure_fails_the_command_and_keeps_the_socket() {
 /// A replay page whose read failed is read again: no event is missing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_replay_waits_for_the_store() {
-    let probe = Arc::new(StoreProbe::default());
+    let probe = Arc::new(StorageProbe::default());
     let seen = Arc::clone(&probe);
     let api = ApiServerBuilder::default()
         .wrap_storage(move |it| seen.wrap_storage(it))
@@ -71,7 +71,7 @@ async fn a_replay_waits_for_the_store() {
         api.agent_id().await;
     }
     let mut socket = SocketClient::connected(&api, &api.reader(), &[]).await;
-    probe.make("events.page", InjectedFault::Away);
+    probe.inject("events.page", InjectedFault::Unavailable);
     let since = json!({"channel": "tenant", "since": 0});
     probe.calls();
     socket.expect_success("subscribe", since).await;
@@ -92,7 +92,7 @@ async fn a_replay_waits_for_the_store() {
 /// A permanently unreadable event closes the socket before later events are sent.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_corrupt_log_closes_the_socket() {
-    let probe = Arc::new(StoreProbe::default());
+    let probe = Arc::new(StorageProbe::default());
     let seen = Arc::clone(&probe);
     let api = ApiServerBuilder::default()
         .wrap_storage(move |it| seen.wrap_storage(it))
@@ -100,7 +100,7 @@ async fn a_corrupt_log_closes_the_socket() {
         .await;
     api.agent_id().await;
     let mut socket = SocketClient::connected(&api, &api.reader(), &[]).await;
-    probe.make("events.page", InjectedFault::Corrupt);
+    probe.inject("events.page", InjectedFault::Corrupt);
     let since = json!({"channel": "tenant", "since": 0});
     socket.expect_success("subscribe", since).await;
     let ended = socket.wait_for_end().await;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::engines::breakers::{BreakerPair, Breakers};
+use crate::engines::engine_breakers::{AttemptBreakers, EngineBreakers, Timeouts};
 
 const LONG_TIMEOUT: Duration = Duration::from_mins(1);
 
@@ -20,9 +20,9 @@ const ATTEMPTS: Attempts = Attempts {
     has_begun: false,
 };
 
-fn breaker() -> BreakerPair {
+fn breaker() -> AttemptBreakers {
     let tenant = domain::TenantId::DEFAULT.parse().unwrap();
-    Breakers::new("llm".to_owned()).of(&tenant, None, false)
+    EngineBreakers::new("llm".to_owned()).of(&tenant, None, Timeouts::Counted)
 }
 
 impl Attempts {

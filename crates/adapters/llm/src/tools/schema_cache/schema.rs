@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     isolation::{DeadlineExceeded, DeadlineKeyword, run_until},
-    limits::{SchemaStructure, structure},
+    schema_limits::{SchemaStructure, structure},
 };
 
 /// The maximum number of bytes of one compiled pattern.

@@ -64,7 +64,7 @@ async fn a_burst_does_not_overflow_the_queue_of_a_reading_client() {
     let (send_queue, mut body) = send_queue(BoxBody::new(()));
     let frame = ByteString::from("x".repeat(32 * 1024));
     let (mut sent, mut taken) = (0, 0);
-    let has_room = || send_queue.has_room_or_wakes();
+    let has_room = || send_queue.request_room();
     while sent < 100 {
         let (tail, visibility) = (&fixture.tail, &fixture.visibility);
         let subscriptions = &mut fixture.subscriptions;

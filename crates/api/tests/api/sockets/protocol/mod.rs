@@ -7,8 +7,8 @@
 mod case;
 mod closes;
 mod framing;
+mod message_sizes;
 mod runner;
-mod sizes;
 mod text;
 mod wire;
 

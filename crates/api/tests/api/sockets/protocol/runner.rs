@@ -2,7 +2,7 @@
 
 use futures::{StreamExt as _, stream};
 
-use super::{closes, framing, sizes, text};
+use super::{closes, framing, message_sizes, text};
 use crate::api_server::ApiServer;
 
 /// The number of concurrent sockets.
@@ -25,7 +25,7 @@ async fn every_case_ends_as_the_protocol_requires() {
         framing::cases(),
         text::cases(),
         closes::cases(),
-        sizes::cases(),
+        message_sizes::cases(),
     ];
     let cases: Vec<_> = sections.into_iter().flatten().collect();
     let mut found = stream::iter(&cases)

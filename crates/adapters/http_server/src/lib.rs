@@ -17,7 +17,8 @@ mod connection;
 use connection::Connection;
 pub use connection::{ConnectionState, hold_until_sent};
 
-/// The time for which an idle connection is kept for the next request.
+/// The time for which an idle connection is kept for the next request. `docs/operations.md` names
+/// it, because the idle timeout of a load balancer must be shorter.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
 /// The time for which the client may take to close a connection that the server has closed.
 const DISCONNECT_DEADLINE: Duration = Duration::from_secs(1);

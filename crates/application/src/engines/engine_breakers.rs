@@ -1,5 +1,5 @@
-//! The circuit breakers of an engine: for each model, one that all tenants share and one for each
-//! tenant.
+//! The circuit breakers of an engine: for each model, one that all tenants share and, if time-outs
+//! are counted, one for each tenant.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -13,7 +13,7 @@ use super::breaker::{Breaker, BreakerPermit, OpenGauge};
 const MAX_BREAKERS: usize = 1024;
 
 /// The circuit breakers of an engine.
-pub(crate) struct Breakers {
+pub(crate) struct EngineBreakers {
     gauge: Arc<OpenGauge>,
     /// The shared breaker of the model that the operator configured.
     default_model: Arc<Breaker>,
@@ -27,13 +27,36 @@ struct Key {
     tenant: Option<TenantId>,
 }
 
+/// The treatment of an engine's time-outs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Timeouts {
+    /// A time-out counts as a failure for its tenant, and for the others once a second tenant has
+    /// one.
+    Counted,
+    /// A time-out is ignored: an immediate engine exceeds its time only because of the agent's
+    /// configuration.
+    Ignored,
+}
+
+impl Timeouts {
+    /// Returns the treatment for an engine that replies from the request alone, or not.
+    pub(crate) const fn of(is_immediate: bool) -> Self {
+        if is_immediate {
+            Self::Ignored
+        } else {
+            Self::Counted
+        }
+    }
+}
+
 /// The breakers that an attempt has to pass.
 #[derive(Clone)]
-pub(crate) struct BreakerPair {
+pub(crate) struct AttemptBreakers {
     tenant_id: TenantId,
     shared: Arc<Breaker>,
-    /// The breaker of the tenant. It also opens on time-outs of this tenant alone, which the shared
-    /// breaker ignores. Immediate engines have none: their time-outs are caused by the agent.
+    timeouts: Timeouts,
+    /// The breaker of the tenant, which opens on time-outs of this tenant alone. `None` if time-outs
+    /// are ignored: it would only repeat the shared breaker.
     own: Option<Arc<Breaker>>,
 }
 
@@ -41,11 +64,12 @@ pub(crate) struct BreakerPair {
 pub(crate) struct AttemptPermit {
     tenant_id: TenantId,
     shared: BreakerPermit,
+    timeouts: Timeouts,
     own: Option<BreakerPermit>,
     has_begun: bool,
 }
 
-impl Breakers {
+impl EngineBreakers {
     /// Creates breakers that are all closed.
     pub(crate) fn new(engine: String) -> Self {
         let gauge = OpenGauge::new(engine);
@@ -70,19 +94,23 @@ impl Breakers {
         &self,
         tenant: &TenantId,
         model: Option<&str>,
-        is_immediate: bool,
-    ) -> BreakerPair {
+        timeouts: Timeouts,
+    ) -> AttemptBreakers {
         let key = |tenant| Key {
             model: model.map(str::to_owned),
             tenant,
         };
-        BreakerPair {
+        AttemptBreakers {
             tenant_id: tenant.clone(),
             shared: match model {
                 Some(_) => self.find_or_create(&key(None)),
                 None => Arc::clone(&self.default_model),
             },
-            own: (!is_immediate).then(|| self.find_or_create(&key(Some(tenant.clone())))),
+            timeouts,
+            own: match timeouts {
+                Timeouts::Counted => Some(self.find_or_create(&key(Some(tenant.clone())))),
+                Timeouts::Ignored => None,
+            },
         }
     }
 
@@ -93,13 +121,14 @@ impl Breakers {
     }
 }
 
-impl BreakerPair {
+impl AttemptBreakers {
     /// Returns a permit to call the engine, or the time after which to try again.
     pub(crate) fn enter(&self) -> Result<AttemptPermit, Duration> {
         let own = self.own.as_ref().map(Breaker::enter).transpose()?;
         Ok(AttemptPermit {
             tenant_id: self.tenant_id.clone(),
             shared: self.shared.enter()?,
+            timeouts: self.timeouts,
             own,
             has_begun: false,
         })
@@ -142,12 +171,16 @@ impl AttemptPermit {
         }
     }
 
-    /// Records that the engine did not reply within the agent's time limit.
+    /// Records that the engine did not reply within the agent's time limit, if time-outs are
+    /// counted.
     pub(crate) fn timed_out(self) {
+        if self.timeouts == Timeouts::Ignored {
+            return;
+        }
         if let Some(own) = self.own {
             own.failed();
-            self.shared.timed_out(&self.tenant_id);
         }
+        self.shared.timed_out(&self.tenant_id);
     }
 }
 
@@ -159,7 +192,7 @@ mod tests {
         name.parse().unwrap()
     }
 
-    fn time_out(pair: &BreakerPair, times: u32) {
+    fn time_out(pair: &AttemptBreakers, times: u32) {
         for _ in 0..times {
             if let Ok(permit) = pair.enter() {
                 permit.timed_out();
@@ -169,9 +202,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn timeouts_of_one_tenant_open_the_breaker_for_that_tenant_alone() {
-        let breakers = Breakers::new("llm".to_owned());
-        let hostile = breakers.of(&tenant("hostile"), None, false);
-        let other = breakers.of(&tenant("other"), None, false);
+        let breakers = EngineBreakers::new("llm".to_owned());
+        let hostile = breakers.of(&tenant("hostile"), None, Timeouts::Counted);
+        let other = breakers.of(&tenant("other"), None, Timeouts::Counted);
         time_out(&hostile, 100);
         assert!(hostile.enter().is_err() && breakers.is_open(&tenant("hostile")));
         assert!(other.enter().is_ok() && !breakers.is_open(&tenant("other")));
@@ -179,30 +212,35 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn timeouts_of_two_tenants_open_the_breaker_for_all() {
-        let breakers = Breakers::new("llm".to_owned());
+        let breakers = EngineBreakers::new("llm".to_owned());
         for name in ["a", "b"] {
-            time_out(&breakers.of(&tenant(name), None, false), 10);
+            time_out(&breakers.of(&tenant(name), None, Timeouts::Counted), 10);
         }
-        assert!(breakers.of(&tenant("c"), None, false).enter().is_err());
+        assert!(
+            breakers
+                .of(&tenant("c"), None, Timeouts::Counted)
+                .enter()
+                .is_err()
+        );
     }
 
     #[tokio::test(start_paused = true)]
     async fn failures_open_the_breaker_of_one_model_for_all_tenants() {
-        let breakers = Breakers::new("llm".to_owned());
-        let model = breakers.of(&tenant("a"), Some("large"), false);
+        let breakers = EngineBreakers::new("llm".to_owned());
+        let model = breakers.of(&tenant("a"), Some("large"), Timeouts::Counted);
         for _ in 0..20 {
             model.enter().ok().unwrap().failed();
         }
-        let of = |model| breakers.of(&tenant("b"), model, false).enter();
+        let of = |model| breakers.of(&tenant("b"), model, Timeouts::Counted).enter();
         assert!(of(Some("large")).is_err());
         assert!(of(Some("small")).is_ok() && of(None).is_ok());
     }
 
     #[tokio::test(start_paused = true)]
     async fn timeouts_of_an_immediate_engine_are_not_counted() {
-        let breakers = Breakers::new("rules".to_owned());
+        let breakers = EngineBreakers::new("rules".to_owned());
         for name in ["a", "b"] {
-            let pair = breakers.of(&tenant(name), None, true);
+            let pair = breakers.of(&tenant(name), None, Timeouts::Ignored);
             time_out(&pair, 100);
             assert!(pair.enter().is_ok());
         }
@@ -210,9 +248,9 @@ mod tests {
 
     #[test]
     fn the_number_of_breakers_is_bounded() {
-        let breakers = Breakers::new("llm".to_owned());
+        let breakers = EngineBreakers::new("llm".to_owned());
         for number in 0..3_000 {
-            breakers.of(&tenant("a"), Some(&number.to_string()), false);
+            breakers.of(&tenant("a"), Some(&number.to_string()), Timeouts::Counted);
         }
         assert!(breakers.by_key.len() <= MAX_BREAKERS);
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use application::limits::PrincipalLimits;
+use application::principal_limits::PrincipalLimits;
 use local_limiter::LocalRateLimiter;
 use ports::Clock;
 
@@ -11,7 +11,7 @@ use super::Parts;
 use crate::access::{AddressGuard, TrustedProxies};
 
 /// Builds the rate limits of principals.
-pub(super) fn limits(parts: &Parts<'_>, clock: Arc<dyn Clock>) -> PrincipalLimits {
+pub(super) fn principal_limits(parts: &Parts<'_>, clock: Arc<dyn Clock>) -> PrincipalLimits {
     let limiter = Arc::new(LocalRateLimiter::new());
     parts
         .tasks

@@ -13,7 +13,7 @@ use super::client::{SocketClient, Upgrade};
 use crate::{
     api_server::{ApiServer, ApiServerBuilder, id_of},
     engines::scripted_agent,
-    probe::{InjectedFault, StoreProbe},
+    storage_probe::{InjectedFault, StorageProbe},
 };
 
 #[tokio::test]
@@ -86,8 +86,8 @@ async fn accepted_commands_are_answered_before_the_close() {
 }
 
 /// A store with slow chats, and a socket that has started one.
-async fn with_a_slow_chat() -> (ApiServer, Arc<StoreProbe>, SocketClient, Value, u64) {
-    let probe = Arc::new(StoreProbe::default());
+async fn with_a_slow_chat() -> (ApiServer, Arc<StorageProbe>, SocketClient, Value, u64) {
+    let probe = Arc::new(StorageProbe::default());
     let seen = Arc::clone(&probe);
     let builder = ApiServerBuilder::default().wrap_storage(move |it| seen.wrap_storage(it));
     let builder = builder.setting("LIMITS__CHAT__BURST", "1000");
@@ -98,7 +98,7 @@ async fn with_a_slow_chat() -> (ApiServer, Arc<StoreProbe>, SocketClient, Value,
     let agent = api.agent_id().await;
     let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
     let mut socket = SocketClient::connected(&api, &api.writer(), &[]).await;
-    probe.make("turns.record_completed_turn", InjectedFault::Slow);
+    probe.inject("turns.record_completed_turn", InjectedFault::Slow);
     let chat = json!({"agentId": agent, "message": "Hello", "conversationId": conversation});
     let id = socket.send_command("chat", chat.clone()).await;
     probe.wait_for_call("turns.record_completed_turn").await;
@@ -170,7 +170,7 @@ async fn queued_commands_wait_once_for_an_unavailable_store() {
     }
     socket.expect_success("ping", json!({})).await;
     probe.calls();
-    probe.make("turns.record_completed_turn", InjectedFault::Away);
+    probe.inject("turns.record_completed_turn", InjectedFault::Unavailable);
     probe.release_waiting_calls();
     for id in ids {
         assert_eq!(socket.reply(id).await["error"]["code"], "store_unavailable");

@@ -4,13 +4,13 @@ use serde_json::json;
 use super::{derived, document};
 use crate::{
     body::Schemas,
-    openapi::{MissingComponent, complete, sizes},
+    openapi::{MissingComponent, complete, configured_sizes},
 };
 
 #[test]
 fn the_default_sizes_are_those_that_the_derived_schemas_state() {
     let mut sized = derived();
-    sizes::apply(&mut sized, &Sizes::default()).unwrap();
+    configured_sizes::apply(&mut sized, &Sizes::default()).unwrap();
     assert_eq!(sized, derived());
 }
 

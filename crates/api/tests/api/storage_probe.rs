@@ -23,78 +23,78 @@ use ports::{
 use tokio::sync::Notify;
 use uuid::Uuid;
 
-/// The fault that a call hits instead of the store.
+/// The fault of a call, in place of the store's answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum InjectedFault {
     /// The store is unavailable.
-    Away,
+    Unavailable,
     /// A corrupt row.
     Corrupt,
     /// A panic in the adapter.
     Panic,
-    /// The store is slow until the probe is healed.
+    /// The store is slow until the faults are cleared.
     Slow,
 }
 
 /// Records calls, and injects faults.
 #[derive(Debug, Default)]
-pub(crate) struct StoreProbe {
+pub(crate) struct StorageProbe {
     calls: Mutex<Vec<&'static str>>,
     faults: Mutex<HashMap<&'static str, InjectedFault>>,
-    healed: Notify,
-    visited: Notify,
+    released: Notify,
+    called: Notify,
 }
 
-impl StoreProbe {
+impl StorageProbe {
     /// Wraps the ports with this probe.
     pub(crate) fn wrap_storage(self: &Arc<Self>, storage: Storage) -> Storage {
         Storage {
             agents: Arc::new(Agents(storage.agents, Arc::clone(self))),
             conversations: Arc::new(Conversations(storage.conversations, Arc::clone(self))),
             turns: Arc::new(Turns(storage.turns, Arc::clone(self))),
-            idempotency: Arc::new(Claims(storage.idempotency, Arc::clone(self))),
+            idempotency: Arc::new(IdempotencyRecords(storage.idempotency, Arc::clone(self))),
             events: Arc::new(Events(storage.events, Arc::clone(self))),
             credentials: Arc::new(Credentials(storage.credentials, Arc::clone(self))),
             tokens: Arc::new(Tokens(storage.tokens, Arc::clone(self))),
             signing_keys: Arc::new(SigningKeys(storage.signing_keys, Arc::clone(self))),
             nodes: Arc::new(Nodes(storage.nodes, Arc::clone(self))),
-            maintenance: Arc::new(Upkeep(storage.maintenance, Arc::clone(self))),
+            maintenance: Arc::new(MaintenanceCalls(storage.maintenance, Arc::clone(self))),
             ..storage
         }
     }
 
     /// Injects a fault into all later calls with this name, such as `agents.find`.
-    pub(crate) fn make(&self, call: &'static str, misfortune: InjectedFault) {
+    pub(crate) fn inject(&self, call: &'static str, fault: InjectedFault) {
         let mut faults = self.faults.lock().expect("no panic inside");
-        faults.insert(call, misfortune);
+        faults.insert(call, fault);
     }
 
     /// Removes all faults.
     pub(crate) fn clear_faults(&self) {
         self.faults.lock().expect("no panic inside").clear();
-        self.healed.notify_waiters();
+        self.released.notify_waiters();
     }
 
     /// Releases waiting calls to the current fault.
     pub(crate) fn release_waiting_calls(&self) {
-        self.healed.notify_waiters();
+        self.released.notify_waiters();
     }
 
     /// Waits for a call with this name.
     pub(crate) async fn wait_for_call(&self, call: &'static str) {
         loop {
             // Registered before the check, so that no call in between is missed.
-            let visited = self.visited.notified();
+            let called = self.called.notified();
             if self.calls.lock().expect("no panic inside").contains(&call) {
                 return;
             }
-            visited.await;
+            called.await;
         }
     }
 
     /// The calls since the last query, without periodic ones.
     pub(crate) fn calls(&self) -> Vec<&'static str> {
-        let by_the_clock = [
+        let periodic = [
             "events.heads",
             "events.changes",
             "credentials.access_version",
@@ -106,21 +106,23 @@ impl StoreProbe {
             "nodes.renew",
         ];
         let mut calls = std::mem::take(&mut *self.calls.lock().expect("no panic inside"));
-        calls.retain(|call| !by_the_clock.contains(call));
+        calls.retain(|call| !periodic.contains(call));
         calls
     }
 
-    async fn visit(&self, call: &'static str) -> Result<(), RepositoryError> {
-        // Before the call is recorded: healing the probe afterwards does not affect it.
-        let mut healed = self.healed.notified();
-        let mut misfortune = self.fault_of(call);
+    async fn record(&self, call: &'static str) -> Result<(), RepositoryError> {
+        // Before the call is recorded: clearing the faults afterwards does not affect it.
+        let mut released = self.released.notified();
+        let mut fault = self.fault_of(call);
         self.calls.lock().expect("no panic inside").push(call);
-        self.visited.notify_waiters();
+        self.called.notify_waiters();
         loop {
-            match misfortune {
+            match fault {
                 None => return Ok(()),
-                Some(InjectedFault::Away) => {
-                    return Err(RepositoryError::Unavailable("10.0.0.7 is away".into()));
+                Some(InjectedFault::Unavailable) => {
+                    return Err(RepositoryError::Unavailable(
+                        "10.0.0.7 is unavailable".into(),
+                    ));
                 }
                 Some(InjectedFault::Corrupt) => {
                     return Err(RepositoryError::Corrupt {
@@ -131,10 +133,10 @@ impl StoreProbe {
                 Some(InjectedFault::Panic) => {
                     panic!("the adapter of {call} panics, as the test wants")
                 }
-                Some(InjectedFault::Slow) => healed.await,
+                Some(InjectedFault::Slow) => released.await,
             }
-            healed = self.healed.notified();
-            misfortune = self.fault_of(call);
+            released = self.released.notified();
+            fault = self.fault_of(call);
         }
     }
 
@@ -148,12 +150,12 @@ macro_rules! probed {
     ($wrapper:ident of $port:ident as $name:literal {
         $(fn $method:ident($($argument:ident: $type:ty),*) -> $output:ty;)*
     }) => {
-        struct $wrapper(Arc<dyn $port>, Arc<StoreProbe>);
+        struct $wrapper(Arc<dyn $port>, Arc<StorageProbe>);
 
         #[async_trait]
         impl $port for $wrapper {
             $(async fn $method(&self, $($argument: $type),*) -> Result<$output, RepositoryError> {
-                self.1.visit(concat!($name, ".", stringify!($method))).await?;
+                self.1.record(concat!($name, ".", stringify!($method))).await?;
                 self.0.$method($($argument),*).await
             })*
         }
@@ -180,14 +182,14 @@ probed! { Conversations of ConversationRepository as "conversations" {
 } }
 
 probed! { Turns of TurnRepository as "turns" {
-    fn record_completed_turn(exchange: CompletedTurn) -> RecordTurnOutcome;
+    fn record_completed_turn(completed_turn: CompletedTurn) -> RecordTurnOutcome;
     fn begin_turn(begin: BeginTurn) -> BeginOutcome;
     fn finish_turn(finish: FinishTurn) -> FinishOutcome;
     fn cancel_turn(tenant: &TenantId, id: TurnId, partial: Option<Reply>, node: Option<NodeId>, stamp: &Stamp) -> CancelOutcome;
     fn find(tenant: &TenantId, id: TurnId) -> AsOf<Option<FoundTurn>>;
 } }
 
-probed! { Claims of IdempotencyRepository as "claims" {
+probed! { IdempotencyRecords of IdempotencyRepository as "idempotency" {
     fn find(tenant: &TenantId, idempotency: &IdempotencyEntry) -> Option<IdempotencyRecord>;
 } }
 
@@ -228,7 +230,7 @@ probed! { Nodes of NodeRepository as "nodes" {
     fn delete(id: NodeId) -> ();
 } }
 
-probed! { Upkeep of Maintenance as "maintenance" {
+probed! { MaintenanceCalls of Maintenance as "maintenance" {
     fn ping() -> ();
     fn now() -> Timestamp;
     fn purge(limit: usize, outdated: RetentionCutoffs) -> u64;
