@@ -44,9 +44,9 @@ pub struct AgentQuery {
 /// Agents in a store. Every method reads and changes agents of the given tenant only.
 #[async_trait]
 pub trait AgentRepository: Send + Sync {
-    /// Stores a new agent. MUST write `agent.created` with a snapshot of the agent, and the claim,
-    /// in the same transaction. MUST write nothing if the claim's key was used before. MUST return
-    /// `Conflict` if the id exists.
+    /// Stores a new agent. MUST write `agent.created` with a snapshot of the agent, and the
+    /// idempotency entry, in the same transaction. MUST write nothing if its key was used before.
+    /// MUST return `Conflict` if the id exists.
     async fn insert(
         &self,
         tenant: &TenantId,

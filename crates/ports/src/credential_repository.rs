@@ -33,8 +33,8 @@ pub enum NewProof {
 /// every node discards its cached credentials.
 #[async_trait]
 pub trait CredentialRepository: Send + Sync {
-    /// Stores a new credential. MUST write the claim in the same transaction. MUST write nothing if
-    /// the claim's key was used before. MUST return `Conflict` if the id exists.
+    /// Stores a new credential. MUST write the idempotency entry in the same transaction. MUST
+    /// write nothing if its key was used before. MUST return `Conflict` if the id exists.
     async fn insert(
         &self,
         credential: &Credential,
@@ -76,11 +76,11 @@ pub trait CredentialRepository: Send + Sync {
     ) -> Result<Page<Listed<Credential>>, RepositoryError>;
 
     /// Replaces the proof of a credential and returns the credential as stored. MUST raise the
-    /// access version and write the claim in the same transaction. MUST keep the current secret as
-    /// the previous one until the given time, and discard any older one. MUST write nothing if the
-    /// claim's key was used before, whatever else is wrong. MUST write nothing and return
-    /// `Applied(None)` if the tenant has no such credential, or it is revoked, or its proof is of
-    /// the other kind (secret or public keys).
+    /// access version and write the idempotency entry in the same transaction. MUST keep the
+    /// current secret as the previous one until the given time, and discard any older one. MUST
+    /// write nothing if the entry's key was used before, whatever else is wrong. MUST write nothing
+    /// and return `Applied(None)` if the tenant has no such credential, or it is revoked, or its
+    /// proof is of the other kind (secret or public keys).
     async fn rotate(
         &self,
         kind: CredentialKind,

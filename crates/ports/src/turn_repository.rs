@@ -269,10 +269,10 @@ pub struct FoundTurn {
 pub trait TurnRepository: Send + Sync {
     /// Stores a whole completed turn in one transaction: the conversation if it is new (with
     /// `conversation.created`), the turn, both messages, the events `turn.started` and
-    /// `turn.completed`, and the claim. MUST check the key before everything else, then if agent
-    /// and conversation exist, then if the conversation is busy. MUST return `Stale` and write
-    /// nothing if the agent's version or the conversation's turn count differ from the assumed
-    /// ones.
+    /// `turn.completed`, and the idempotency entry. MUST check the key before everything else, then
+    /// if agent and conversation exist, then if the conversation is busy. MUST return `Stale` and
+    /// write nothing if the agent's version or the conversation's turn count differ from the
+    /// assumed ones.
     async fn record_completed_turn(
         &self,
         completed: CompletedTurn,
@@ -280,9 +280,9 @@ pub trait TurnRepository: Send + Sync {
 
     /// Begins a turn. MUST decide by `domain::admission::admit` under the tenant's lock: start the
     /// turn (turn in progress, the user's message, `turn.started`), queue it (turn queued,
-    /// `turn.queued`, no message), or reject it. A new conversation and the claim are stored in the
-    /// same transaction. MUST check the key before everything else. MUST return `Stale` as in
-    /// [`Self::record_completed_turn`] if the turn would start.
+    /// `turn.queued`, no message), or reject it. A new conversation and the idempotency entry are
+    /// stored in the same transaction. MUST check the key before everything else. MUST return
+    /// `Stale` as in [`Self::record_completed_turn`] if the turn would start.
     async fn begin_turn(&self, begin: BeginTurn) -> Result<BeginOutcome, RepositoryError>;
 
     /// Ends a running turn, either with its reply (turn completed, the agent's message,
