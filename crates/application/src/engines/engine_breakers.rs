@@ -192,9 +192,9 @@ mod tests {
         name.parse().unwrap()
     }
 
-    fn time_out(pair: &AttemptBreakers, times: u32) {
+    fn time_out(attempt: &AttemptBreakers, times: u32) {
         for _ in 0..times {
-            if let Ok(permit) = pair.enter() {
+            if let Ok(permit) = attempt.enter() {
                 permit.timed_out();
             }
         }
@@ -240,9 +240,9 @@ mod tests {
     async fn timeouts_of_an_immediate_engine_are_not_counted() {
         let breakers = EngineBreakers::new("rules".to_owned());
         for name in ["a", "b"] {
-            let pair = breakers.of(&tenant(name), None, Timeouts::Ignored);
-            time_out(&pair, 100);
-            assert!(pair.enter().is_ok());
+            let attempt = breakers.of(&tenant(name), None, Timeouts::Ignored);
+            time_out(&attempt, 100);
+            assert!(attempt.enter().is_ok());
         }
     }
 
