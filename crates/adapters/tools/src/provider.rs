@@ -55,7 +55,7 @@ impl ToolProvider for BuiltInTools {
                 local_time::format_now(self.clock.now(), zone.unwrap_or("UTC"))
                     .map_err(|error| ToolError::Refused(error.to_string()))
             }
-            _ => Err(ToolError::Unavailable("there is no such tool".into())),
+            _ => Err(ToolError::Unavailable("no such tool".into())),
         }
     }
 }

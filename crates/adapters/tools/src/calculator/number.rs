@@ -8,6 +8,8 @@ use num_traits::{Signed as _, ToPrimitive as _, Zero as _, pow::Pow as _};
 
 /// The maximum size of numerator and denominator: 77 digits.
 const MAX_BITS: u64 = 256;
+/// The maximum power of ten of a numeral that is read exactly.
+const MAX_EXACT_EXPONENT: u64 = 2_048;
 /// The number of digits that are shown of a fraction without a finite decimal expansion.
 const FRACTION_DIGITS: usize = 28;
 /// The number of digits of floating point that are shown: those that are reliable after one
@@ -77,7 +79,7 @@ impl Number {
         let exponent: Option<i64> = exponent.parse().ok();
         let places = i64::try_from(fraction.len()).unwrap_or(i64::MAX);
         match (digits, exponent.and_then(|it| it.checked_sub(places))) {
-            (Some(digits), Some(exponent)) if exponent.unsigned_abs() <= MAX_BITS * 8 => {
+            (Some(digits), Some(exponent)) if exponent.unsigned_abs() <= MAX_EXACT_EXPONENT => {
                 let power = BigInt::from(10).pow(exponent.unsigned_abs());
                 let value = if exponent < 0 {
                     BigRational::new(digits, power)
@@ -222,7 +224,8 @@ impl fmt::Display for Number {
         match self {
             Self::Exact(value) => write_fraction(value, formatter),
             Self::Approximate(value) => {
-                let value = shown_digits(*value);
+                // The sum with 0 makes a negative zero positive.
+                let value = shown_digits(*value) + 0.0;
                 let is_short = value == 0.0 || (1e-6..1e15).contains(&value.abs());
                 if is_short {
                     write!(formatter, "approximately {value}")

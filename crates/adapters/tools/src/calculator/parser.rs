@@ -11,6 +11,9 @@ pub(super) const MAX_EXPRESSION_CHARS: usize = 1_000;
 /// The maximum nesting of parentheses and exponents.
 const MAX_NESTING: usize = 32;
 
+/// The characters that show after `%` that it may mean per cent.
+const NO_DIVISOR: &[char] = &[')', '+', '-', '−', '*', '×', '·', '/', '÷', '%', '^'];
+
 /// The reason that an expression is rejected.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SyntaxError {
@@ -30,8 +33,11 @@ pub(crate) enum SyntaxError {
     OperatorMissing(String),
     #[error("a value is missing before `{0}`")]
     ValueMissing(char),
-    #[error("a value is missing after `%`, which is the remainder: write 15/100 for 15 %")]
-    ValueMissingAfterPercent,
+    #[error(
+        "`%` is the remainder, not percent: write 15/100 for 15 %, and a divisor with a sign in \
+         parentheses, such as 7 % (-4)"
+    )]
+    AmbiguousPercent,
     #[error("a value is missing at the end")]
     ValueMissingAtEnd,
     #[error("a parenthesis is not closed")]
@@ -40,10 +46,10 @@ pub(crate) enum SyntaxError {
     Unopened,
 }
 
-type Value = Result<Number, CalculationError>;
+type Evaluation = Result<Number, CalculationError>;
 
 /// Returns the value of an expression.
-pub(super) fn evaluate(text: &str) -> Value {
+pub(super) fn evaluate(text: &str) -> Evaluation {
     if text.chars().count() > MAX_EXPRESSION_CHARS {
         return Err(SyntaxError::TooLong.into());
     }
@@ -64,7 +70,7 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn sum(&mut self) -> Value {
+    fn sum(&mut self) -> Evaluation {
         let mut value = self.product()?;
         loop {
             if self.skip(&["+"]) {
@@ -77,7 +83,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn product(&mut self) -> Value {
+    fn product(&mut self) -> Evaluation {
         let mut value = self.signed()?;
         loop {
             if self.skip(&["*", "×", "·"]) {
@@ -85,17 +91,18 @@ impl<'a> Parser<'a> {
             } else if self.skip(&["/", "÷"]) {
                 value = value.divided_by(&self.signed()?)?;
             } else if self.skip(&["%"]) {
-                if self.rest.is_empty() || self.rest.starts_with([')', '*', '/', '%', '^']) {
-                    return Err(SyntaxError::ValueMissingAfterPercent.into());
+                // A model that writes `15% + 3` means per cent, not the remainder of `15` and `+3`.
+                if self.rest.is_empty() || self.rest.starts_with(NO_DIVISOR) {
+                    return Err(SyntaxError::AmbiguousPercent.into());
                 }
-                value = value.modulo(&self.signed()?)?;
+                value = value.modulo(&self.power()?)?;
             } else {
                 return Ok(value);
             }
         }
     }
 
-    fn signed(&mut self) -> Value {
+    fn signed(&mut self) -> Evaluation {
         let mut is_negative = false;
         loop {
             if self.skip(&["-", "−"]) {
@@ -108,7 +115,7 @@ impl<'a> Parser<'a> {
         Ok(if is_negative { value.negated() } else { value })
     }
 
-    fn power(&mut self) -> Value {
+    fn power(&mut self) -> Evaluation {
         let base = self.operand()?;
         if self.skip(&["^", "**"]) {
             let exponent = self.nested(Self::signed)?;
@@ -118,7 +125,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn operand(&mut self) -> Value {
+    fn operand(&mut self) -> Evaluation {
         if self.skip(&["("]) {
             return self.parenthesised();
         }
@@ -149,7 +156,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Evaluates what follows an opening parenthesis.
-    fn parenthesised(&mut self) -> Value {
+    fn parenthesised(&mut self) -> Evaluation {
         let value = self.nested(Self::sum)?;
         match self.rest.chars().next() {
             _ if self.skip(&[")"]) => Ok(value),
@@ -158,7 +165,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn nested(&mut self, evaluate: fn(&mut Self) -> Value) -> Value {
+    fn nested(&mut self, evaluate: fn(&mut Self) -> Evaluation) -> Evaluation {
         if self.nesting == MAX_NESTING {
             return Err(SyntaxError::TooDeep.into());
         }

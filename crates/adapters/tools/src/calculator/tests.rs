@@ -37,6 +37,7 @@ mod properties;
 #[case("+5", "5")]
 #[case("--5", "5")]
 #[case("-7 % 3", "-1")]
+#[case("7 % (-4)", "3")]
 #[case("1e3 + 1.5E-3", "1000.0015")]
 #[case(".5 * 4", "2")]
 #[case("6 × 7 ÷ 2 − 1", "20")]
@@ -138,24 +139,12 @@ fn fractions_without_end_are_rounded_and_marked(#[case] expression: &str, #[case
 #[case("exp(1000)", "its value is too large")]
 #[case("1e999", "its value is too large")]
 #[case("0 * (1 / 0)", "it divides by zero")]
-#[case(
-    "15 %",
-    "a value is missing after `%`, which is the remainder: write 15/100 for 15 %"
-)]
-#[case(
-    "200 * (15%)",
-    "a value is missing after `%`, which is the remainder: write 15/100 for 15 %"
-)]
 #[case("2 3", "an operator is missing before `3`")]
 #[case("2(3)", "an operator is missing before `(`")]
 #[case("2 pi", "an operator is missing before `pi`")]
 #[case("(1)(2)", "an operator is missing before `(`")]
 #[case("1.2.3", "an operator is missing before `.3`")]
 #[case("1 + * 2", "a value is missing before `*`")]
-#[case(
-    "5 % * 2",
-    "a value is missing after `%`, which is the remainder: write 15/100 for 15 %"
-)]
 #[case("()", "a value is missing before `)`")]
 #[case("1 +", "a value is missing at the end")]
 #[case("", "a value is missing at the end")]
@@ -177,6 +166,35 @@ fn fractions_without_end_are_rounded_and_marked(#[case] expression: &str, #[case
 fn invalid_expressions_are_rejected_with_a_reason(#[case] expression: &str, #[case] reason: &str) {
     let error = calculate(expression).expect_err("no value");
     assert_eq!(error.to_string(), reason, "{expression}");
+}
+
+#[rstest]
+#[case("15 %")]
+#[case("200 * (15%)")]
+#[case("5 % * 2")]
+#[case("15% + 3")]
+#[case("15% - 3")]
+#[case("15% − 3")]
+#[case("7 % -4")]
+#[case("15% × 3")]
+#[case("15% · 3")]
+#[case("15% ÷ 3")]
+#[case("15% / 3")]
+#[case("15% % 3")]
+#[case("15% ^ 3")]
+fn a_percent_sign_that_may_mean_per_cent_is_rejected(#[case] expression: &str) {
+    let error = calculate(expression).expect_err("no value");
+    assert_eq!(
+        error.to_string(),
+        "`%` is the remainder, not percent: write 15/100 for 15 %, and a divisor with a sign in \
+         parentheses, such as 7 % (-4)",
+        "{expression}"
+    );
+}
+
+#[test]
+fn a_negative_zero_is_shown_without_its_sign() {
+    assert_eq!(calculate("-(0 * sin(1))").unwrap(), "approximately 0");
 }
 
 #[test]
