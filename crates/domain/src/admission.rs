@@ -18,7 +18,7 @@ pub struct Occupancy {
     /// `true` if a turn is in progress.
     pub running: bool,
     /// The number of queued turns.
-    pub waiting: u32,
+    pub queued: u32,
 }
 
 /// The decision about a new turn.
@@ -35,8 +35,8 @@ pub enum Admission {
 /// Decides by the conversation's occupancy only: no turn overtakes a queued one.
 pub fn admit(occupancy: Occupancy, on_busy: OnBusy) -> Admission {
     match on_busy {
-        _ if !occupancy.running && occupancy.waiting == 0 => Admission::Start,
-        OnBusy::Queue if occupancy.waiting < MAX_QUEUED_TURNS => Admission::Queue,
+        _ if !occupancy.running && occupancy.queued == 0 => Admission::Start,
+        OnBusy::Queue if occupancy.queued < MAX_QUEUED_TURNS => Admission::Queue,
         OnBusy::Queue | OnBusy::Reject => Admission::Busy,
     }
 }
@@ -57,10 +57,10 @@ mod tests {
     #[case(false, 1, OnBusy::Reject, Admission::Busy)]
     fn turns_start_one_at_a_time_in_order(
         #[case] running: bool,
-        #[case] waiting: u32,
+        #[case] queued: u32,
         #[case] on_busy: OnBusy,
         #[case] expected: Admission,
     ) {
-        assert_eq!(admit(Occupancy { running, waiting }, on_busy), expected);
+        assert_eq!(admit(Occupancy { running, queued }, on_busy), expected);
     }
 }

@@ -254,7 +254,7 @@ impl EventData {
         if large_reply {
             turn.reply = None;
         }
-        let large_arguments = leave_out_large_arguments(&mut turn.tool_calls);
+        let large_arguments = omit_large_arguments(&mut turn.tool_calls);
         Self::Turn {
             turn,
             message: message.map(EventMessage::from),
@@ -265,7 +265,7 @@ impl EventData {
 
 /// Omits the arguments of a turn's calls if they are too large for an event. Returns `true` if it
 /// did.
-pub fn leave_out_large_arguments(calls: &mut [ToolCall]) -> bool {
+pub fn omit_large_arguments(calls: &mut [ToolCall]) -> bool {
     let bytes = calls.iter().map(|call| json_bytes(&call.arguments));
     let are_large = bytes.sum::<usize>() > EVENT_ARGUMENT_BYTES;
     if are_large {

@@ -1,5 +1,7 @@
 //! Faults: single errors in a request's body, with their location.
 
+pub mod list;
+
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};

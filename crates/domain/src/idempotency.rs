@@ -84,8 +84,8 @@ pub struct IdempotencyEntry {
     pub fingerprint: Fingerprint,
     /// The time of creation: the record is kept [`RETENTION`] from then.
     pub created_at: Timestamp,
-    /// The response to replay; `None` if the turn contains it, or if it contains a secret.
-    pub answer: Option<serde_json::Value>,
+    /// The result to replay; `None` if the turn contains it, or if it contains a secret.
+    pub result: Option<serde_json::Value>,
 }
 
 /// The stored row of an [`IdempotencyEntry`].
@@ -97,8 +97,8 @@ pub struct IdempotencyRecord {
     pub turn_id: Option<TurnId>,
     /// The conversation of that turn, once it has released the key: the next turn continues there.
     pub released_into: Option<ConversationId>,
-    /// The response to replay.
-    pub answer: Option<serde_json::Value>,
+    /// The result to replay.
+    pub result: Option<serde_json::Value>,
     /// The time at which the key was used.
     pub created_at: Timestamp,
 }

@@ -2,7 +2,7 @@
 //! duplicate members and NUL characters are faults. Parsers differ in the value that they take from
 //! duplicate members.
 
-use std::{collections::HashSet, fmt, str::Utf8Error};
+use std::{cell::Cell, collections::HashSet, fmt, str::Utf8Error};
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value, error::Category};
@@ -31,7 +31,7 @@ pub enum JsonError {
         problem: SyntaxProblem,
         /// The line, from 1.
         line: usize,
-        /// The column, from 0.
+        /// The column in bytes, from 1; 0 directly after a line break.
         column: usize,
     },
 }
@@ -58,13 +58,12 @@ impl From<Utf8Error> for JsonError {
     }
 }
 
-impl From<serde_json::Error> for JsonError {
-    fn from(error: serde_json::Error) -> Self {
+impl JsonError {
+    fn syntax(error: &serde_json::Error, is_too_deep: bool) -> Self {
         let problem = match error.classify() {
-            // The only data error of the visitor below is about depth.
-            Category::Data => SyntaxProblem::TooDeep,
+            _ if is_too_deep => SyntaxProblem::TooDeep,
             Category::Eof => SyntaxProblem::Truncated,
-            Category::Syntax | Category::Io => SyntaxProblem::Malformed,
+            Category::Syntax | Category::Data | Category::Io => SyntaxProblem::Malformed,
         };
         Self::Syntax {
             problem,
@@ -82,14 +81,17 @@ pub fn parse(bytes: &[u8]) -> Result<(Value, Faults), JsonError> {
         return Err(JsonError::ByteOrderMark);
     }
     let mut faults = Faults::default();
+    let is_too_deep = Cell::new(false);
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let root = Node {
         path: &Path::Root,
         depth: 0,
         faults: &mut faults,
+        is_too_deep: &is_too_deep,
     };
-    let value = root.deserialize(&mut deserializer)?;
-    deserializer.end()?;
+    let value = root.deserialize(&mut deserializer);
+    let value = value.and_then(|value| deserializer.end().map(|()| value));
+    let value = value.map_err(|error| JsonError::syntax(&error, is_too_deep.get()))?;
     Ok((value, faults))
 }
 
@@ -124,10 +126,12 @@ struct Node<'a> {
     /// The number of arrays and objects around the value.
     depth: usize,
     faults: &'a mut Faults,
+    /// Set before an error about the depth is returned.
+    is_too_deep: &'a Cell<bool>,
 }
 
 impl Node<'_> {
-    fn text(self, text: String) -> Value {
+    fn string_value(self, text: String) -> Value {
         check_nul(&text, self.path, self.faults);
         Value::String(text)
     }
@@ -136,7 +140,8 @@ impl Node<'_> {
         if self.depth < MAX_DEPTH {
             return Ok(());
         }
-        Err(E::custom("too deep"))
+        self.is_too_deep.set(true);
+        Err(E::custom(SyntaxProblem::TooDeep))
     }
 }
 
@@ -188,11 +193,11 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Value, E> {
-        Ok(self.text(text.to_owned()))
+        Ok(self.string_value(text.to_owned()))
     }
 
     fn visit_string<E>(self, text: String) -> Result<Value, E> {
-        Ok(self.text(text))
+        Ok(self.string_value(text))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
@@ -202,6 +207,7 @@ impl<'de> Visitor<'de> for Node<'_> {
             path: &Path::Item(self.path, array.len()),
             depth: self.depth + 1,
             faults: &mut *self.faults,
+            is_too_deep: self.is_too_deep,
         })? {
             array.push(item);
         }
@@ -222,6 +228,7 @@ impl<'de> Visitor<'de> for Node<'_> {
                 path: &path,
                 depth: self.depth + 1,
                 faults: &mut *self.faults,
+                is_too_deep: self.is_too_deep,
             })?;
             if object.contains_key(&name) {
                 // Faults inside the duplicate are dropped, because their pointers would lead to the

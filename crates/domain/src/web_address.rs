@@ -43,6 +43,13 @@ pub fn is_web_address(text: &str) -> bool {
     parse(text).is_some()
 }
 
+/// Returns `true` for such an address to which paths can be appended: without a query and a slash
+/// at its end, and with a path that the parser does not change.
+pub fn is_base_address(text: &str) -> bool {
+    let (_, path_start) = authority(text);
+    is_web_address(text) && text[path_start..] == path_of(text)
+}
+
 /// Returns `true` for the address of a proxy: such an address, which may contain a user and a
 /// password.
 pub fn is_proxy_address(text: &str) -> bool {
@@ -297,6 +304,21 @@ mod tests {
     #[case("proxy.internal:3128", false)]
     fn proxy_addresses_are_recognised(#[case] text: &str, #[case] expected: bool) {
         assert_eq!(is_proxy_address(text), expected);
+    }
+
+    #[rstest]
+    #[case("https://Agents.example:8443", true)]
+    #[case("http://[::1]/behind/a%20path", true)]
+    #[case("https://agents.example/", false)]
+    #[case("https://agents.example/a/", false)]
+    #[case("https://agents.example/a?b", false)]
+    #[case("https://agents.example?b", false)]
+    #[case("https://agents.example/a/../b", false)]
+    #[case("https://agents.example/a/%2e%2e/b", false)]
+    #[case("https://agents.example/./b", false)]
+    #[case("agents.example", false)]
+    fn base_addresses_are_recognised(#[case] text: &str, #[case] expected: bool) {
+        assert_eq!(is_base_address(text), expected);
     }
 
     #[rstest]

@@ -1,6 +1,6 @@
 //! The bodies of problems.
 
-use domain::{ConversationId, Problem, ProblemCode, TurnId, faults::MAX_FAULTS};
+use domain::{ConversationId, Problem, ProblemCode, TurnId, fault::list::MAX_FAULTS};
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -23,7 +23,7 @@ pub fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
 fn fits(range: &str, media_type: &str) -> bool {
     let mut parts = range.split(';').map(str::trim);
     let name = parts.next().unwrap_or_default().to_ascii_lowercase();
-    let refused = parts.any(|parameter| {
+    let rejected = parts.any(|parameter| {
         let quality = parameter
             .strip_prefix("q=")
             .or(parameter.strip_prefix("Q="));
@@ -31,7 +31,7 @@ fn fits(range: &str, media_type: &str) -> bool {
             .and_then(|quality| quality.parse::<f32>().ok())
             .is_some_and(|quality| quality <= 0.0)
     });
-    if refused {
+    if rejected {
         return false;
     }
     let kind = media_type.split('/').next().unwrap_or_default();

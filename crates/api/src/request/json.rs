@@ -15,7 +15,7 @@ use futures::{FutureExt, future::LocalBoxFuture};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{access::unauthenticated, body, problem::ApiError, state::ApiState};
+use crate::{auth::unauthenticated, body, problem::ApiError, state::ApiState};
 
 /// The maximum size in bytes of a body that is checked on the request's thread, where the slowest
 /// one takes some milliseconds.

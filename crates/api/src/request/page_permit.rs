@@ -9,7 +9,7 @@ use domain::{ProblemCode, TenantId};
 use futures::{FutureExt as _, future::LocalBoxFuture};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::{access::unauthenticated, problem::ApiError, state::ApiState};
+use crate::{auth::unauthenticated, problem::ApiError, state::ApiState};
 
 /// A permit to read and serialize a page of a list, which takes some milliseconds of processor time
 /// in the store and in this process for each MiB. A tenant has one permit for each core, and at

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use actix_web::HttpRequest;
 use application::PAGE_LIMIT;
-use domain::{FaultCode, ProblemCode, faults::MAX_FAULTS, problem::ProblemFault};
+use domain::{FaultCode, ProblemCode, fault::list::MAX_FAULTS, problem::ProblemFault};
 
 use crate::problem::{ApiError, parameter_fault};
 

@@ -1,5 +1,5 @@
-//! The faults found in a JSON document, bounded so that a hostile document cannot cause an unlimited
-//! response.
+//! The faults found in a JSON document, bounded so that a hostile document cannot cause an
+//! unlimited response.
 
 use crate::{FaultCode, InputFault};
 

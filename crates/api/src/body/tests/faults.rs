@@ -230,7 +230,7 @@ fn the_number_of_reported_faults_is_bounded() {
         .collect();
     assert_eq!(
         faults_of("AgentDraft", &members).len(),
-        domain::faults::MAX_FAULTS
+        domain::fault::list::MAX_FAULTS
     );
 }
 

@@ -11,7 +11,7 @@ fn detail_of(bytes: &[u8]) -> String {
 
 #[test]
 fn malformed_json_is_rejected_with_its_position_and_without_its_text() {
-    let refused: [(&[u8], &str); 14] = [
+    let rejected: [(&[u8], &str); 14] = [
         (b"", "The body ends too early, at line 1, column 0."),
         (b"  ", "The body ends too early, at line 1, column 2."),
         (
@@ -57,7 +57,7 @@ fn malformed_json_is_rejected_with_its_position_and_without_its_text() {
             "The body is not UTF-8 after its first 2 bytes.",
         ),
     ];
-    for (bytes, detail) in refused {
+    for (bytes, detail) in rejected {
         assert_eq!(detail_of(bytes), detail, "{}", bytes.escape_ascii());
     }
 }

@@ -1,4 +1,4 @@
-//! The faults of a body that its schema refuses.
+//! The faults of a body that its schema rejects.
 
 mod error_mapping;
 mod one_of;
