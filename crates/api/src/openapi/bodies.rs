@@ -47,7 +47,7 @@ pub(super) fn point_bodies_to_components(document: &mut Value) {
     }
 }
 
-/// Adds the components that no type stands for.
+/// Adds the components that have no Rust type.
 pub(super) fn add_components(document: &mut Value) {
     let components = super::common::components();
     let Value::Object(parts) = components else {
@@ -60,7 +60,7 @@ pub(super) fn add_components(document: &mut Value) {
     component::put(document, CHAT_PROBLEM, chat_problem());
 }
 
-/// What a chat without a reply says beside what every problem says.
+/// The members of the problem of a chat without a reply, besides those of every problem.
 fn chat_problem() -> Value {
     let id = |name, description| json!({"$ref": reference(name), "description": description});
     json!({
@@ -68,17 +68,17 @@ fn chat_problem() -> Value {
             {"$ref": reference("Problem")},
             {
                 "type": "object",
-                "description": "Both members are there if the message was taken, and neither if it was not.",
+                "description": "Both members are present if the message was stored; otherwise both are absent.",
                 "properties": {
-                    "turnId": id("TurnId", "The turn that has no reply, or of which none can be told."),
-                    "conversationId": id("ConversationId", "Its conversation, also when the chat has begun it."),
+                    "turnId": id("TurnId", "The turn that has no reply, or whose reply cannot be returned."),
+                    "conversationId": id("ConversationId", "The conversation of the turn, also if this request created it."),
                 },
             },
         ],
     })
 }
 
-/// What a 429 says beside what every problem says.
+/// The members of a 429 problem besides those of every problem.
 fn rate_limit_problem() -> Value {
     json!({
         "allOf": [
@@ -88,7 +88,7 @@ fn rate_limit_problem() -> Value {
                 "properties": {
                     "violatedPolicies": {
                         "type": "array",
-                        "description": "The limits that refused, by their names in `RateLimit-Policy`; `log_bytes` counts the bytes of agents' events, `streams` those that are open, `address` all that comes from one network address without a credential that was verified lately.",
+                        "description": "The limits that rejected the request, by their names in `RateLimit-Policy`. `log_bytes` counts the bytes of agents' events, `streams` the open streams, and `address` the requests from one network address without a recently verified credential.",
                         "items": {"type": "string", "enum": LimitPolicy::ALL},
                     },
                 },

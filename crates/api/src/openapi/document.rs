@@ -11,7 +11,7 @@ use crate::{oauth, operations::Paths};
 #[openapi(
     info(
         title = "Agent Service",
-        description = "Create AI agents, read them, change their configuration and chat with them.\n\nSend an API key in `X-API-Key`, or in `Authorization: Bearer` either the same key or an access token: one of this service, which OAuth clients fetch at `/oauth2/token`, or one of an identity provider that the operator trusts. Each operation names the scopes that open it.\n\nErrors are `application/problem+json`; `/problems` lists every code. Clients must ignore unknown members in answers; unknown members in requests are refused. Ids are opaque. Times are RFC 3339 in UTC.",
+        description = "Create AI agents, read them, change their configuration and chat with them.\n\nSend an API key in `X-API-Key`, or in `Authorization: Bearer` either the same key or an access token: one of this service, which OAuth clients request at `/oauth2/token`, or one of an identity provider that the operator trusts. Each operation lists the scopes that it requires.\n\nErrors are `application/problem+json`; `/problems` lists every code. Clients must ignore unknown members in responses; unknown members in requests are rejected. Ids are opaque. Times are RFC 3339 in UTC.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
     ),
     components(schemas(
@@ -19,14 +19,14 @@ use crate::{oauth, operations::Paths};
         oauth::ErrorBody,
     )),
     tags(
-        (name = "Agents", description = "Who answers."),
-        (name = "Chat", description = "Messages, and the turns they begin."),
-        (name = "Conversations", description = "What was said."),
-        (name = "Events", description = "Every change, in order."),
-        (name = "Access", description = "Who may call."),
-        (name = "OAuth", description = "Access tokens for machines."),
-        (name = "Catalogue", description = "What this server has."),
-        (name = "Operation", description = "Signs of life and documents."),
+        (name = "Agents", description = "AI agents and their configuration."),
+        (name = "Chat", description = "Messages and their turns."),
+        (name = "Conversations", description = "Conversations and their messages."),
+        (name = "Events", description = "The event log: every change, in order."),
+        (name = "Access", description = "API keys, OAuth clients and tickets."),
+        (name = "OAuth", description = "Access tokens for OAuth clients."),
+        (name = "Catalogue", description = "The reply engines, tools and limits of this server."),
+        (name = "Operation", description = "Health, metrics and documents."),
     ),
 )]
 struct Document;
