@@ -15,7 +15,7 @@ use quick_cache::{
     sync::{Cache, DefaultLifecycle},
 };
 
-use super::{AuthContext, presented_credential::Fingerprint};
+use crate::{AuthContext, presented_credential::Fingerprint};
 
 /// The time for which a verified credential is trusted without another read of the store.
 const TRUSTED_FOR: Duration = Duration::from_secs(30);
@@ -58,10 +58,10 @@ impl Weighter<Fingerprint, Entry> for ByBytes {
 
 /// The period between two invalidations of the whole cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Generation(u64);
+pub(crate) struct Generation(u64);
 
 /// A cache of recently authenticated credentials, by fingerprint.
-pub(super) struct AuthCache {
+pub(crate) struct AuthCache {
     entries: Cache<Fingerprint, Entry, ByBytes>,
     generation: AtomicU64,
     clock: Arc<dyn Clock>,
@@ -69,7 +69,7 @@ pub(super) struct AuthCache {
 
 impl AuthCache {
     /// Creates an empty cache.
-    pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
         let options = weight::bounded(BYTES, EXPECTED);
         let (hasher, lifecycle) = (DefaultHashBuilder::default(), DefaultLifecycle::default());
         Self {
@@ -80,13 +80,13 @@ impl AuthCache {
     }
 
     /// Returns the current generation. Callers read it before they verify a credential.
-    pub(super) fn generation(&self) -> Generation {
+    pub(crate) fn generation(&self) -> Generation {
         Generation(self.generation.load(Ordering::Acquire))
     }
 
     /// Returns the cached context of a credential, unless the entry is too old or invalidated, or
     /// the credential has ended.
-    pub(super) fn get(&self, fingerprint: &Fingerprint) -> Option<Arc<AuthContext>> {
+    pub(crate) fn get(&self, fingerprint: &Fingerprint) -> Option<Arc<AuthContext>> {
         let entry = self.entries.get(fingerprint)?;
         let is_trusted =
             self.is_younger_than(&entry, TRUSTED_FOR) && entry.generation == self.generation();
@@ -96,7 +96,7 @@ impl AuthCache {
     /// Returns true if the credential was recently valid and has not been rejected since. Such a
     /// credential is not a guess, so a change of other credentials or a flood from the same address
     /// must not reject it before it is verified again.
-    pub(super) fn was_recently_valid(&self, fingerprint: &Fingerprint) -> bool {
+    pub(crate) fn was_recently_valid(&self, fingerprint: &Fingerprint) -> bool {
         let entry = self.entries.get(fingerprint);
         entry.is_some_and(|entry| self.is_younger_than(&entry, KNOWN_FOR))
     }
@@ -107,7 +107,7 @@ impl AuthCache {
 
     /// Stores the result of a verification that began in `generation`. If the cache was invalidated
     /// since, the entry is not trusted.
-    pub(super) fn insert(
+    pub(crate) fn insert(
         &self,
         fingerprint: Fingerprint,
         auth_context: &Arc<AuthContext>,
@@ -127,12 +127,12 @@ impl AuthCache {
     }
 
     /// Removes a credential that was rejected.
-    pub(super) fn remove(&self, fingerprint: &Fingerprint) {
+    pub(crate) fn remove(&self, fingerprint: &Fingerprint) {
         self.entries.remove(fingerprint);
     }
 
     /// Invalidates all entries, including those of verifications in progress.
-    pub(super) fn invalidate_all(&self) {
+    pub(crate) fn invalidate_all(&self) {
         self.generation.fetch_add(1, Ordering::AcqRel);
     }
 

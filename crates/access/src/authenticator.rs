@@ -16,7 +16,7 @@ use ports::{Clock, CredentialRepository, RepositoryError};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::{
+use crate::{
     AccessError, AuthContext, CredentialStatus, CredentialWatch, LastUseRecorder,
     PresentedCredential, auth_cache::AuthCache, status_cache::StatusCache, tokens::AccessTokens,
 };
@@ -178,7 +178,7 @@ impl Authenticator {
     }
 
     /// The current time of day.
-    pub(super) fn now(&self) -> Timestamp {
+    pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
@@ -220,7 +220,7 @@ impl Authenticator {
         self.cache.invalidate_all();
         if let Err(error) = self.refresh().await {
             tracing::warn!(
-                error = ports::error::chain(&error),
+                error = ports::error::one_line(&error),
                 "access version cannot be read after a change"
             );
         }

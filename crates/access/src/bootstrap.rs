@@ -5,7 +5,7 @@ use std::sync::Arc;
 use domain::{CredentialDraft, CredentialKind, CredentialSecret, Scopes, TenantId};
 use ports::{Clock, CredentialRepository, IdSource, RepositoryError, ShowKey};
 
-use super::credentials::{generate_secret, stored_secret};
+use crate::credentials::{generate_secret, stored_secret};
 
 /// The source of the first key.
 #[derive(Debug, Clone)]

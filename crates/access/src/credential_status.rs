@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::{Credential, CredentialSource, SecretDigest, Timestamp};
 
-use super::{AuthContext, jwt::LEEWAY};
+use crate::{AuthContext, jwt::LEEWAY};
 
 /// The status of a credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum CredentialStatus {
 
 impl CredentialStatus {
     /// Returns the status of a key's secret, from the stored key.
-    pub(super) fn of_key(key: Option<&Credential>, digest: &SecretDigest, now: Timestamp) -> Self {
+    pub(crate) fn of_key(key: Option<&Credential>, digest: &SecretDigest, now: Timestamp) -> Self {
         let Some(key) = key.filter(|key| key.revoked_at.is_none()) else {
             return Self::Revoked;
         };
@@ -35,8 +35,9 @@ impl CredentialStatus {
         }
     }
 
-    /// Returns the status at `now`: a valid credential becomes `Expired` after its end and the leeway.
-    pub(super) fn at(self, now: Timestamp, auth_context: &AuthContext) -> Self {
+    /// Returns the status at `now`: a valid credential becomes `Expired` after its end and the
+    /// leeway.
+    pub(crate) fn at(self, now: Timestamp, auth_context: &AuthContext) -> Self {
         match self {
             Self::Valid {
                 ends_at: Some(ends_at),
@@ -58,7 +59,7 @@ const fn max_leeway(source: &CredentialSource) -> Duration {
 impl AuthContext {
     /// The leeway for a connection that opens at `now`. It applies only to a credential that has
     /// already ended then. A connection that is open at the end of its credential gets none.
-    pub(super) fn leeway(&self, now: Timestamp) -> Duration {
+    pub(crate) fn leeway(&self, now: Timestamp) -> Duration {
         if self.ends_at.is_some_and(|end| end <= now) {
             max_leeway(&self.source)
         } else {

@@ -6,7 +6,7 @@ use domain::{CredentialSource, Timestamp};
 use futures::future::BoxFuture;
 use tokio::{sync::watch, time::sleep};
 
-use super::{AccessError, AuthContext, Authenticator, CredentialStatus};
+use crate::{AccessError, AuthContext, Authenticator, CredentialStatus};
 
 /// The pause before a failed check is repeated.
 const RETRY_PAUSE: Duration = Duration::from_millis(250);
@@ -42,7 +42,7 @@ pub struct CredentialWatch {
 impl CredentialWatch {
     /// Starts a watch that receives notifications of changes from now on. A first check finds
     /// changes between the authentication and now.
-    pub(super) fn new(
+    pub(crate) fn new(
         authenticator: Arc<Authenticator>,
         auth_context: Arc<AuthContext>,
         changes: watch::Receiver<()>,
@@ -113,7 +113,7 @@ impl CredentialWatch {
             Ok(CredentialStatus::Expired) => Some(CredentialEnd::Expired),
             Err(error) => {
                 tracing::debug!(
-                    error = ports::error::chain(&error),
+                    error = ports::error::one_line(&error),
                     "credential status check failed; retrying"
                 );
                 self.check = Some(self.start_check(RETRY_PAUSE));

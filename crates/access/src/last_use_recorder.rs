@@ -1,12 +1,9 @@
 //! Recording of the last use of each credential.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use domain::{CredentialId, Timestamp};
+use parking_lot::Mutex;
 use ports::{CredentialRepository, RepositoryError};
 use tokio_util::sync::CancellationToken;
 
@@ -33,7 +30,7 @@ impl LastUseRecorder {
 
     /// Records the use of a credential.
     pub fn record(&self, key: &CredentialId, at: Timestamp) {
-        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pending = self.pending.lock();
         match pending.get_mut(key) {
             Some(last) => *last = at.max(*last),
             None => {
@@ -47,18 +44,13 @@ impl LastUseRecorder {
         let failure = "last use of credentials cannot be stored";
         every(FLUSH_INTERVAL, &stop, failure, || self.flush()).await;
         if let Err(error) = self.flush().await {
-            tracing::warn!(error = ports::error::chain(&error), "{failure}");
+            tracing::warn!(error = ports::error::one_line(&error), "{failure}");
         }
     }
 
     /// Stores all uses since the last successful write.
     pub async fn flush(&self) -> Result<(), RepositoryError> {
-        let uses: Vec<(CredentialId, Timestamp)> = self
-            .pending
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .drain()
-            .collect();
+        let uses: Vec<(CredentialId, Timestamp)> = self.pending.lock().drain().collect();
         if uses.is_empty() {
             return Ok(());
         }

@@ -3,12 +3,12 @@
 use sha2::{Digest, Sha256};
 
 /// The SHA-256 of a credential's whole text: its key in the cache.
-pub(super) type Fingerprint = [u8; 32];
+pub(crate) type Fingerprint = [u8; 32];
 
 /// A credential as received, not yet verified. Its fingerprint is computed once per request.
 pub struct PresentedCredential<'a> {
-    pub(super) text: &'a str,
-    pub(super) fingerprint: Fingerprint,
+    pub(crate) text: &'a str,
+    pub(crate) fingerprint: Fingerprint,
 }
 
 impl<'a> PresentedCredential<'a> {

@@ -5,7 +5,7 @@ use domain::CredentialSource;
 use quick_cache::sync::Cache;
 use tokio::sync::Semaphore;
 
-use super::{AccessError, CredentialStatus, auth_cache::Generation};
+use crate::{AccessError, CredentialStatus, auth_cache::Generation};
 
 /// The maximum number of cached statuses.
 const MAX_ENTRIES: usize = 10_000;
@@ -17,14 +17,14 @@ const MAX_CONCURRENT_CHECKS: usize = 8;
 
 /// A cache of credential statuses. A status is valid for all connections with the same
 /// credential, within the generation in which its check began.
-pub(super) struct StatusCache {
+pub(crate) struct StatusCache {
     statuses: Cache<(CredentialSource, Generation), CredentialStatus>,
     permits: Semaphore,
 }
 
 impl StatusCache {
     /// Creates an empty cache.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             statuses: Cache::new(MAX_ENTRIES),
             permits: Semaphore::new(MAX_CONCURRENT_CHECKS),
@@ -32,7 +32,7 @@ impl StatusCache {
     }
 
     /// Stores the result of a check that began in `generation`.
-    pub(super) fn insert(
+    pub(crate) fn insert(
         &self,
         source: &CredentialSource,
         generation: Generation,
@@ -42,9 +42,9 @@ impl StatusCache {
         self.report_weight();
     }
 
-    /// Returns the cached status for `generation`. If it is missing, runs `check`; concurrent callers
-    /// for the same credential wait for its result.
-    pub(super) async fn get_or_check(
+    /// Returns the cached status for `generation`. If it is missing, runs `check`; concurrent
+    /// callers for the same credential wait for its result.
+    pub(crate) async fn get_or_check(
         &self,
         source: &CredentialSource,
         generation: Generation,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use domain::{FaultCode, InputFault, Principal, Scope, Scopes, Ticket, TicketText, ticket};
 use ports::{IdSource, RepositoryError, TicketRepository};
 
-use super::{AccessError, AuthContext, Authenticator, CredentialStatus};
+use crate::{AccessError, AuthContext, Authenticator, CredentialStatus};
 
 /// The reason why no ticket was issued.
 #[derive(Debug, thiserror::Error)]
@@ -15,7 +15,7 @@ pub enum TicketError {
     #[error("the caller lacks the scopes {0:?}")]
     MissingScopes(Scopes),
     /// The request is not valid.
-    #[error("the ticket would open nothing")]
+    #[error("the request for a ticket is not valid")]
     Invalid(Vec<InputFault>),
     /// The store failed.
     #[error("the store failed")]

@@ -10,17 +10,17 @@ use serde::{Deserialize, Serialize};
 
 use super::{CredentialError, IssuedCredential};
 
-/// The stored part of a response: the id of the credential, and the fields that neither the command
+/// The stored part of a result: the id of the credential, and the fields that neither the command
 /// nor the store can restore. Secrets are never stored.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct StoredResponse {
+pub(super) struct StoredResult {
     id: String,
     last_used_at: Option<Timestamp>,
 }
 
-impl StoredResponse {
-    /// The part to store of a response with this credential.
+impl StoredResult {
+    /// The part to store of a result with this credential.
     pub(super) fn of(id: &CredentialId, last_used_at: Option<Timestamp>) -> Self {
         Self {
             id: id.to_string(),
@@ -37,7 +37,7 @@ pub(super) async fn replay(
     keys: Option<PublicKeys>,
     record: IdempotencyRecord,
 ) -> Result<Created<IssuedCredential>, CredentialError> {
-    let StoredResponse { id, last_used_at } = idempotency::stored_result(record)?;
+    let StoredResult { id, last_used_at } = idempotency::stored_result(record)?;
     let id: CredentialId = id.parse().map_err(corrupt)?;
     let Some(keys) = keys else {
         return Err(CredentialError::SecretNotReplayable { id });

@@ -13,7 +13,7 @@ use ports::{Idempotent, NewProof};
 use serde_json::Value;
 
 use super::{
-    CredentialError, CredentialService, IssuedCredential, privilege, replay::StoredResponse,
+    CredentialError, CredentialService, IssuedCredential, privilege, replay::StoredResult,
     secrets::generate_secret_for,
 };
 
@@ -38,11 +38,11 @@ impl Rotation {
                 return Err(vec![InputFault::new("", FaultCode::NotCombinable, detail)]);
             }
             (Proof::Keys(PublicKeys::Set(_)), None) => {
-                let detail = "this client signs with keys of its own: send the new ones";
+                let detail = "this client authenticates with public keys: send the new key set";
                 faults.push(InputFault::new("/jwks", FaultCode::Required, detail));
             }
             (Proof::Secret(_), Some(_)) => {
-                let detail = "this client has a secret, not keys of its own";
+                let detail = "this client authenticates with a secret, not with public keys";
                 faults.push(InputFault::new("/jwks", FaultCode::NotCombinable, detail));
             }
             (Proof::Keys(PublicKeys::Set(_)), Some(set)) => {
@@ -51,7 +51,7 @@ impl Rotation {
             (Proof::Secret(_), None) => {}
         }
         if matches!(proof, Proof::Keys(_)) && overlap.is_some() {
-            let detail = "public keys overlap by standing in the set together";
+            let detail = "for an overlap of public keys, send a set with the old and the new keys";
             let fault = InputFault::new("/overlapSeconds", FaultCode::NotCombinable, detail);
             faults.push(fault);
         } else if overlap.is_some_and(|seconds| seconds > MAX_OVERLAP_SECONDS) {
@@ -97,12 +97,11 @@ impl CredentialService {
     ) -> Result<Created<IssuedCredential>, CredentialError> {
         let now = self.clock.now();
         let command = (id, rotation.overlap_seconds.unwrap_or(0), &rotation.jwks);
-        let idempotency =
-            idempotency::idempotency(caller, rotate_operation(kind), key, &command, now);
-        let replaced = self.replace(caller, kind, id, &rotation, idempotency.as_ref());
+        let entry = idempotency::new_entry(caller, rotate_operation(kind), key, &command, now);
+        let replaced = self.replace(caller, kind, id, &rotation, entry.as_ref());
         let outcome = replaced.await;
         let keys = rotation.public_keys();
-        self.complete(caller, kind, keys, idempotency.as_ref(), outcome)
+        self.complete(caller, kind, keys, entry.as_ref(), outcome)
             .await
     }
 
@@ -112,7 +111,7 @@ impl CredentialService {
         kind: CredentialKind,
         id: &CredentialId,
         rotation: &Rotation,
-        idempotency: Option<&IdempotencyEntry>,
+        entry: Option<&IdempotencyEntry>,
     ) -> Result<Idempotent<IssuedCredential>, CredentialError> {
         let before = self.get(caller, kind, id).await?;
         privilege::check(caller, before.scopes)?;
@@ -129,11 +128,10 @@ impl CredentialService {
             let secret = generate_secret_for(&*self.ids, kind, id);
             (rotation.new_secret(&secret, now), Some(secret))
         };
-        let idempotency =
-            idempotency::with_result(idempotency, &StoredResponse::of(id, before.last_used_at));
+        let entry = idempotency::with_result(entry, &StoredResult::of(id, before.last_used_at));
         let rotated = self
             .credentials
-            .rotate(kind, &caller.tenant, id, &proof, idempotency.as_ref())
+            .rotate(kind, &caller.tenant, id, &proof, entry.as_ref())
             .await?;
         Ok(match rotated {
             Idempotent::Applied(rotated) => {

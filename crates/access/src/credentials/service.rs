@@ -13,7 +13,7 @@ use ports::{Clock, CredentialRepository, IdSource, IdempotencyRepository, Idempo
 
 use super::{
     CredentialError, generate_secret, privilege,
-    replay::{StoredResponse, replay},
+    replay::{StoredResult, replay},
     stored_secret,
 };
 use crate::Authenticator;
@@ -32,7 +32,7 @@ pub struct IssuedCredential {
 /// than the credential has.
 pub struct CredentialService {
     pub(super) credentials: Arc<dyn CredentialRepository>,
-    idempotency: Arc<dyn IdempotencyRepository>,
+    idempotency_records: Arc<dyn IdempotencyRepository>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Arc<dyn IdSource>,
     name_characters: u32,
@@ -43,14 +43,14 @@ impl CredentialService {
     /// Creates the service. `name_characters` is the maximum length of a name.
     pub fn new(
         credentials: Arc<dyn CredentialRepository>,
-        idempotency: Arc<dyn IdempotencyRepository>,
+        idempotency_records: Arc<dyn IdempotencyRepository>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdSource>,
         name_characters: u32,
     ) -> Self {
         Self {
             credentials,
-            idempotency,
+            idempotency_records,
             clock,
             ids,
             name_characters,
@@ -74,13 +74,10 @@ impl CredentialService {
         key: Option<IdempotencyKey>,
     ) -> Result<Created<IssuedCredential>, CredentialError> {
         let now = self.clock.now();
-        let idempotency =
-            idempotency::idempotency(caller, create_operation(kind), key, &draft, now);
+        let entry = idempotency::new_entry(caller, create_operation(kind), key, &draft, now);
         let keys = draft.public_keys();
-        let outcome = self
-            .insert(caller, kind, draft, idempotency.as_ref(), now)
-            .await;
-        self.complete(caller, kind, keys, idempotency.as_ref(), outcome)
+        let outcome = self.insert(caller, kind, draft, entry.as_ref(), now).await;
+        self.complete(caller, kind, keys, entry.as_ref(), outcome)
             .await
     }
 
@@ -89,7 +86,7 @@ impl CredentialService {
         caller: &Principal,
         kind: CredentialKind,
         draft: CredentialDraft,
-        idempotency: Option<&IdempotencyEntry>,
+        entry: Option<&IdempotencyEntry>,
         now: Timestamp,
     ) -> Result<Idempotent<IssuedCredential>, CredentialError> {
         let faults = draft.check(kind, self.name_characters, now);
@@ -99,13 +96,13 @@ impl CredentialService {
         privilege::check(caller, draft.scopes)?;
         let secret = generate_secret(&*self.ids, kind);
         let id = secret.id();
-        let idempotency = idempotency::with_result(idempotency, &StoredResponse::of(&id, None));
+        let entry = idempotency::with_result(entry, &StoredResult::of(&id, None));
         let (proof, secret) = match draft.public_keys() {
             Some(keys) => (Proof::Keys(keys), None),
             None => (stored_secret(&secret), Some(secret)),
         };
         let credential = draft.into_credential(kind, id, caller.tenant.clone(), proof, now);
-        let inserted = self.credentials.insert(&credential, idempotency.as_ref());
+        let inserted = self.credentials.insert(&credential, entry.as_ref());
         Ok(match inserted.await? {
             Idempotent::Applied(()) => Idempotent::Applied(IssuedCredential { credential, secret }),
             Idempotent::Replayed(record) => Idempotent::Replayed(record),
@@ -119,10 +116,10 @@ impl CredentialService {
         caller: &Principal,
         kind: CredentialKind,
         keys: Option<PublicKeys>,
-        idempotency: Option<&IdempotencyEntry>,
+        entry: Option<&IdempotencyEntry>,
         outcome: Result<Idempotent<IssuedCredential>, CredentialError>,
     ) -> Result<Created<IssuedCredential>, CredentialError> {
-        match idempotency::check_key(&*self.idempotency, &caller.tenant, idempotency, outcome)
+        match idempotency::check_key(&*self.idempotency_records, &caller.tenant, entry, outcome)
             .await?
         {
             Idempotent::Applied(value) => Ok(Created {

@@ -1,4 +1,4 @@
-//! The public keys of one party.
+//! The public keys of an issuer or a client.
 
 use domain::public_key_set::MAX_KEYS;
 use ports::UrlTrust;
@@ -41,7 +41,7 @@ impl From<UrlTrust> for KeyBounds {
     }
 }
 
-/// The public keys of one party.
+/// The public keys of an issuer or a client.
 #[derive(Clone)]
 pub struct VerifyingKeys {
     keys: Vec<VerifyingKey>,

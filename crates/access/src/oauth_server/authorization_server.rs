@@ -82,8 +82,8 @@ impl AuthorizationServer {
             None => return Err(OAuthError::InvalidRequest("grant_type is missing")),
         }
         let client = self.client(credentials).await?;
-        let is_for_us = |resource: &String| resource == self.issuer();
-        if !request.resource.as_ref().is_none_or(is_for_us) {
+        let is_this_service = |resource: &String| resource == self.issuer();
+        if !request.resource.as_ref().is_none_or(is_this_service) {
             return Err(OAuthError::InvalidTarget);
         }
         let scopes = requested_scopes(&client, request.scope.as_deref())?;

@@ -28,7 +28,9 @@ pub struct ClientCredentials {
 
 impl fmt::Debug for ClientCredentials {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Presented").finish_non_exhaustive()
+        formatter
+            .debug_struct("ClientCredentials")
+            .finish_non_exhaustive()
     }
 }
 
@@ -217,13 +219,14 @@ mod tests {
         }
         for parts in ["", "id", "assertion other-type"] {
             let credentials = credentials(parts);
-            let is_refused = matches!(credentials.method(), Err(OAuthError::InvalidClient));
-            assert!(is_refused, "{parts}");
+            let is_rejected = matches!(credentials.method(), Err(OAuthError::InvalidClient));
+            assert!(is_rejected, "{parts}");
         }
     }
 
     #[test]
     fn debug_hides_the_credentials() {
-        assert_eq!(format!("{:?}", credentials("basic")), "Presented { .. }");
+        let shown = format!("{:?}", credentials("basic"));
+        assert_eq!(shown, "ClientCredentials { .. }");
     }
 }

@@ -19,7 +19,7 @@ pub enum OAuthError {
     InvalidClient,
     /// The server that publishes the client's keys does not respond, so the assertion cannot be
     /// verified.
-    #[error("the keys that the client publishes cannot be had at the moment")]
+    #[error("the keys that the client publishes are unavailable")]
     KeysUnavailable(#[from] KeysUnavailable),
     /// The client has sent more requests than its rate limit allows.
     #[error("too many requests of this client, try later")]

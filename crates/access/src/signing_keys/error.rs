@@ -17,13 +17,13 @@ pub enum SigningKeyError {
         obstacle: KeyObstacle,
     },
     /// No usable key exists.
-    #[error("there is no signing key")]
+    #[error("no signing key exists")]
     Missing,
     /// Other processes rotated the keys during every attempt.
-    #[error("other processes rotate the signing keys at the same time")]
+    #[error("other processes rotated the signing keys at the same time")]
     Contended,
     /// The cryptographic library failed.
-    #[error("a signing key cannot be made")]
+    #[error("a signing key cannot be generated")]
     Cryptography,
     /// The store failed.
     #[error("the store failed")]
@@ -34,13 +34,13 @@ pub enum SigningKeyError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeyObstacle {
     /// The key is encrypted, and no encryption key is configured.
-    #[error("it is stored encrypted, and AUTH__ENCRYPTION_KEY is not set")]
+    #[error("it is encrypted, and AUTH__ENCRYPTION_KEY is not set")]
     NoEncryptionKey,
     /// The configured encryption key does not decrypt it.
-    #[error("AUTH__ENCRYPTION_KEY is not the one with which it was encrypted")]
+    #[error("it is encrypted with another key than AUTH__ENCRYPTION_KEY")]
     OtherEncryptionKey,
     /// The stored bytes are not a private key, or belong to another public half.
-    #[error("what is stored is not its private key")]
+    #[error("the stored bytes are not its private key")]
     Damaged,
 }
 

@@ -35,8 +35,8 @@ impl PreviousKeys {
 /// it; the rotation to one of them dropped it.
 pub fn dropped_at(key: &SigningKey, newer: &[SigningKey]) -> Option<Timestamp> {
     let end = key.valid_until?;
-    let mut made_at = newer.iter().map(|newer| newer.created_at);
-    made_at.find(|made_at| PreviousKeys::Drop.until(*made_at) == end)
+    let mut times = newer.iter().map(|newer| newer.created_at);
+    times.find(|created_at| PreviousKeys::Drop.until(*created_at) == end)
 }
 
 fn before(time: Timestamp, by: Duration) -> Timestamp {

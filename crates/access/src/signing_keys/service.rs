@@ -1,12 +1,10 @@
 //! The keys that sign the access tokens of this service: created, rotated and cached.
 
-use std::{
-    sync::{Arc, PoisonError, RwLock},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use aws_lc_rs::aead::NONCE_LEN;
 use domain::{SigningKey, Timestamp};
+use parking_lot::RwLock;
 use ports::{Clock, IdSource, RepositoryError, SigningKeyRepository};
 use serde::Serialize;
 use serde_json::Value;
@@ -98,11 +96,11 @@ impl SigningKeys {
         let ring = KeyRing::open(&stored, self.encryption.as_ref())?;
         if let Some(error) = ring.unreadable() {
             tracing::error!(
-                error = ports::error::chain(&error),
+                error = ports::error::one_line(&error),
                 "newest signing key cannot be read; it signs no tokens"
             );
         }
-        *self.ring.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(ring);
+        *self.ring.write() = Arc::new(ring);
         Ok(())
     }
 
@@ -194,7 +192,7 @@ impl SigningKeys {
     }
 
     fn ring(&self) -> Arc<KeyRing> {
-        Arc::clone(&self.ring.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.ring.read())
     }
 
     /// Adds a key after `newest` and reads all keys again. Returns the id of the new key, or `None`

@@ -39,16 +39,16 @@ impl ExternalIssuer {
         let proven = verified.map_err(unavailable)?;
         let claims = proven.ok_or_else(|| self.reject("no key of the issuer signed it"))?;
         let ends_at = claims.check_time(clock.now())?;
-        if !self.is_for_us(&claims) {
-            return Err(self.reject("it is for none of our audiences"));
+        if !self.is_for_this_service(&claims) {
+            return Err(self.reject("its `aud` has no configured audience"));
         }
         if !is_access_token(self.issuer.token_type, token, &claims) {
-            return Err(self.reject("it is no access token by its type or its claims"));
+            return Err(self.reject("its type or claims are not those of an access token"));
         }
         let user = self.user(&claims);
         let user = user.ok_or_else(|| self.reject("its subject is missing or malformed"))?;
         let tenant = self.tenant(&claims, tenants).await?;
-        let tenant = tenant.ok_or_else(|| self.reject("it names no tenant that exists"))?;
+        let tenant = tenant.ok_or_else(|| self.reject("its tenant does not exist"))?;
         Ok(AuthContext {
             principal: Principal {
                 tenant,
@@ -65,12 +65,16 @@ impl ExternalIssuer {
     }
 
     /// Logs the reason for the operator and returns an error without it for the caller.
-    fn reject(&self, why: &'static str) -> AccessError {
-        tracing::debug!(issuer = self.issuer.id.as_str(), why, "a token is refused");
+    fn reject(&self, reason: &'static str) -> AccessError {
+        tracing::debug!(
+            issuer = self.issuer.id.as_str(),
+            reason,
+            "access token rejected"
+        );
         AccessError::Invalid
     }
 
-    fn is_for_us(&self, claims: &Claims) -> bool {
+    fn is_for_this_service(&self, claims: &Claims) -> bool {
         let ours = &self.issuer.audiences;
         let mut audiences = claims.audiences().into_iter();
         audiences.any(|audience| ours.iter().any(|own| own == audience))

@@ -65,8 +65,8 @@ impl ExternalIssuers {
             // Quoted, because a space or a slash at the end is a common mistake.
             tracing::debug!(
                 iss = ?named,
-                why = "its `iss` is neither ours nor that of a configured issuer",
-                "a token is refused"
+                reason = "its `iss` is not a configured issuer",
+                "access token rejected"
             );
             AccessError::Invalid
         })?;

@@ -1,14 +1,14 @@
-//! Discovery of the keys that a party publishes.
+//! Discovery of the keys that an issuer or a client publishes.
 
 use domain::web_address::{
-    host, is_https_address, is_https_or_loopback_address, is_loopback_address,
+    host, is_https_address, is_https_or_loopback_address, is_loopback_address, origin_of, path_of,
 };
 use ports::{DocumentError, DocumentSource, UrlTrust};
 use serde_json::Value;
 
 use crate::jwt::VerifyingKeys;
 
-/// The location of the keys that a party publishes.
+/// The location of the keys that an issuer or a client publishes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyLocation {
     /// A key set at this URL.
@@ -27,11 +27,11 @@ pub(super) enum KeyFetchError {
         #[source]
         source: DocumentError,
     },
-    #[error("what '{0}' has is no key set")]
+    #[error("the document at '{0}' is not a key set")]
     NoKeySet(String),
-    #[error("what '{0}' has is no metadata of this issuer")]
+    #[error("the document at '{0}' is not the metadata of this issuer")]
     NoMetadata(String),
-    #[error("the metadata of '{0}' name an address for its keys that is not https")]
+    #[error("the `jwks_uri` in the metadata of '{0}' is not https")]
     NotSecure(String),
 }
 
@@ -64,10 +64,13 @@ async fn key_address(
         Ok(address) => return Ok(address),
         Err(first_error) => first_error,
     };
-    let url = oauth_metadata(issuer);
-    let second = key_address_in(&url, issuer, documents, url_trust).await;
+    if let Some(url) = oauth_metadata(issuer)
+        && let Ok(address) = key_address_in(&url, issuer, documents, url_trust).await
+    {
+        return Ok(address);
+    }
     // Few issuers publish only the RFC 8414 metadata, so the first error is more useful.
-    second.map_err(|_second_error| first_error)
+    Err(first_error)
 }
 
 async fn key_address_in(
@@ -118,14 +121,11 @@ fn openid_metadata(issuer: &str) -> String {
 
 /// The address of the RFC 8414 metadata: the well-known path stands between the issuer's host and
 /// its path.
-fn oauth_metadata(issuer: &str) -> String {
-    let authority = issuer.find("://").map_or(0, |at| at + "://".len());
-    let path = issuer[authority..]
-        .find('/')
-        .map_or(issuer.len(), |at| authority + at);
-    let (origin, path) = issuer.split_at(path);
-    let path = path.trim_end_matches('/');
-    format!("{origin}/.well-known/oauth-authorization-server{path}")
+fn oauth_metadata(issuer: &str) -> Option<String> {
+    let (origin, path) = (origin_of(issuer)?, path_of(issuer));
+    Some(format!(
+        "{origin}/.well-known/oauth-authorization-server{path}"
+    ))
 }
 
 #[cfg(test)]
@@ -187,7 +187,7 @@ mod tests {
             let documents = Everywhere(answer);
             let fetched = location.fetch(&documents, UrlTrust::Operator).await;
             let error = fetched.err().expect("no keys");
-            let text = ports::error::chain(&error);
+            let text = ports::error::one_line(&error);
             assert!(text.contains("'id.example'"), "{text}");
             assert!(!text.contains("secret"), "{text}");
         }
@@ -213,7 +213,7 @@ mod tests {
             ),
         ] {
             assert_eq!(openid_metadata(issuer), openid);
-            assert_eq!(oauth_metadata(issuer), oauth);
+            assert_eq!(oauth_metadata(issuer).as_deref(), Some(oauth));
         }
     }
 }

@@ -1,10 +1,8 @@
-//! The cached key set of one party.
+//! The cached key set of an issuer or a client.
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
+use parking_lot::{Mutex, MutexGuard};
 use ports::{Clock, DocumentSource, UrlTrust};
 use tokio::{
     runtime::Handle,
@@ -33,7 +31,7 @@ const MAX_TENANT_FETCHES: usize = 16;
 
 /// The error for keys that were never fetched, or too long ago.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the keys cannot be had")]
+#[error("the keys are unavailable")]
 pub struct KeysUnavailable;
 
 /// Creates key sets, and holds the resources that they share.
@@ -76,8 +74,8 @@ impl KeySets {
     }
 }
 
-/// The key set of one party, cached and fetched again when necessary. Clones share the cache and
-/// are cheap.
+/// The key set of an issuer or a client, cached and fetched again when necessary. Clones share the
+/// cache and are cheap.
 #[derive(Clone)]
 pub struct KeySet(Arc<Inner>);
 
@@ -200,7 +198,7 @@ impl KeySet {
 
 impl Inner {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// The permit for a fetch. Sets named by the operator need none.
@@ -223,7 +221,7 @@ impl Inner {
                 self.state().cached = Some(CachedKeys { keys, since });
             }
             Err(error) => {
-                let error = ports::error::chain(&error);
+                let error = ports::error::one_line(&error);
                 tracing::warn!(error, "token signing keys cannot be fetched");
             }
         }

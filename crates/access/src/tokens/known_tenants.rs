@@ -1,11 +1,9 @@
 //! The existing tenants.
 
-use std::{
-    collections::HashSet,
-    sync::{Arc, PoisonError, RwLock},
-};
+use std::{collections::HashSet, sync::Arc};
 
 use domain::{TenantId, Timestamp};
+use parking_lot::RwLock;
 use ports::{RepositoryError, TenantRepository};
 
 /// A cache of the existing tenants. Tenants are never deleted, so the cache is never larger than
@@ -42,12 +40,12 @@ impl KnownTenants {
     /// Returns true if the tenant exists.
     pub(super) async fn contains(&self, id: &TenantId) -> Result<bool, RepositoryError> {
         let is_known = |known: &HashSet<TenantId>| known.contains(id);
-        if is_known(&self.known.read().unwrap_or_else(PoisonError::into_inner)) {
+        if is_known(&self.known.read()) {
             return Ok(true);
         }
         let exists = self.tenants.exists(id).await?;
         if exists {
-            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+            let mut known = self.known.write();
             known.insert(id.clone());
         }
         Ok(exists)

@@ -138,10 +138,10 @@ impl OwnTokens {
         let found = self.credentials.find(CredentialKind::Client, client);
         let is_revoked = self.tokens.is_revoked(id);
         let (found, is_revoked) = try_join(found, is_revoked).await?;
-        let signature_counts = self.keys.verifying_key(signing_key).await?.is_some();
+        let is_key_valid = self.keys.verifying_key(signing_key).await?.is_some();
         let client = found.filter(|client| client.revoked_at.is_none());
         Ok(match client {
-            Some(client) if signature_counts && !is_revoked => {
+            Some(client) if is_key_valid && !is_revoked => {
                 if client.is_alive(self.clock.now()) {
                     CredentialStatus::Valid { ends_at }
                 } else {

@@ -36,13 +36,13 @@ async fn a_token_revoked_on_one_node_is_rejected_by_another_within_a_second() {
         .await;
         let revoked = here.server.revoke(&basic(&secret), Some(&token)).await;
         revoked.unwrap();
-        let refused = until(|| async {
+        let rejected = until(|| async {
             there
                 .authenticator
                 .authenticate_cached(&presented)
                 .is_none()
         });
-        quickest = quickest.min(refused.await);
+        quickest = quickest.min(rejected.await);
         let outcome = there.authenticator.authenticate(&presented).await;
         assert!(outcome.is_err(), "{outcome:?}");
         if quickest < Duration::from_secs(1) {

@@ -267,7 +267,7 @@ async fn a_client_may_publish_its_keys_and_change_them() {
     let outcome = fixture.node.request_token(&early, |_| {}).await;
     assert!(
         matches!(outcome, Err(OAuthError::KeysUnavailable(_))),
-        "nothing is published, which says nothing about the client: {outcome:?}"
+        "the keys are not published, so nothing is known about the client: {outcome:?}"
     );
     fixture
         .base

@@ -131,7 +131,7 @@ async fn token_endpoint_requests_count_against_the_rate_limit_of_the_client() {
     assert!(found.expect("it may ask").is_some());
     let revoked = node.server.revoke(&credentials, Some(&token)).await;
     revoked.expect("it may ask");
-    let refused = [
+    let rejected = [
         node.request_token(&credentials, |_| {}).await.map(|_| ()),
         node.server
             .introspect(&credentials, Some(&token))
@@ -139,7 +139,7 @@ async fn token_endpoint_requests_count_against_the_rate_limit_of_the_client() {
             .map(|_| ()),
         node.server.revoke(&credentials, Some(&token)).await,
     ];
-    for outcome in refused {
+    for outcome in rejected {
         assert!(
             matches!(outcome, Err(OAuthError::RateLimited { wait: WAIT })),
             "{outcome:?}"

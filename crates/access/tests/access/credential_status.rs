@@ -209,8 +209,11 @@ async fn a_watch_accepts_another_secret_of_its_key_but_no_other_key() {
         let presented = PresentedCredential::new(secret.reveal());
         fixture.local.authenticate(&presented).await.unwrap()
     };
-    let refused = watch.replace(authenticate(secret(&other)).await);
-    assert!(matches!(refused, Err(AccessError::Invalid)), "{refused:?}");
+    let rejected = watch.replace(authenticate(secret(&other)).await);
+    assert!(
+        matches!(rejected, Err(AccessError::Invalid)),
+        "{rejected:?}"
+    );
     assert_eq!(
         watch.auth_context().credential,
         Some(key.credential.id.clone())

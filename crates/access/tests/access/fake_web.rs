@@ -1,11 +1,9 @@
 //! A web of a few documents in memory.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::HashMap;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use ports::{DocumentError, DocumentSource, UrlTrust};
 use serde_json::Value;
 use tokio::sync::watch;
@@ -21,12 +19,12 @@ pub(crate) struct FakeWeb {
 impl FakeWeb {
     /// Publishes a document, in place of a previous one at the same URL.
     pub(crate) fn publish(&self, url: &str, document: Value) {
-        lock(&self.documents).insert(url.to_owned(), document);
+        self.documents.lock().insert(url.to_owned(), document);
     }
 
     /// Removes all documents.
     pub(crate) fn unpublish_all(&self) {
-        lock(&self.documents).clear();
+        self.documents.lock().clear();
     }
 
     /// Holds back all responses, or releases them.
@@ -36,22 +34,18 @@ impl FakeWeb {
 
     /// The URLs requested so far, each with the party that configured it.
     pub(crate) fn requests(&self) -> Vec<(String, UrlTrust)> {
-        lock(&self.requests).clone()
+        self.requests.lock().clone()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[async_trait]
 impl DocumentSource for FakeWeb {
     async fn fetch(&self, url: &str, named_by: UrlTrust) -> Result<Value, DocumentError> {
-        lock(&self.requests).push((url.to_owned(), named_by));
+        self.requests.lock().push((url.to_owned(), named_by));
         let mut paused = self.is_paused.subscribe();
         let released = paused.wait_for(|is_paused| !is_paused).await;
         released.expect("the fake web exists");
-        let document = lock(&self.documents).get(url).cloned();
-        document.ok_or_else(|| DocumentError::InvalidReply("404".to_owned()))
+        let document = self.documents.lock().get(url).cloned();
+        document.ok_or_else(|| DocumentError::InvalidResponse("404".to_owned()))
     }
 }

@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use domain::{Quota, QuotaHolder, RateLimits, RatePolicy};
 use ports::{Clock, QuotaDecision, RateLimiter, RateLimiterError, StreamSlot};
 
-/// The time after which a refused request may be sent again.
+/// The time after which a rejected request may be sent again.
 pub(crate) const WAIT: Duration = Duration::from_millis(1_500);
 
 const QUOTA: Quota = Quota {

@@ -46,10 +46,10 @@ fn used_for(outcome: Outcome) -> CredentialId {
 }
 
 fn assert_reused(outcome: &Outcome) {
-    let Err(CredentialError::Idempotency(refused)) = outcome else {
+    let Err(CredentialError::Idempotency(rejected)) = outcome else {
         panic!("{outcome:?}");
     };
-    assert_eq!(*refused, IdempotencyConflict::Reused);
+    assert_eq!(*rejected, IdempotencyConflict::Reused);
 }
 
 #[tokio::test]
@@ -125,8 +125,8 @@ async fn a_rejected_rotation_is_not_recorded() {
         overlap_seconds: Some(604_801),
         jwks: None,
     };
-    let refused = rotate(&fixture, &operator, (Key, id), &too_long).await;
-    assert!(matches!(refused, Err(CredentialError::Invalid(_))));
+    let rejected = rotate(&fixture, &operator, (Key, id), &too_long).await;
+    assert!(matches!(rejected, Err(CredentialError::Invalid(_))));
     let rotated = rotate(&fixture, &operator, (Key, id), &Rotation::default()).await;
     assert!(!rotated.unwrap().is_replayed);
 }

@@ -222,12 +222,12 @@ async fn a_client_with_public_keys_has_no_secret() {
         jwks: Some(private),
         ..draft(&[AgentsRead])
     };
-    let refused = fixture
+    let rejected = fixture
         .service
         .create(&operator(tenant()), Client, leaking, None)
         .await;
-    let Err(CredentialError::Invalid(faults)) = refused else {
-        panic!("{refused:?}");
+    let Err(CredentialError::Invalid(faults)) = rejected else {
+        panic!("{rejected:?}");
     };
     assert_eq!(faults[0].pointer, "/jwks/keys/0/d");
 }

@@ -124,8 +124,11 @@ async fn an_expired_credential_is_not_rotated() {
     assert!(fixture.rotate(&expired, None).await.is_ok());
     fixture.base.clock.forward(Duration::from_mins(1));
     for ended in [revoked, expired] {
-        let refused = fixture.rotate(&ended, None).await;
-        assert!(matches!(refused, Err(CredentialError::RevokedOrExpired(_))));
+        let rejected = fixture.rotate(&ended, None).await;
+        assert!(matches!(
+            rejected,
+            Err(CredentialError::RevokedOrExpired(_))
+        ));
     }
 }
 
@@ -226,7 +229,7 @@ async fn a_rotation_replaces_the_public_keys_of_a_client() {
         ..draft(&[Scope::AgentsRead])
     };
     for rotation in [rotation(None, None), rotation(None, Some(key_set(2)))] {
-        let refused = rotated(published.clone(), rotation).await;
-        assert_eq!(refused, Err(vec![fault("", FaultCode::NotCombinable)]));
+        let rejected = rotated(published.clone(), rotation).await;
+        assert_eq!(rejected, Err(vec![fault("", FaultCode::NotCombinable)]));
     }
 }

@@ -101,9 +101,9 @@ async fn a_ticket_cannot_exceed_the_scopes_of_its_caller() {
     let tickets = tickets(&fixture.base, &fixture.local);
     let (_, caller) = caller(&fixture, &[AgentsRead, EventsRead]).await;
     let scopes = Some(set(&[AgentsWrite, ConversationsAll, EventsRead]));
-    let refused = tickets.issue(&caller, scopes, None).await;
-    let Err(TicketError::MissingScopes(missing)) = refused else {
-        panic!("{refused:?}");
+    let rejected = tickets.issue(&caller, scopes, None).await;
+    let Err(TicketError::MissingScopes(missing)) = rejected else {
+        panic!("{rejected:?}");
     };
     assert_eq!(missing, set(&[AgentsWrite, ConversationsAll]));
 }
@@ -114,9 +114,9 @@ async fn a_ticket_needs_a_usable_scope() {
     let tickets = tickets(&fixture.base, &fixture.local);
     let (_, caller) = caller(&fixture, &[AgentsRead, EventsRead]).await;
     for scopes in [&[AgentsRead][..], &[], &[AgentsWrite]] {
-        let refused = tickets.issue(&caller, Some(set(scopes)), None).await;
-        let Err(TicketError::Invalid(faults)) = refused else {
-            panic!("{refused:?}");
+        let rejected = tickets.issue(&caller, Some(set(scopes)), None).await;
+        let Err(TicketError::Invalid(faults)) = rejected else {
+            panic!("{rejected:?}");
         };
         assert_eq!(faults.len(), 1);
         assert_eq!(faults[0].pointer, "/scopes");

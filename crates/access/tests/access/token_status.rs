@@ -82,35 +82,28 @@ async fn the_tokens_of_a_dropped_signing_key_end() {
 
 #[tokio::test]
 async fn a_token_ends_at_its_expiry_without_leeway() {
-    let fixture = Fixture::new().await;
-    let node = refreshed_node(&fixture).await;
-    let (_, secret) = fixture.client(|_| {}).await;
-    let token = node.token(&secret).await;
-    let mut watch = start_watch(&node.authenticator, &token).await;
-    assert_eq!(current_end(&node.authenticator, &mut watch).await, None);
-    pause();
-    let mut ended = pin!(watch.ended());
-    assert_eq!(poll!(&mut ended), Poll::Pending);
-    advance_clocks(&fixture, Duration::from_millis(599_999)).await;
-    assert_eq!(poll!(&mut ended), Poll::Pending);
-    advance_clocks(&fixture, MILLISECOND).await;
-    assert_eq!(poll!(&mut ended), Poll::Ready(CredentialEnd::Expired));
+    assert_watch_ends(Duration::ZERO, Duration::from_mins(10)).await;
 }
 
 #[tokio::test]
 async fn a_watch_that_starts_within_the_leeway_ends_with_the_leeway() {
+    assert_watch_ends(610 * SECOND, 20 * SECOND).await;
+}
+
+/// Asserts that a watch ends after exactly `remaining` if its token had this age at its start.
+async fn assert_watch_ends(token_age: Duration, remaining: Duration) {
     let fixture = Fixture::new().await;
     let node = refreshed_node(&fixture).await;
     let (_, secret) = fixture.client(|_| {}).await;
     let token = node.token(&secret).await;
-    fixture.clock.forward(610 * SECOND);
-    node.authenticator.refresh().await.unwrap();
+    fixture.clock.forward(token_age);
+    node.authenticator.refresh().await.expect("a store");
     let mut watch = start_watch(&node.authenticator, &token).await;
     assert_eq!(current_end(&node.authenticator, &mut watch).await, None);
     pause();
     let mut ended = pin!(watch.ended());
     assert_eq!(poll!(&mut ended), Poll::Pending);
-    advance_clocks(&fixture, Duration::from_millis(19_999)).await;
+    advance_clocks(&fixture, remaining - MILLISECOND).await;
     assert_eq!(poll!(&mut ended), Poll::Pending);
     advance_clocks(&fixture, MILLISECOND).await;
     assert_eq!(poll!(&mut ended), Poll::Ready(CredentialEnd::Expired));
@@ -129,8 +122,11 @@ async fn a_newer_token_of_the_same_client_extends_the_watch() {
         let presented = PresentedCredential::new(&token);
         node.authenticator.authenticate(&presented).await.unwrap()
     };
-    let refused = watch.replace(refresh(&outsider).await);
-    assert!(matches!(refused, Err(AccessError::Invalid)), "{refused:?}");
+    let rejected = watch.replace(refresh(&outsider).await);
+    assert!(
+        matches!(rejected, Err(AccessError::Invalid)),
+        "{rejected:?}"
+    );
     watch.replace(refresh(&secret).await).unwrap();
     fixture.clock.forward(599 * SECOND);
     assert_eq!(current_end(&node.authenticator, &mut watch).await, None);
@@ -182,8 +178,11 @@ async fn a_watch_rejects_the_same_user_id_in_another_tenant() {
     let node = refreshed_node(&fixture).await;
     let end = START + 600 * SECOND;
     let mut watch: CredentialWatch = node.authenticator.watch_credential(user("default", end));
-    let refused = watch.replace(user("other", end));
-    assert!(matches!(refused, Err(AccessError::Invalid)), "{refused:?}");
+    let rejected = watch.replace(user("other", end));
+    assert!(
+        matches!(rejected, Err(AccessError::Invalid)),
+        "{rejected:?}"
+    );
     assert_eq!(watch.auth_context(), &user("default", end));
     let later = end + SECOND;
     watch.replace(user("default", later)).unwrap();

@@ -120,9 +120,12 @@ async fn sixteen_key_sets_of_tenants_and_any_number_of_operators_are_fetched_at_
         let mut first = pin!(join_all(fixture[..16].iter().map(|one| one.verify(&text))));
         assert!(poll!(first.as_mut()).is_pending());
         let mut last = pin!(fixture[16].verify(&text));
-        let refused = poll!(last.as_mut());
-        let is_refused = matches!(refused, Poll::Ready(Err(KeysUnavailable)));
-        assert_eq!((is_refused, refused.is_pending()), (most == 16, most == 17));
+        let rejected = poll!(last.as_mut());
+        let is_rejected = matches!(rejected, Poll::Ready(Err(KeysUnavailable)));
+        assert_eq!(
+            (is_rejected, rejected.is_pending()),
+            (most == 16, most == 17)
+        );
         documents.set_paused(false);
         assert_eq!(first.await, vec![Ok(true); 16]);
         // The refusal did not count as an attempt, so the next fetch starts at once.

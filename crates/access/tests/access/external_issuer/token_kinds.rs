@@ -14,7 +14,7 @@ fn accepting_any_type() -> IssuerFixture {
 }
 
 /// Returns whether a token with these header members and claims is accepted. Asserts that the token
-/// is refused for no other reason than as invalid.
+/// is rejected for no other reason than as invalid.
 async fn is_accepted(fixture: &IssuerFixture, header: &Value, changes: &Value) -> bool {
     let text = fixture.key(MAIN).sign_with_header(header, &claims(changes));
     let outcome = fixture.authenticate(&text).await;

@@ -92,7 +92,7 @@ fn a_public_key_is_not_accepted_as_a_shared_secret() {
         let secret = EncodingKey::from_secret(&secret);
         let signature = crypto::sign(signed.as_bytes(), &secret, Algorithm::HS256).unwrap();
         assert!(UnverifiedToken::parse(&format!("{signed}.{signature}")).is_none());
-        // The same signature is refused under an accepted algorithm name as well.
+        // The same signature is rejected under an accepted algorithm name as well.
         let signed = key.sign(&json!({}));
         let (signed, _) = signed.rsplit_once('.').unwrap();
         assert!(!verifies(
