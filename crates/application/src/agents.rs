@@ -81,7 +81,7 @@ impl AgentService {
             actor: caller.id.clone(),
         };
         let draft = draft.trimmed();
-        let entry = idempotency::idempotency(caller, "agents.create", key, &draft, stamp.time);
+        let entry = idempotency::new_entry(caller, "agents.create", key, &draft, stamp.time);
         let outcome = self.insert(caller, draft, &stamp, entry.as_ref()).await;
         idempotency::created(
             &*self.idempotency_records,

@@ -28,7 +28,7 @@ pub async fn every<Round, Failure>(
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
         if let Some(Err(error)) = round(work()).await {
-            tracing::warn!(error = ports::error::chain(&error), "{failure}");
+            tracing::warn!(error = ports::error::one_line(&error), "{failure}");
         }
     }
 }

@@ -31,7 +31,7 @@ struct Registered {
 
 /// The error that the default engine is not among the engines.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no reply engine '{0}' to be the default")]
+#[error("the default reply engine '{0}' does not exist")]
 pub struct NoDefaultEngine(pub String);
 
 /// The description of a reply engine in listings.

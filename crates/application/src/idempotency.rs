@@ -82,7 +82,7 @@ pub(crate) async fn created<T: DeserializeOwned, E: IdempotentError>(
 /// Returns the stored result of the first request.
 pub fn stored_result<T: DeserializeOwned>(record: IdempotencyRecord) -> Result<T, RepositoryError> {
     // A missing result becomes null, which is no valid result either.
-    serde_json::from_value(record.answer.unwrap_or_default()).map_err(|error| {
+    serde_json::from_value(record.result.unwrap_or_default()).map_err(|error| {
         RepositoryError::Corrupt {
             what: "idempotency_records.answer".to_owned(),
             source: error.into(),
@@ -91,7 +91,7 @@ pub fn stored_result<T: DeserializeOwned>(record: IdempotencyRecord) -> Result<T
 }
 
 /// Creates the entry of the key, which is stored in the transaction of the write.
-pub fn idempotency(
+pub fn new_entry(
     principal: &Principal,
     operation: &'static str,
     key: Option<IdempotencyKey>,
@@ -104,17 +104,17 @@ pub fn idempotency(
         key,
         fingerprint: Fingerprint::of(command),
         created_at: now,
-        answer: None,
+        result: None,
     })
 }
 
 /// Returns the entry with the result to store.
 pub fn with_result(
     entry: Option<&IdempotencyEntry>,
-    answer: &impl Serialize,
+    result: &impl Serialize,
 ) -> Option<IdempotencyEntry> {
     entry.map(|entry| IdempotencyEntry {
-        answer: serde_json::to_value(answer).ok(),
+        result: serde_json::to_value(result).ok(),
         ..entry.clone()
     })
 }

@@ -17,8 +17,8 @@ use crate::background::{every, round};
 const LEASE: Duration = Duration::from_secs(10);
 /// The interval at which the lease is renewed.
 const RENEWAL: Duration = Duration::from_secs(3);
-/// The maximum time between two renewals of a streak. After a longer time, the process was suspended
-/// or the store did not respond.
+/// The maximum time between two renewals of a streak. After a longer time, the process was
+/// suspended or the store did not respond.
 const MAX_GAP: Duration = Duration::from_secs(5);
 
 /// The node of this process in the store, with an id that is new at each start.
@@ -90,17 +90,17 @@ impl Node {
         };
     }
 
-    /// Registers a new id, because other processes have marked `refused` as dead. If a concurrent
-    /// call has already replaced `refused`, this does nothing.
-    pub async fn renew_identity(&self, refused: NodeId) -> Result<(), RepositoryError> {
+    /// Registers a new id, because other processes have marked the id `dead` as such. If a concurrent
+    /// call has already replaced `dead`, this does nothing.
+    pub async fn renew_identity(&self, dead: NodeId) -> Result<(), RepositoryError> {
         let _lock = self.renewing_identity.lock().await;
-        if self.id() != refused {
+        if self.id() != dead {
             return Ok(());
         }
         let id = NodeId::new(self.ids.next_id());
         self.nodes.insert(id, LEASE).await?;
         tracing::warn!(
-            before = %refused,
+            before = %dead,
             now = %id,
             "node lease expired; this process continues under a new node id"
         );
@@ -130,7 +130,7 @@ impl Node {
         .await;
         if let Err(error) = self.nodes.delete(self.id()).await {
             tracing::warn!(
-                error = ports::error::chain(&error),
+                error = ports::error::one_line(&error),
                 "cannot delete the node at shutdown; other nodes wait until its lease expires"
             );
         }

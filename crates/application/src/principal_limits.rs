@@ -164,7 +164,7 @@ impl PrincipalLimits {
     fn warn(&self, error: &RateLimiterError) {
         if self.may_warn(self.clock.running_for()) {
             tracing::warn!(
-                error = ports::error::chain(error),
+                error = ports::error::one_line(error),
                 "rate limiter unavailable; admitting all requests"
             );
         }

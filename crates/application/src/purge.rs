@@ -10,7 +10,8 @@ use crate::background::every;
 
 /// The time for which the turns of deleted resources stay readable.
 const READABLE_FOR: Duration = Duration::from_hours(24);
-/// The time for which expired entries are kept after their expiry, because the clocks of nodes differ.
+/// The time for which expired entries are kept after their expiry, because the clocks of nodes
+/// differ.
 const GRACE: Duration = Duration::from_mins(5);
 /// The maximum number of rows of one transaction, small enough not to delay others.
 const CHUNK: usize = 500;
@@ -59,7 +60,7 @@ impl Purge {
         };
         let cutoffs = RetentionCutoffs {
             deleted_before: before(READABLE_FOR),
-            claims_before: before(idempotency::RETENTION),
+            records_before: before(idempotency::RETENTION),
             ended_before: before(GRACE),
         };
         self.maintenance.purge(CHUNK, cutoffs).await

@@ -66,8 +66,8 @@ impl Cancellation {
             Err(error) => {
                 if error.is_retryable() {
                     // The cancellation may be stored despite the error.
-                    let runner = Arc::clone(&self.runner);
-                    runner.in_background(self.resolve_doubt());
+                    let background = self.context.background.clone();
+                    background.spawn(self.resolve_doubt());
                 } else {
                     self.live.release_text();
                 }
@@ -96,9 +96,9 @@ impl Cancellation {
                 Err(error) if error.is_retryable() => {}
                 Err(error) => {
                     tracing::warn!(
-                        error = ports::error::chain(&error),
+                        error = ports::error::one_line(&error),
                         turn = %subject.turn_id,
-                        "cannot read whether a turn was cancelled; it continues"
+                        "cannot read if a turn was cancelled; the turn continues"
                     );
                     break;
                 }
@@ -188,8 +188,9 @@ impl TurnService {
             },
         };
         let panicked = |error: JoinError| RepositoryError::Unavailable(error.into());
-        self.runner
-            .in_background(cancellation.run())
+        let background = &self.context.background;
+        background
+            .spawn(cancellation.run())
             .await
             .map_err(panicked)??;
         Ok(self.get(caller, id).await?.value)

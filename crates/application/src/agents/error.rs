@@ -18,16 +18,16 @@ pub enum AgentError {
     #[error("the agent is not valid")]
     Invalid(Vec<InputFault>),
     /// A rule of the agent is not valid.
-    #[error("a rule does not work")]
+    #[error("a rule is not valid")]
     InvalidRule(Vec<InputFault>),
     /// The server has no engine of that name.
     #[error("unknown engine")]
     UnknownEngine(Vec<InputFault>),
     /// The tenant has too many agents waiting to be checked; nothing was written.
-    #[error("too many agents wait to be checked")]
+    #[error("too many agents are waiting for validation")]
     Overloaded,
     /// Concurrent changes of the agent continued; nothing was written.
-    #[error("the agent is changed too often at once")]
+    #[error("other requests change the agent at the same time")]
     Contended,
     /// The caller has written more bytes of events than it may.
     #[error(transparent)]

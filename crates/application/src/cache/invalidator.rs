@@ -69,7 +69,7 @@ impl CacheInvalidator {
             };
             if let Some(Err(error)) = applied {
                 tracing::warn!(
-                    error = ports::error::chain(&error),
+                    error = ports::error::one_line(&error),
                     "cannot read the event log; retrying"
                 );
             }
@@ -157,8 +157,8 @@ impl CacheInvalidator {
         Ok(())
     }
 
-    /// Makes the waiters of a turn read it again, and stops a turn that runs here if another process
-    /// has ended it.
+    /// Makes the waiters of a turn read it again, and stops a turn that runs here if another
+    /// process has ended it.
     fn report_turn(&self, change: &LoggedChange) {
         if let Some(id) = change.turn_id {
             let has_ended = change.kind.is_some_and(EventType::is_end_of_turn);

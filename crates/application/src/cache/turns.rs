@@ -148,7 +148,7 @@ impl TurnRepository for CachedTurns {
                 self.apply_write(&turn.tenant, turn.conversation, None, *committed);
             }
             Ok(BeginOutcome::Replayed(_)) => {}
-            Ok(BeginOutcome::Busy | BeginOutcome::NodeRefused) => {
+            Ok(BeginOutcome::Busy | BeginOutcome::NodeDead) => {
                 self.drop_context(&turn.tenant, turn.conversation);
             }
             Ok(BeginOutcome::AgentNotFound | BeginOutcome::ConversationNotFound) => {

@@ -119,8 +119,8 @@ impl<K: Eq + Hash + Clone, V: MemorySize> VersionedCache<K, V> {
         }
     }
 
-    /// Drops the entry like [`Self::remove_older`], and records the change, so that a write that was
-    /// committed before the change but is recorded after it does not restore the old value.
+    /// Drops the entry like [`Self::remove_older`], and records the change, so that a write that
+    /// was committed before the change but is recorded after it does not restore the old value.
     /// Without this record, the old value would stay cached until the next change of the key.
     pub fn mark_changed(&self, key: K, position: Seq) {
         let mut generation = self.lock(self.stripe(&key));

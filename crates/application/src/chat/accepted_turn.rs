@@ -83,7 +83,8 @@ impl AcceptedTurn {
         }
     }
 
-    /// Returns the turn as this request stored or read it; `None` if it must be read from the store.
+    /// Returns the turn as this request stored or read it; `None` if it must be read from the
+    /// store.
     pub fn into_turn(self) -> Option<Turn> {
         match self.source {
             Source::Inline(turn) => Some(turn.into_turn()),

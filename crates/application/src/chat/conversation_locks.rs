@@ -71,8 +71,8 @@ impl Drop for LockUser {
 }
 
 impl ConversationLocks {
-    /// Waits for the lock. Returns `None` if it is held and `on_busy` rejects, or if too many callers
-    /// are waiting.
+    /// Waits for the lock. Returns `None` if it is held and `on_busy` rejects, or if too many
+    /// callers are waiting.
     pub(super) async fn lock(
         &self,
         key: ConversationKey,

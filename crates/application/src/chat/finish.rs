@@ -71,7 +71,7 @@ impl TurnFinisher<'_> {
             Ok(FinishOutcome::Refused) => self.read_outcome().await,
             Err(error) => {
                 tracing::error!(
-                    error = ports::error::chain(&error),
+                    error = ports::error::one_line(&error),
                     turn = %self.ownership.live.subject().turn_id,
                     "turn end rejected by the store; the turn stays in progress until its lease expires"
                 );
@@ -106,12 +106,13 @@ impl TurnFinisher<'_> {
             match self.context.ports.turns.finish_turn(finish).await {
                 Err(error) if error.is_retryable() => {
                     tracing::warn!(
-                        error = ports::error::chain(&error),
+                        error = ports::error::one_line(&error),
                         turn = %subject.turn_id,
                         "store unavailable; finished turn is kept in memory and stored later"
                     );
-                    pending
-                        .get_or_insert_with(|| self.runner.pending_finishes.add(bytes_of(&ending)));
+                    pending.get_or_insert_with(|| {
+                        self.context.pending_finishes.add(bytes_of(&ending))
+                    });
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(MAX_PAUSE);
                 }
@@ -131,7 +132,7 @@ impl TurnFinisher<'_> {
             Ok(None) => Some(TurnOutcome::Cancelled),
             Err(error) => {
                 tracing::warn!(
-                    error = ports::error::chain(&error),
+                    error = ports::error::one_line(&error),
                     turn = %subject.turn_id,
                     "cannot read how a turn was ended"
                 );

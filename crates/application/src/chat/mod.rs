@@ -32,6 +32,8 @@ use std::sync::Arc;
 use ports::{
     AgentRepository, Clock, ConversationRepository, IdSource, IdempotencyRepository, TurnRepository,
 };
+use tokio::runtime::Handle;
+use tokio_util::task::TaskTracker;
 
 pub use accepted_turn::AcceptedTurn;
 pub use command::{ChatCommand, ChatError, CompletedChat, OnBusy};
@@ -42,7 +44,9 @@ pub use runner::TurnRunner;
 pub use service::{ChatService, MAX_QUEUE_TIME};
 pub use turn_events::{ReplyCursor, ReplyPiece, TurnEvent, TurnEventStream};
 
-use crate::{Engines, node::Node};
+use pending_finishes::PendingFinishes;
+
+use crate::{Engines, cache::HistoryCache, detach_on_drop::Background, node::Node};
 
 /// The dependencies that all turns of a process share.
 pub struct ChatContext {
@@ -54,6 +58,32 @@ pub struct ChatContext {
     pub node: Arc<Node>,
     /// The turns that this process runs or waits for.
     pub live: Arc<LiveTurns>,
+    /// The histories of recent conversations, for their next turns.
+    histories: HistoryCache,
+    pending_finishes: Arc<PendingFinishes>,
+    /// The executor of work that continues after its caller has dropped it.
+    pub(crate) background: Background,
+}
+
+impl ChatContext {
+    /// Creates the context of a process whose turns are tasks of `tasks` on the current runtime.
+    pub fn new(
+        ports: ChatPorts,
+        engines: Arc<Engines>,
+        node: Arc<Node>,
+        live: Arc<LiveTurns>,
+        tasks: TaskTracker,
+    ) -> Self {
+        Self {
+            ports,
+            engines,
+            node,
+            live,
+            histories: HistoryCache::default(),
+            pending_finishes: Arc::default(),
+            background: Background::new(tasks, Handle::current()),
+        }
+    }
 }
 
 /// The ports that chat uses.

@@ -10,18 +10,15 @@ use std::{
 
 use domain::{Agent, NodeId, Problem, ProblemCode};
 use ports::{AgentRepository, PromotedTurn};
-use tokio::{runtime::Handle, task::JoinHandle};
-use tokio_util::task::TaskTracker;
 
 use super::{
     ChatContext,
     finish::{FinishedTurn, TurnFinisher},
     live_turn::LiveTurn,
     live_turns::TurnSubject,
-    pending_finishes::PendingFinishes,
     turn_task::{TurnOwnership, TurnTask},
 };
-use crate::{Toolbox, cache::HistoryCache, detach_on_drop::Background};
+use crate::Toolbox;
 
 /// The pause before an agent is read again from an unavailable store.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
@@ -32,28 +29,21 @@ pub struct TurnRunner {
     /// Agents without a cache: a promoted turn runs with the current version.
     stored_agents: Arc<dyn AgentRepository>,
     toolbox: Arc<Toolbox>,
-    pub(super) histories: HistoryCache,
-    pub(super) pending_finishes: Arc<PendingFinishes>,
-    background: Background,
     is_draining: AtomicBool,
     is_closed: AtomicBool,
 }
 
 impl TurnRunner {
-    /// Creates a runner whose turns are tasks of `tasks` on the current runtime.
+    /// Creates a runner of turns.
     pub fn new(
         context: Arc<ChatContext>,
         stored_agents: Arc<dyn AgentRepository>,
         toolbox: Arc<Toolbox>,
-        tasks: TaskTracker,
     ) -> Self {
         Self {
             context,
             stored_agents,
             toolbox,
-            histories: HistoryCache::default(),
-            pending_finishes: Arc::default(),
-            background: Background::new(tasks, Handle::current()),
             is_draining: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
         }
@@ -75,30 +65,12 @@ impl TurnRunner {
         (!self.is_draining.load(Ordering::SeqCst)).then(|| self.context.node.id())
     }
 
-    /// Returns whether too many finished turns wait for the store.
-    pub(super) fn is_overloaded(&self) -> bool {
-        self.pending_finishes.is_full()
-    }
-
-    /// Returns the executor of futures that continue after their caller has dropped them.
-    pub(crate) fn background(&self) -> Background {
-        self.background.clone()
-    }
-
-    /// Runs a future to its end even if its caller stops waiting.
-    pub(crate) fn in_background<T: Send + 'static>(
-        &self,
-        work: impl Future<Output = T> + Send + 'static,
-    ) -> JoinHandle<T> {
-        self.background.spawn(work)
-    }
-
     /// Runs a turn to its end, then those that are promoted after it.
     pub(super) fn run(self: &Arc<Self>, task: TurnTask) {
         // Marked before the caller learns of the turn, so that no waiter polls the store.
         task.ownership.live.mark_started(task.started);
         let runner = Arc::clone(self);
-        self.in_background(async move {
+        self.context.background.spawn(async move {
             let node = task.ownership.node;
             let next = runner.perform(task).await;
             runner.run_following(next, node).await;
@@ -110,7 +82,7 @@ impl TurnRunner {
         // Owned at once, or the reconciler could fail the turn as lost.
         let ownership = self.own_promoted(&promoted, node);
         let runner = Arc::clone(self);
-        self.in_background(async move {
+        self.context.background.spawn(async move {
             let next = runner.perform_promoted(promoted, ownership).await;
             runner.run_following(next, node).await;
         });
@@ -184,7 +156,7 @@ impl TurnRunner {
                 Ok(None) => return Err(finisher.read_outcome().await),
                 Err(error) => {
                     tracing::warn!(
-                        error = ports::error::chain(&error),
+                        error = ports::error::one_line(&error),
                         turn = %subject.turn_id,
                         "cannot read the agent of a promoted turn; retrying"
                     );

@@ -33,7 +33,6 @@ const OPERATION: &str = "chat";
 
 /// Stores a user's message as a turn, and has an engine reply to it.
 pub struct ChatService {
-    runner: Arc<TurnRunner>,
     pipeline: Arc<ChatPipeline>,
 }
 
@@ -86,11 +85,10 @@ impl ChatService {
     pub fn new(context: Arc<ChatContext>, runner: Arc<TurnRunner>) -> Self {
         let starter = TurnStarter {
             context: Arc::clone(&context),
-            runner: Arc::clone(&runner),
+            runner,
             locks: ConversationLocks::default(),
         };
         Self {
-            runner,
             pipeline: Arc::new(ChatPipeline { context, starter }),
         }
     }
@@ -106,7 +104,7 @@ impl ChatService {
         let pipeline = Arc::clone(&self.pipeline);
         let caller = caller.clone();
         let sending = async move { pipeline.send(caller, command, key).await };
-        DetachOnDrop::new(sending, self.runner.background())
+        DetachOnDrop::new(sending, self.pipeline.context.background.clone())
     }
 }
 
@@ -161,7 +159,7 @@ impl ChatPipeline {
         let ports = &self.context.ports;
         let now = ports.clock.now();
         ChatAttempt {
-            idempotency: idempotency::idempotency(&caller, OPERATION, key, &command, now),
+            idempotency: idempotency::new_entry(&caller, OPERATION, key, &command, now),
             stamp: Stamp {
                 time: now,
                 actor: caller.id.clone(),

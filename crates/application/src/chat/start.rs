@@ -47,7 +47,7 @@ impl TurnStarter {
         attempt: &ChatAttempt,
         lock: Option<ConversationLock>,
     ) -> Result<AttemptState, ChatError> {
-        if self.runner.is_overloaded() {
+        if self.context.pending_finishes.is_full() {
             return Err(ChatError::Overloaded);
         }
         // A caller that may not read the conversation must not learn that it is busy.
@@ -193,15 +193,12 @@ impl TurnStarter {
         let (store_start, node) = (Instant::now(), context.node.id());
         // Registered before it is stored, so that no cancellation can miss it.
         let live = context.live.get_or_register(attempt.turn_subject(target));
-        let accepted = |is_queued| {
-            let turn = StartedTurn {
-                attempt: Arc::clone(attempt),
-                target: Arc::clone(target),
-                node,
-                is_queued,
-                waiter: TurnWaiter::new(Arc::clone(&live), Arc::clone(&context.ports.turns)),
-            };
-            AttemptState::Decided(Ok(Idempotent::Applied(AcceptedTurn::started(turn))))
+        let started = |is_queued| StartedTurn {
+            attempt: Arc::clone(attempt),
+            target: Arc::clone(target),
+            node,
+            is_queued,
+            waiter: TurnWaiter::new(Arc::clone(&live), Arc::clone(&context.ports.turns)),
         };
         let begin = attempt.begin_turn(target, node);
         match context.ports.turns.begin_turn(begin).await {
@@ -210,7 +207,7 @@ impl TurnStarter {
                 turn_number,
                 ..
             }) => {
-                let accepted = accepted(false);
+                let started = started(false);
                 runner.run(TurnTask {
                     ownership: runner.take_ownership(Arc::clone(&live), node),
                     started: attempt.turn_started(target),
@@ -222,11 +219,11 @@ impl TurnStarter {
                     message_seq,
                     store_time: store_start.elapsed(),
                 });
-                Ok(accepted)
+                Ok(accept(started))
             }
             Ok(BeginOutcome::Queued(_)) => {
                 live.mark_queued();
-                Ok(accepted(true))
+                Ok(accept(started(true)))
             }
             Ok(BeginOutcome::Replayed(record)) => {
                 Ok(AttemptState::Decided(Ok(Idempotent::Replayed(record))))
@@ -234,7 +231,7 @@ impl TurnStarter {
             Ok(BeginOutcome::Busy) => Err(ChatError::Busy),
             Ok(BeginOutcome::AgentNotFound) => Err(ChatError::AgentNotFound),
             Ok(BeginOutcome::ConversationNotFound) => Err(ChatError::ConversationNotFound),
-            Ok(BeginOutcome::NodeRefused) => {
+            Ok(BeginOutcome::NodeDead) => {
                 context.node.renew_identity(node).await?;
                 Ok(AttemptState::Conflicting(None))
             }
@@ -242,4 +239,8 @@ impl TurnStarter {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+fn accept(turn: StartedTurn) -> AttemptState {
+    AttemptState::Decided(Ok(Idempotent::Applied(AcceptedTurn::started(turn))))
 }

@@ -194,7 +194,7 @@ pub(super) async fn resolve_target(
 /// Returns the target of an attempt that creates its conversation.
 async fn new_target(ports: &ChatPorts, attempt: &ChatAttempt) -> Result<ChatTarget, ChatError> {
     let user_id = own_user_id(&attempt.caller, attempt.command.user_id.as_deref())
-        .map_err(|refused| user_fault(&refused))?;
+        .map_err(|rejected| user_fault(&rejected))?;
     let agent = find_agent(ports, attempt).await?;
     let new = Conversation {
         user_id: user_id.clone(),
@@ -214,10 +214,10 @@ async fn find_agent(ports: &ChatPorts, attempt: &ChatAttempt) -> Result<Arc<Agen
     found.value.ok_or(ChatError::AgentNotFound)
 }
 
-fn user_fault(refused: &ConversationError) -> ChatError {
+fn user_fault(rejected: &ConversationError) -> ChatError {
     ChatError::Invalid(vec![InputFault::new(
         "/userId",
         FaultCode::NotCombinable,
-        refused.to_string(),
+        rejected.to_string(),
     )])
 }

@@ -107,7 +107,7 @@ impl RunningTask<'_> {
             Ok(history) => self.task.request.history = history,
             Err(error) => {
                 tracing::warn!(
-                    error = ports::error::chain(&error),
+                    error = ports::error::one_line(&error),
                     "cannot read the history of a turn; the turn fails"
                 );
                 // A reply without the history would be wrong.
@@ -142,7 +142,7 @@ impl RunningTask<'_> {
             limits: request.agent.config.history.unwrap_or_default(),
         };
         let (tenant, conversation) = (&request.tenant, started.conversation_id);
-        if let Some(history) = self.runner.histories.get(tenant, conversation, &query) {
+        if let Some(history) = self.context.histories.get(tenant, conversation, &query) {
             return Ok(history);
         }
         let conversations = &self.context.ports.conversations;
@@ -191,7 +191,7 @@ impl RunningTask<'_> {
             before: *message_seq + 2,
             limits: request.agent.config.history.unwrap_or_default(),
         };
-        let histories = &self.runner.histories;
+        let histories = &self.context.histories;
         histories.keep(&request.tenant, started.conversation_id, query, messages);
     }
 

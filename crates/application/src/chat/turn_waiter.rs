@@ -103,8 +103,8 @@ impl StorePoller {
         self.is_requested = true;
     }
 
-    /// Begins a poll on behalf of all waiters if one is due, and returns whether it was. After a long
-    /// outage every waiter polls, so that each gets the error.
+    /// Begins a poll on behalf of all waiters if one is due, and returns whether it was. After a
+    /// long outage every waiter polls, so that each gets the error.
     pub(super) fn begin_if_due(&mut self) -> bool {
         let is_due = self.is_requested || self.next_poll() <= Instant::now() || self.is_exhausted();
         if is_due {

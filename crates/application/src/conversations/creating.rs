@@ -35,7 +35,7 @@ impl ConversationService {
             time: self.clock.now(),
             actor: caller.id.clone(),
         };
-        let entry = idempotency::idempotency(caller, "conversations.create", key, &new, stamp.time);
+        let entry = idempotency::new_entry(caller, "conversations.create", key, &new, stamp.time);
         let outcome = self.insert(caller, new, &stamp, entry.as_ref()).await;
         idempotency::created(
             &*self.idempotency_records,

@@ -27,7 +27,7 @@ pub enum ConversationError {
     )]
     ForeignUser,
     /// Concurrent changes of the conversation continued; nothing was written.
-    #[error("the conversation is changed too often at once")]
+    #[error("other requests change the conversation at the same time")]
     Contended,
     /// The cursor belongs to another listing.
     #[error("not a cursor of this listing")]

@@ -85,7 +85,7 @@ async fn collect(
             } => return Ok((finish_reason, usage)),
         }
     }
-    Err(ReplyError::CutOff("the answer has no end".into()))
+    Err(ReplyError::CutOff("the reply has no end".into()))
 }
 
 /// Adds to the reply, and reports its growth; fails if the addition does not fit.
@@ -95,7 +95,7 @@ fn push(
 ) -> Result<(), ReplyError> {
     if !sink.with_reply(add) {
         // Not a failure of the engine: an agent can request a reply of any length.
-        let cause = UnusableReply("the answer is too long");
+        let cause = UnusableReply("the reply is too long");
         return Err(ReplyError::InvalidReply(cause.into()));
     }
     sink.notify();
@@ -116,7 +116,7 @@ fn report<T>(permit: AttemptPermit, time: Duration, result: &Result<T, FailedAtt
         ReplyError::TimedOut if time < MIN_COUNTED_TIMEOUT => {}
         ReplyError::TimedOut if *was_cut && permit.has_begun() => {}
         ReplyError::TimedOut => permit.timed_out(),
-        error if error.is_invalid_reply() => {}
+        error if error.is_unusable_reply() => {}
         _ => permit.failed(),
     }
 }

@@ -147,7 +147,7 @@ fn log_failure(
 ) {
     tracing::warn!(
         engine = candidate.name,
-        error = ports::error::chain(error),
+        error = ports::error::one_line(error),
         tenant = %request.tenant,
         agent = %request.agent.id,
         conversation = %context.conversation,

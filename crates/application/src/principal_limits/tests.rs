@@ -170,8 +170,8 @@ async fn bytes_of_events_are_counted_as_many_units() {
     let (counted, _) = limits(&[(LogBytes, 100)]);
     assert_eq!(counted.take_log_bytes(&ada, 60).await, Ok(()));
     let wait = Duration::from_millis(100);
-    let refused = Err(TooManyLogBytes { wait });
-    assert_eq!(counted.take_log_bytes(&ada, 60).await, refused);
+    let rejected = Err(TooManyLogBytes { wait });
+    assert_eq!(counted.take_log_bytes(&ada, 60).await, rejected);
     assert_eq!(counted.take_log_bytes(&ada, 0).await, Ok(()));
     let (unreachable, _) = limits(&[]);
     assert_eq!(unreachable.take_log_bytes(&ada, 60).await, Ok(()));

@@ -150,7 +150,7 @@ async fn read_until_unused(
         let reading = round(tail.catch_up(&*events));
         if let Some(Some(Err(error))) = stop.run_until_cancelled(reading).await {
             tracing::warn!(
-                error = ports::error::chain(&error),
+                error = ports::error::one_line(&error),
                 tenant = %tail.tenant(),
                 "cannot read the event log; its followers are delayed"
             );

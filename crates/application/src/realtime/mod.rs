@@ -1,9 +1,9 @@
 //! Events for clients: each tenant's log, read once for all its readers.
 //!
-//! [`LogTails`] keeps a [`Tail`] for every tenant that has readers: the newest events in memory, and
-//! the position up to which this process has read the log. [`LogReader`] reads from any position:
-//! from the tail if it reaches back that far, otherwise from the store. [`Follower`] reads
-//! repeatedly, and waits at the end of the log.
+//! [`LogTails`] keeps a [`Tail`] for every tenant that has readers: the newest events in memory,
+//! and the position up to which this process has read the log. [`LogReader`] reads from any
+//! position: from the tail if it reaches back that far, otherwise from the store. [`Follower`]
+//! reads repeatedly, and waits at the end of the log.
 
 mod filter;
 mod follower;

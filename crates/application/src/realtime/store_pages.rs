@@ -60,8 +60,8 @@ impl StorePages {
         }
     }
 
-    /// Reads a page as soon as fewer than [`MAX_CONCURRENT_READS`] reads are running. The read is aborted
-    /// if the caller drops the future.
+    /// Reads a page as soon as fewer than [`MAX_CONCURRENT_READS`] reads are running. The read is
+    /// aborted if the caller drops the future.
     ///
     /// The read is a task of its own because its caller may not be polled meanwhile: a socket whose
     /// client does not read would otherwise hold its permit, and a connection to the store. A task

@@ -84,7 +84,8 @@ impl Typing {
     pub fn listen(&self, tenant: &TenantId) -> broadcast::Receiver<Arc<TypingUpdate>> {
         let mut listeners = self.listeners.lock();
         if !listeners.contains_key(tenant) {
-            // A tenant that has lost its last listener is otherwise removed only at its next update.
+            // A tenant that has lost its last listener is otherwise removed only at its next
+            // update.
             listeners.retain(|_, sender| sender.receiver_count() > 0);
         }
         let sender = listeners

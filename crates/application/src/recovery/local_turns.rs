@@ -60,7 +60,7 @@ impl LocalTurnReconciler {
                 _ = ticks.tick() => match round(self.compare(&lost)).await {
                     Some(Ok(now_lost)) => lost = now_lost,
                     Some(Err(error)) => tracing::warn!(
-                        error = ports::error::chain(&error),
+                        error = ports::error::one_line(&error),
                         "cannot read the turns of this node; retrying"
                     ),
                     None => {}
@@ -70,7 +70,8 @@ impl LocalTurnReconciler {
     }
 
     /// Compares once: a turn that the store records as in progress in this process, but that does
-    /// not run here, is lost. A turn that was also lost in the last comparison, `lost_before`, fails. Returns the turns that remain to be failed.
+    /// not run here, is lost. A turn that was also lost in the last comparison, `lost_before`,
+    /// fails. Returns the turns that remain to be failed.
     pub async fn compare(
         &self,
         lost_before: &HashSet<TurnId>,
@@ -92,7 +93,7 @@ impl LocalTurnReconciler {
             match round(self.fail(turn)).await {
                 Some(Ok(())) => continue,
                 Some(Err(error)) => tracing::warn!(
-                    error = ports::error::chain(&error),
+                    error = ports::error::one_line(&error),
                     turn = %id,
                     "cannot fail a lost turn of this node; retrying"
                 ),
@@ -152,7 +153,7 @@ impl LocalTurnReconciler {
         }
         if let Err(error) = outcome {
             tracing::warn!(
-                error = ports::error::chain(&error),
+                error = ports::error::one_line(&error),
                 "cannot fail queued turns at shutdown"
             );
         }
@@ -161,7 +162,7 @@ impl LocalTurnReconciler {
     /// Fails all queued turns. An error with one turn does not stop the others.
     async fn fail_all_queued(&self) -> Result<(), RepositoryError> {
         let mut outcome = Ok(());
-        for turn in self.recovery.waiting().await? {
+        for turn in self.recovery.queued().await? {
             outcome = outcome.and(self.fail_stored(&turn).await);
         }
         outcome

@@ -34,15 +34,18 @@ async fn replay(fixture: Arc<Fixture>) -> Vec<Seq> {
     received
 }
 
-#[tokio::test]
-async fn any_number_of_replays_reads_two_pages_at_once() {
+/// Starts replays of a slow log with 50 events.
+fn slow_replays(count: usize) -> (Arc<Fixture>, JoinSet<Vec<Seq>>) {
     let fixture = Arc::new(Fixture::new());
     fixture.log.grow(50);
     fixture.log.slow_down(3);
-    let mut replays = JoinSet::new();
-    for _ in 0..64 {
-        replays.spawn(replay(Arc::clone(&fixture)));
-    }
+    let replays = (0..count).map(|_| replay(Arc::clone(&fixture))).collect();
+    (fixture, replays)
+}
+
+#[tokio::test]
+async fn any_number_of_replays_reads_two_pages_at_once() {
+    let (fixture, replays) = slow_replays(64);
     let all: Vec<_> = (1..=50).map(Seq).collect();
     assert_eq!(replays.join_all().await, vec![all; 64]);
     assert_eq!(fixture.log.most_reading(), 2);
@@ -89,13 +92,7 @@ async fn no_page_is_read_for_dropped_readers() {
 
 #[tokio::test]
 async fn requested_pages_share_the_limit_with_replays() {
-    let fixture = Arc::new(Fixture::new());
-    fixture.log.grow(50);
-    fixture.log.slow_down(3);
-    let mut replays = JoinSet::new();
-    for _ in 0..8 {
-        replays.spawn(replay(Arc::clone(&fixture)));
-    }
+    let (fixture, replays) = slow_replays(8);
     let service = Arc::new(EventService::new(Arc::clone(&fixture.reader)));
     let mut pages = JoinSet::new();
     for _ in 0..64 {

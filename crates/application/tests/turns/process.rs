@@ -48,17 +48,17 @@ impl Process {
         let node = Node::register(Arc::clone(&storage.nodes), ids).await;
         let node = Arc::new(node.expect("the store answers"));
         let tasks = TaskTracker::new();
-        let context = Arc::new(ChatContext {
+        let context = Arc::new(ChatContext::new(
             ports,
-            engines: Arc::new(engines.expect("there is the default")),
-            node: Arc::clone(&node),
-            live: Arc::clone(&caches.live),
-        });
+            Arc::new(engines.expect("there is the default")),
+            Arc::clone(&node),
+            Arc::clone(&caches.live),
+            tasks.clone(),
+        ));
         let runner = Arc::new(TurnRunner::new(
             Arc::clone(&context),
             Arc::clone(&storage.agents),
             Arc::default(),
-            tasks.clone(),
         ));
         let recovery = || Arc::clone(&storage.recovery);
         let applied = || Arc::clone(&caches.applied);
