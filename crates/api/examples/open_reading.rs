@@ -17,7 +17,7 @@ use actix_web::{
 };
 use anyhow::{Result, ensure};
 use api::{
-    access::rate_limit,
+    auth::rate_limit,
     layers::{cors, problem_responses, read_body, security_headers, trace_request},
     routes,
     settings::{self, Settings},

@@ -6,7 +6,7 @@ use ports::{CapabilityInfo, CapabilityKind as Kind};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::access::{AnyCredential, Authorized};
+use crate::auth::{AnyCredential, Authorized};
 
 /// All items of a kind; few enough for one response.
 #[derive(Debug, Serialize, ToSchema)]

@@ -5,7 +5,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    access::{Authorized, MetricsRead},
+    auth::{Authorized, MetricsRead},
     problem::ApiError,
     state::ApiState,
 };

@@ -3,9 +3,9 @@
 //! Handlers parse and format; use cases in `application` and `access` decide. Only [`wiring`] names
 //! adapters.
 
-pub mod access;
 pub mod agents;
 pub mod asyncapi;
+pub mod auth;
 pub mod body;
 pub mod catalogue;
 pub mod chat;

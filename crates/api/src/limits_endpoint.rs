@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    access::{AnyCredential, Authorized},
+    auth::{AnyCredential, Authorized},
     socket::{SOCKET_LIMITS, frames::SocketLimits},
     state::ApiState,
 };

@@ -16,7 +16,7 @@ async fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             use std::io::Write as _;
-            let message = ports::error::told(error.as_ref());
+            let message = ports::error::with_causes(error.as_ref());
             let _ = writeln!(std::io::stderr(), "agent-service: {message}");
             ExitCode::FAILURE
         }

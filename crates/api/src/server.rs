@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    access::{authenticate, rate_limit, restrict_origins},
+    auth::{authenticate, rate_limit, restrict_origins},
     layers::{cors, problem_responses, read_body, security_headers, trace_request},
     routes,
     settings::Settings,

@@ -17,9 +17,9 @@ use ports::IdSource;
 use tokio_util::sync::CancellationToken;
 
 #[cfg(feature = "address-guard")]
-use crate::access::AddressGuard;
+use crate::auth::AddressGuard;
 use crate::{
-    access::LargeResponses, body::Schemas, documents::Documents, layers::AllowedOrigins,
+    auth::LargeResponses, body::Schemas, documents::Documents, layers::AllowedOrigins,
     oauth::Metadata, readiness::Readiness, socket::SocketTimeouts,
 };
 
@@ -72,7 +72,7 @@ pub struct ApiState {
     pub metrics: PrometheusHandle,
 }
 
-/// The use cases. Handlers reach them only through [`crate::access::Authorized`], so that a handler
+/// The use cases. Handlers reach them only through [`crate::auth::Authorized`], so that a handler
 /// cannot forget to check its caller.
 pub struct Services {
     /// Agents.

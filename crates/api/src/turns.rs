@@ -4,7 +4,7 @@ use actix_web::HttpResponse;
 use domain::{Turn, TurnId};
 
 use crate::{
-    access::{Authorized, ChatWrite, TurnsRead},
+    auth::{Authorized, ChatWrite, TurnsRead},
     problem::ApiError,
     reads,
     request::PathId,

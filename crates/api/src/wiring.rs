@@ -1,6 +1,6 @@
 //! Builds the whole service. Only this module names adapters.
 
-mod access;
+mod auth;
 mod engines;
 mod rate_limits;
 mod realtime;
@@ -10,9 +10,9 @@ mod store;
 mod tools;
 mod turns;
 
-use self::access::Access;
+use self::auth::Auth;
 pub use self::{
-    access::signing_keys,
+    auth::signing_keys,
     engines::{EnginesByName, built_in_engines, choose_engines},
     startup_summary::startup_summary,
     store::{Store, prepare_schema},
@@ -32,8 +32,8 @@ use ports::{Clock, IdSource, Storage};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    access::{LargeResponses, SealedServices, seal},
     asyncapi,
+    auth::{LargeResponses, SealedServices, seal},
     body::Schemas,
     documents::Documents,
     layers::AllowedOrigins,
@@ -95,10 +95,10 @@ pub async fn wire(parts: Parts<'_>) -> Result<ServerParts> {
     let node = Arc::new(node);
     let realtime = realtime::wire(&parts, &clock).await?;
     let cached = services::cached_ports(storage, &realtime.caches, &clock, &ids);
-    let access = access::wire(&parts, &clock, &ids).await?;
+    let auth = auth::wire(&parts, &clock, &ids).await?;
     start_maintenance(&parts, &node);
 
-    let state = state(&parts, access, ids)?;
+    let state = state(&parts, auth, ids)?;
     let engines = Arc::new(choose_engines(
         parts.settings,
         parts.engines.clone(),
@@ -115,21 +115,21 @@ pub async fn wire(parts: Parts<'_>) -> Result<ServerParts> {
 }
 
 /// Builds the state for middleware and documents.
-fn state(parts: &Parts<'_>, access: Access, ids: Arc<dyn IdSource>) -> Result<ApiState> {
+fn state(parts: &Parts<'_>, auth: Auth, ids: Arc<dyn IdSource>) -> Result<ApiState> {
     let settings = parts.settings;
     let base_path = web_address::path_of(&parts.public_url);
     domain::problem::set_base_path(&base_path);
     let document = openapi::document(&settings.limits.sizes, &parts.public_url)?;
     let asyncapi = asyncapi::document(&document, &parts.public_url)?;
     Ok(ApiState {
-        authenticator: access.authenticator,
-        oauth: access.server,
+        authenticator: auth.authenticator,
+        oauth: auth.server,
         oauth_metadata: Metadata::new(
             &parts.public_url,
             settings.auth.issuers.iter().map(|it| it.name.clone()),
         ),
-        tickets: access.tickets,
-        limits: access.limits,
+        tickets: auth.tickets,
+        limits: auth.limits,
         large_responses: LargeResponses::default(),
         #[cfg(feature = "address-guard")]
         address_guard: rate_limits::address_guard(parts),

@@ -29,7 +29,7 @@ pub async fn a_purge_removes_expired_idempotency_records(storage: &Storage) {
         result.await.applied();
     }
     let outdated = RetentionCutoffs {
-        claims_before: fixture::at(150),
+        records_before: fixture::at(150),
         ..purging::nothing()
     };
     assert_eq!(purge_all(storage, 1, outdated).await, 2);

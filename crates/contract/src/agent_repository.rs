@@ -59,7 +59,7 @@ pub async fn a_rejected_duplicate_agent_writes_no_event_and_no_idempotency_entry
 pub async fn the_idempotency_entry_is_stored_with_the_agent(storage: &Storage) {
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(0));
     let entry = IdempotencyEntry {
-        answer: Some(json!({"id": 1, "name": "Ada 🦊", "none": null, "half": 0.5})),
+        result: Some(json!({"id": 1, "name": "Ada 🦊", "none": null, "half": 0.5})),
         ..fixture::entry("k")
     };
     let agent = fixture::agent(1);
@@ -68,7 +68,7 @@ pub async fn the_idempotency_entry_is_stored_with_the_agent(storage: &Storage) {
     let record = lookup::record(storage, &entry).await;
     let record = record.expect("the entry is stored");
     assert_eq!(record.fingerprint, entry.fingerprint);
-    assert_eq!(record.answer, entry.answer);
+    assert_eq!(record.result, entry.result);
     assert_eq!(record.created_at, entry.created_at);
     assert_eq!(record.turn_id, None);
 }

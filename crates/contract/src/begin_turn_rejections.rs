@@ -94,7 +94,7 @@ pub async fn a_turn_needs_a_live_node(storage: &Storage) {
             ..fixture::begin_turn(7, &agent, target)
         });
         let before = Snapshot::take(storage, &begin).await;
-        assert_eq!(outcome(storage, &begin).await, BeginOutcome::NodeRefused);
+        assert_eq!(outcome(storage, &begin).await, BeginOutcome::NodeDead);
         before.assert_no_trace_of(storage, &begin).await;
     }
 }

@@ -19,7 +19,7 @@ pub async fn the_idempotency_entry_is_stored_with_the_completed_turn(storage: &S
     let record = record.expect("the entry is stored");
     assert_eq!(record.turn_id, Some(fixture::turn_id(7)));
     assert_eq!(record.fingerprint, entry.fingerprint);
-    assert_eq!((record.answer, record.created_at), (None, entry.created_at));
+    assert_eq!((record.result, record.created_at), (None, entry.created_at));
 }
 
 /// The key MUST be checked before everything else: agent, conversation, staleness, occupancy.

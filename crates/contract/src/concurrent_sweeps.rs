@@ -184,7 +184,7 @@ pub async fn no_turn_stays_in_progress_if_its_node_is_marked_while_it_begins(sto
     let started = begun.iter().filter(is_started).count();
     let rejected = begun
         .iter()
-        .filter(|outcome| **outcome == BeginOutcome::NodeRefused);
+        .filter(|outcome| **outcome == BeginOutcome::NodeDead);
     assert_eq!((failed, started + rejected.count()), (started, 32));
     let left = storage
         .recovery

@@ -132,7 +132,7 @@ pub async fn a_conversation_without_agent_is_not_created(storage: &Storage) {
 pub async fn the_idempotency_entry_is_stored_with_the_conversation(storage: &Storage) {
     let agent = setup::agent(storage, 1).await;
     let entry = IdempotencyEntry {
-        answer: Some(json!({"id": "c"})),
+        result: Some(json!({"id": "c"})),
         ..fixture::entry("k")
     };
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(5));
@@ -143,7 +143,7 @@ pub async fn the_idempotency_entry_is_stored_with_the_conversation(storage: &Sto
     let record = lookup::record(storage, &entry).await;
     let record = record.expect("the entry is stored");
     assert_eq!(record.fingerprint, entry.fingerprint);
-    assert_eq!((record.answer, record.turn_id), (entry.answer, None));
+    assert_eq!((record.result, record.turn_id), (entry.result, None));
 }
 
 /// `insert` MUST write nothing if the key of the entry was used before, whatever else is wrong.

@@ -15,7 +15,7 @@ use crate::{
 pub async fn the_idempotency_entry_is_stored_with_the_credential(storage: &Storage) {
     for credential in [fixture::key(1), fixture::client(1)] {
         let entry = IdempotencyEntry {
-            answer: Some(json!({"id": credential.id, "name": "Clé 🔑", "none": null})),
+            result: Some(json!({"id": credential.id, "name": "Clé 🔑", "none": null})),
             created_at: fixture::at(3),
             ..fixture::entry(credential.id.as_str())
         };
@@ -24,7 +24,7 @@ pub async fn the_idempotency_entry_is_stored_with_the_credential(storage: &Stora
         let record = lookup::record(storage, &entry).await;
         let record = record.expect("the entry is stored");
         assert_eq!(record.fingerprint, entry.fingerprint);
-        assert_eq!(record.answer, entry.answer);
+        assert_eq!(record.result, entry.result);
         assert_eq!(record.created_at, entry.created_at);
         assert_eq!(record.turn_id, None);
         let stored = lookup::credential(storage, &credential).await;
@@ -32,8 +32,8 @@ pub async fn the_idempotency_entry_is_stored_with_the_credential(storage: &Stora
     }
 }
 
-/// `insert` MUST write nothing if the key of the entry was used before, by the same command or another,
-/// whatever it would create.
+/// `insert` MUST write nothing if the key of the entry was used before, by the same command or
+/// another, whatever it would create.
 pub async fn a_used_key_creates_no_second_credential(storage: &Storage) {
     let entry = fixture::entry("k");
     let first = fixture::key(1);

@@ -104,7 +104,7 @@ pub fn entry(key: &str) -> IdempotencyEntry {
         key: key.parse().expect("a well-formed idempotency key"),
         fingerprint: Fingerprint::of(&key),
         created_at: at(0),
-        answer: None,
+        result: None,
     }
 }
 

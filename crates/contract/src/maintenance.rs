@@ -123,7 +123,7 @@ pub async fn a_purge_writes_no_events(storage: &Storage) {
     setup::delete_agent(storage, &fixture::agent(1)).await;
     let before = log::events(storage).await;
     let all = RetentionCutoffs {
-        claims_before: fixture::at(10_000),
+        records_before: fixture::at(10_000),
         ..deleted_before(fixture::at(10_000))
     };
     purge_all(storage, 4, all).await;
@@ -175,7 +175,7 @@ pub async fn a_purge_removes_all_outdated_data_in_chunks_of_any_size(storage: &S
         let now = storage.maintenance.now().await.success();
         let outdated = RetentionCutoffs {
             deleted_before: fixture::at(10_000),
-            claims_before: fixture::at(10),
+            records_before: fixture::at(10),
             ended_before: fixture::at(30).max(now + Duration::from_secs(1)),
         };
         // A conversation that is marked, and its agent; 3 completed turns and 1 other; 7 messages;

@@ -10,7 +10,7 @@ pub(crate) fn nothing() -> RetentionCutoffs {
     let never = fixture::at(-1_000_000);
     RetentionCutoffs {
         deleted_before: never,
-        claims_before: never,
+        records_before: never,
         ended_before: never,
     }
 }

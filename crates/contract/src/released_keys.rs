@@ -55,7 +55,7 @@ pub async fn a_retryable_failure_releases_the_key(storage: &Storage) {
         fingerprint: key().fingerprint,
         turn_id: None,
         released_into: Some(begin.target.id()),
-        answer: None,
+        result: None,
         created_at: key().created_at,
     };
     assert_eq!(record(storage).await, expected);

@@ -46,7 +46,7 @@ pub async fn the_idempotency_entry_is_stored_with_the_rotation(storage: &Storage
     for (credential, proof) in credentials_with_new_proofs() {
         let credential = setup::credential(storage, credential).await;
         let entry = IdempotencyEntry {
-            answer: Some(json!({"id": credential.id, "none": null})),
+            result: Some(json!({"id": credential.id, "none": null})),
             created_at: fixture::at(3),
             ..fixture::entry(credential.id.as_str())
         };
@@ -57,14 +57,14 @@ pub async fn the_idempotency_entry_is_stored_with_the_rotation(storage: &Storage
         assert_ne!(result, Some(credential));
         let record = record_of(storage, &entry).await;
         assert_eq!(record.fingerprint, entry.fingerprint);
-        assert_eq!(record.answer, entry.answer);
+        assert_eq!(record.result, entry.result);
         assert_eq!(record.created_at, entry.created_at);
         assert_eq!(record.turn_id, None);
     }
 }
 
-/// `rotate` MUST write nothing if the key of the entry was used before, by the same command or another,
-/// whatever else is wrong.
+/// `rotate` MUST write nothing if the key of the entry was used before, by the same command or
+/// another, whatever else is wrong.
 pub async fn a_used_key_rotates_nothing(storage: &Storage) {
     let entry = fixture::entry("k");
     let first = setup::credential(storage, fixture::key(9)).await;

@@ -136,8 +136,8 @@ pub async fn turns_queued_by_another_node_are_promoted(storage: &Storage) {
     };
     setup::queue_turn(storage, &waiting).await;
     promoted_by(storage, completed(&running)).await;
-    let by_asker = storage.turns.finish_turn(completed(&waiting)).await;
-    assert_eq!(by_asker.success(), ports::FinishOutcome::Refused);
+    let finished = storage.turns.finish_turn(completed(&waiting)).await;
+    assert_eq!(finished.success(), ports::FinishOutcome::Refused);
     let by_runner = FinishTurn {
         node: running.node,
         ..completed(&waiting)

@@ -85,7 +85,7 @@ pub async fn a_marked_node_cannot_begin_turns(storage: &Storage) {
     let target = ConversationTarget::New(fixture::conversation(1, agent.id));
     let begin = fixture::begin_turn(1, &agent, target);
     let result = storage.turns.begin_turn(begin.clone()).await.success();
-    assert_eq!(result, BeginOutcome::NodeRefused);
+    assert_eq!(result, BeginOutcome::NodeDead);
     assert_eq!(log::head(storage, &fixture::tenant()).await, head);
     let elsewhere = BeginTurn {
         node: sweeper(),
@@ -152,7 +152,7 @@ pub async fn queued_turns_are_listed(storage: &Storage) {
         ..runs
     };
     setup::queue_turn(storage, &theirs).await;
-    let turns = HashSet::from_iter(storage.recovery.waiting().await.success());
+    let turns = HashSet::from_iter(storage.recovery.queued().await.success());
     let expected = addresses([&queue.waiting[0], &queue.waiting[2], &theirs]);
     assert_eq!(turns, expected);
 }

@@ -1,8 +1,8 @@
 //! Threads for CPU work that takes longer than a request thread may be blocked.
 //!
 //! Tenants take turns, and the jobs of each are limited: a tenant with much work waits for itself,
-//! and delays another by at most one [`TimeSlice`]. On Linux the threads have a low priority, so that
-//! requests are served first when all cores are busy.
+//! and delays another by at most one [`TimeSlice`]. On Linux the threads have a low priority, so
+//! that requests are served first when all cores are busy.
 
 mod queue;
 mod time_slice;

@@ -45,8 +45,8 @@ pub struct AgentQuery {
 #[async_trait]
 pub trait AgentRepository: Send + Sync {
     /// Stores a new agent. MUST write `agent.created` with a snapshot of the agent, and the
-    /// idempotency entry, in the same transaction. MUST write nothing if its key was used before.
-    /// MUST return `Conflict` if the id exists.
+    /// idempotency entry, in the same transaction. MUST write nothing if the entry's key was used
+    /// before. MUST return `Conflict` if the id exists.
     async fn insert(
         &self,
         tenant: &TenantId,

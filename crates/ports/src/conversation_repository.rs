@@ -74,8 +74,8 @@ pub struct HistoryQuery {
 pub trait ConversationRepository: Send + Sync {
     /// Stores a new conversation, with its greeting as message 1 if one is given
     /// (`conversation.message_count` is then 1). MUST write `conversation.created` and the
-    /// idempotency entry in the same transaction. MUST write nothing if its key was used before.
-    /// MUST return `Applied(None)` and write nothing if the agent does not exist.
+    /// idempotency entry in the same transaction. MUST write nothing if the entry's key was used
+    /// before. MUST return `Applied(None)` and write nothing if the agent does not exist.
     async fn insert(
         &self,
         tenant: &TenantId,

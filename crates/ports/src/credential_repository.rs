@@ -34,7 +34,7 @@ pub enum NewProof {
 #[async_trait]
 pub trait CredentialRepository: Send + Sync {
     /// Stores a new credential. MUST write the idempotency entry in the same transaction. MUST
-    /// write nothing if its key was used before. MUST return `Conflict` if the id exists.
+    /// write nothing if the entry's key was used before. MUST return `Conflict` if the id exists.
     async fn insert(
         &self,
         credential: &Credential,

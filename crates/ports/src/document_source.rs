@@ -31,13 +31,13 @@ pub enum DocumentError {
     Unavailable(#[source] BoxError),
     /// The response is not a usable document: wrong status, a redirect, too large, or not JSON.
     #[error("the server's response is unusable: {0}")]
-    InvalidReply(String),
+    InvalidResponse(String),
 }
 
 /// A source of small JSON documents on the web.
 #[async_trait]
 pub trait DocumentSource: Send + Sync {
-    /// Fetches a document. MUST NOT follow redirects, MUST NOT read more than [`MAX_DOCUMENT_BYTES`],
-    /// and MUST return within ten seconds.
+    /// Fetches a document. MUST NOT follow redirects, MUST NOT read more than
+    /// [`MAX_DOCUMENT_BYTES`], and MUST return within ten seconds.
     async fn fetch(&self, url: &str, trust: UrlTrust) -> Result<Value, DocumentError>;
 }

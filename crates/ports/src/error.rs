@@ -44,12 +44,12 @@ impl RepositoryError {
 }
 
 /// Formats an error and all its causes on one line, for the log.
-pub fn chain(error: &dyn Error) -> String {
-    told(error).replace(['\n', '\r'], " ")
+pub fn one_line(error: &dyn Error) -> String {
+    with_causes(error).replace(['\n', '\r'], " ")
 }
 
 /// Formats an error and all its causes, each cause once.
-pub fn told(error: &dyn Error) -> String {
+pub fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -76,7 +76,7 @@ mod tests {
         };
         let unavailable = RepositoryError::Unavailable(corrupt.into());
         assert_eq!(
-            chain(&unavailable),
+            one_line(&unavailable),
             "the store is unavailable: agents.config is corrupt in the store: line 1 line 2"
         );
     }

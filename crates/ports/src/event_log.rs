@@ -140,7 +140,8 @@ pub trait EventLog: Send + Sync {
     /// most 10,000 events, so a page can be short although more events follow after `next_since`.
     /// MUST NOT read the content of events that do not fit. The content is joined at the time of
     /// the read: a turn as the event's type describes it, a conversation in its current state.
-    /// Events of something that is deleted contain `EventData::DELETED`, and still the principal that started them.
+    /// Events about a deleted entity contain `EventData::DELETED` in its place; they keep the
+    /// principal.
     /// Returns no events if `since` is before the oldest event or after the head.
     async fn page(
         &self,

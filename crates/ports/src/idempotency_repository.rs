@@ -9,7 +9,7 @@ use crate::RepositoryError;
 /// own transaction. This port serves requests that fail before they reach that write.
 #[async_trait]
 pub trait IdempotencyRepository: Send + Sync {
-    /// Finds the record of the entry's key for its principal and operation. MUST return the record
+    /// Finds the record of an entry's key for its principal and operation. MUST return the record
     /// whatever its command was, also if its turn released the key. MUST return `None` if the
     /// tenant's record is older than the retention time.
     async fn find(

@@ -11,7 +11,7 @@ pub struct RetentionCutoffs {
     /// Resources deleted before this time can be removed.
     pub deleted_before: Timestamp,
     /// Idempotency records created before this time can be removed.
-    pub claims_before: Timestamp,
+    pub records_before: Timestamp,
     /// Revoked tokens, used assertions, tickets and signing keys that expired before this time can
     /// be removed.
     pub ended_before: Timestamp,

@@ -89,9 +89,9 @@ pub enum ReplyError {
     InvalidReply(#[source] BoxError),
 }
 
-/// The cause of a [`ReplyError::InvalidReply`] that is well-formed but unusable, for example empty or
-/// longer than allowed. The agent's own configuration can cause it, so it is no evidence that the
-/// engine fails for other agents.
+/// The cause of a [`ReplyError::InvalidReply`] that is well-formed but unusable, for example empty
+/// or longer than allowed. The agent's own configuration can cause it, so it is no evidence that
+/// the engine fails for other agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct UnusableReply(pub &'static str);
@@ -103,7 +103,7 @@ impl ReplyError {
     }
 
     /// Returns `true` for an unusable reply that the agent's own configuration may have caused.
-    pub fn is_invalid_reply(&self) -> bool {
+    pub fn is_unusable_reply(&self) -> bool {
         matches!(self, Self::InvalidReply(cause) if cause.is::<UnusableReply>())
     }
 }

@@ -75,7 +75,7 @@ pub trait TurnRecovery: Send + Sync {
     async fn in_progress_under(&self, node: NodeId) -> Result<Vec<TurnAddress>, RepositoryError>;
 
     /// Returns the queued turns of all tenants.
-    async fn waiting(&self) -> Result<Vec<TurnAddress>, RepositoryError>;
+    async fn queued(&self) -> Result<Vec<TurnAddress>, RepositoryError>;
 
     /// Fails a queued turn, with `turn.failed`. Returns `None` and writes nothing if the turn is
     /// not queued (any more).

@@ -144,7 +144,7 @@ pub enum BeginOutcome {
     ConversationNotFound,
     /// Nothing was written: the caller's node is marked as dead or unknown. The caller must
     /// register a new node id.
-    NodeRefused,
+    NodeDead,
 }
 
 /// The end of a running turn.

@@ -1,6 +1,6 @@
 //! Parsing and inspection of the URLs that the operator configures.
 
-use domain::web_address::is_proxy_address;
+use domain::web_address::{is_proxy_address, is_web_address};
 use reqwest::Url;
 
 use crate::options::LlmOptionsError;
@@ -18,12 +18,8 @@ pub(crate) fn is_azure_deployment(base: &Url) -> bool {
 /// Parses a base URL. The full URL of chat completions is accepted, too: many servers show it to
 /// their users.
 pub(crate) fn base_url(text: &str) -> Result<Url, LlmOptionsError> {
-    let mut url = Url::parse(text).map_err(|_error| LlmOptionsError::BaseUrl)?;
-    let has_user = !url.username().is_empty() || url.password().is_some();
-    let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
-    if !is_web || has_user || url.fragment().is_some() {
-        return Err(LlmOptionsError::BaseUrl);
-    }
+    let parsed = Url::parse(text).ok().filter(|_| is_web_address(text));
+    let mut url = parsed.ok_or(LlmOptionsError::BaseUrl)?;
     let path = url.path().trim_end_matches('/');
     if let Some(base) = path.strip_suffix(&format!("/{}", COMPLETIONS_PATH.join("/"))) {
         let base = base.to_owned();

@@ -43,7 +43,7 @@ pub(crate) struct Upstream {
     requires_max_completion_tokens: bool,
     pub(crate) model: Option<String>,
     pub(crate) streams: bool,
-    pub(crate) times: LlmTimeouts,
+    pub(crate) timeouts: LlmTimeouts,
 }
 
 impl Upstream {
@@ -58,7 +58,7 @@ impl Upstream {
         let is_set = |key: &&SecretString| !key.expose_secret().is_empty();
         let key = options.api_key.as_ref().filter(is_set);
         let headers = headers(key, &base)?;
-        let mut builder = client_builder(options.times.connect).default_headers(headers);
+        let mut builder = client_builder(options.timeouts.connect).default_headers(headers);
         if !needs_certificates {
             // A machine without root certificates can still call a server over plain HTTP.
             builder = builder.tls_certs_only([]);
@@ -80,7 +80,7 @@ impl Upstream {
             requires_max_completion_tokens: requires_max_completion_tokens(&base),
             model: options.model.clone(),
             streams: options.streams,
-            times: times(options),
+            timeouts: timeouts(options),
         })
     }
 
@@ -150,7 +150,7 @@ impl Upstream {
     pub(crate) async fn send(&self, request: &Request) -> Result<Response, LlmError> {
         let request = request.try_clone();
         let request = request.ok_or(LlmError::Malformed("the request cannot be repeated"))?;
-        let sent = timeout(self.times.first_byte, self.client.execute(request));
+        let sent = timeout(self.timeouts.first_byte, self.client.execute(request));
         let response = sent.await.map_err(|_elapsed| LlmError::TimedOut)?;
         let response = response.map_err(LlmError::unreachable)?;
         if response.status().is_success() {
@@ -198,12 +198,12 @@ impl Upstream {
     }
 }
 
-fn times(options: &LlmOptions) -> LlmTimeouts {
-    let mut times = options.times;
+fn timeouts(options: &LlmOptions) -> LlmTimeouts {
+    let mut timeouts = options.timeouts;
     if !options.streams {
-        times.first_byte = UNSTREAMED_FIRST_BYTE_TIMEOUT;
+        timeouts.first_byte = UNSTREAMED_FIRST_BYTE_TIMEOUT;
     }
-    times
+    timeouts
 }
 
 fn client_builder(connect: Duration) -> ClientBuilder {

@@ -74,7 +74,7 @@ impl LlmError {
 }
 
 fn cause(error: reqwest::Error) -> BoxError {
-    sanitize(&ports::error::told(&error.without_url())).into()
+    sanitize(&ports::error::with_causes(&error.without_url())).into()
 }
 
 /// Returns text of an upstream as one line of limited length, for logs.

@@ -65,7 +65,7 @@ impl ModelList {
         let mut fetched = self.fetched.subscribe();
         // A fetch that never ends was dropped with its runtime.
         let first = fetched.wait_for(|fetched| *fetched);
-        let _ = timeout(self.upstream.times.models, first).await;
+        let _ = timeout(self.upstream.timeouts.models, first).await;
         self.with(|cached| cached.names.clone())
     }
 
@@ -82,7 +82,7 @@ impl ModelList {
     }
 
     async fn fetch(&self) {
-        let names = timeout(self.upstream.times.models, fetch_list(&self.upstream)).await;
+        let names = timeout(self.upstream.timeouts.models, fetch_list(&self.upstream)).await;
         // The old list is kept if the fetch fails.
         if let Ok(Some(names)) = names {
             self.with(|cached| {

@@ -24,7 +24,7 @@ pub struct LlmOptions {
     /// Requests streamed responses. Some servers do not support them, or not together with tools.
     pub streams: bool,
     /// The time limits of the server.
-    pub times: LlmTimeouts,
+    pub timeouts: LlmTimeouts,
     /// Runs the fetch of the model list, which continues if the caller is dropped.
     pub tasks: TaskTracker,
     /// The runtime of `tasks`.
@@ -46,7 +46,7 @@ impl LlmOptions {
             model: None,
             proxy: None,
             streams: true,
-            times: LlmTimeouts::default(),
+            timeouts: LlmTimeouts::default(),
             tasks,
             runtime,
         }
@@ -64,7 +64,7 @@ impl fmt::Debug for LlmOptions {
             .field("model", &self.model)
             .field("has_proxy", &self.proxy.is_some())
             .field("streams", &self.streams)
-            .field("times", &self.times)
+            .field("timeouts", &self.timeouts)
             .finish_non_exhaustive()
     }
 }

@@ -52,7 +52,7 @@ impl ReplyGenerator {
         sender: ChunkSender,
     ) -> Result<ReplyChunk, ReplyError> {
         let config = &request.agent.config;
-        let retry_policy = RetryPolicy::new(config.timeout(), upstream.times.pause);
+        let retry_policy = RetryPolicy::new(config.timeout(), upstream.timeouts.pause);
         let toolbox = Toolbox::new(&request.tools, &request.unavailable_tools, &schemas).await;
         let messages = prompt(&request, &toolbox.names());
         let llm = config.llm.as_ref();
@@ -138,8 +138,8 @@ impl ReplyGenerator {
     ) -> Result<(), LlmError> {
         let upstream = &self.upstream;
         let reply = upstream.send(request).await?;
-        let (times, key) = (&upstream.times, upstream.key());
-        read_response(reply, times, key, response, &mut self.writer).await
+        let (timeouts, key) = (&upstream.timeouts, upstream.key());
+        read_response(reply, timeouts, key, response, &mut self.writer).await
     }
 
     /// Logs an unknown path or model: either is probably a mistake in the configuration of the
@@ -147,7 +147,7 @@ impl ReplyGenerator {
     fn log_not_found(&self, error: &LlmError) {
         tracing::warn!(
             engine = self.upstream.engine,
-            error = ports::error::chain(error),
+            error = ports::error::one_line(error),
             path = self.upstream.path(),
             model = self.model.as_deref().map(sanitize),
             "LLM server returned 404: unknown path or model; check the base URL and the model name"
@@ -158,7 +158,7 @@ impl ReplyGenerator {
         let pause_ms = pause.as_secs_f64() * 1000.0;
         tracing::info!(
             engine = self.upstream.engine,
-            error = ports::error::chain(error),
+            error = ports::error::one_line(error),
             pause_ms,
             "LLM request failed; retrying"
         );
@@ -215,7 +215,7 @@ impl ReplyGenerator {
             reasoning_content: Some(response.reasoning).filter(|reasoning| !reasoning.is_empty()),
             tool_calls: calls.iter().map(to_wire_call).collect(),
         });
-        let timeout = self.upstream.times.tool;
+        let timeout = self.upstream.timeouts.tool;
         let mut results = stream::iter(checked_calls)
             .map(|call| execute(call, timeout))
             .buffered(MAX_TOOL_CALLS);

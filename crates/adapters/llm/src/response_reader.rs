@@ -25,7 +25,7 @@ const STREAM_END_GRACE: Duration = Duration::from_millis(10);
 /// Reads one response to its end and sends its text as it arrives.
 pub(crate) async fn read_response(
     response: Response,
-    times: &LlmTimeouts,
+    timeouts: &LlmTimeouts,
     key: Option<&str>,
     accumulator: &mut ResponseAccumulator,
     writer: &mut ReplyWriter,
@@ -34,13 +34,13 @@ pub(crate) async fn read_response(
         "text/event-stream" => {
             let mut reader = StreamReader {
                 response,
-                times,
+                timeouts,
                 decoder: EventDecoder::default(),
             };
             reader.read(key, accumulator, writer).await?;
         }
         "application/json" => {
-            let body = read_whole(response, times).await?;
+            let body = read_whole(response, timeouts).await?;
             let chunk = parse(&body)?;
             writer.write(accumulator.push(chunk, key)?).await?;
             // The body is complete, so the response is malformed rather than cut off.
@@ -77,9 +77,9 @@ fn parse(json: &[u8]) -> Result<Chunk, LlmError> {
     read.map_err(|_error| LlmError::Malformed("the upstream's response is malformed"))
 }
 
-async fn read_whole(mut response: Response, times: &LlmTimeouts) -> Result<Vec<u8>, LlmError> {
+async fn read_whole(mut response: Response, timeouts: &LlmTimeouts) -> Result<Vec<u8>, LlmError> {
     let mut body = Vec::new();
-    let mut limit = times.first_byte;
+    let mut limit = timeouts.first_byte;
     loop {
         let part = timeout(limit, response.chunk()).await;
         let part = part.map_err(|_elapsed| LlmError::TimedOut)?;
@@ -90,14 +90,14 @@ async fn read_whole(mut response: Response, times: &LlmTimeouts) -> Result<Vec<u
             return Err(LlmError::Malformed("the upstream's response is too large"));
         }
         body.extend_from_slice(&part);
-        limit = times.idle;
+        limit = timeouts.idle;
     }
 }
 
 /// Reads a stream.
 struct StreamReader<'a> {
     response: Response,
-    times: &'a LlmTimeouts,
+    timeouts: &'a LlmTimeouts,
     decoder: EventDecoder,
 }
 
@@ -127,7 +127,7 @@ impl StreamReader<'_> {
                 .is_complete()
                 .then(|| complete_since.unwrap_or(now));
             let until = match complete_since {
-                Some(since) => since + self.times.trailer,
+                Some(since) => since + self.timeouts.trailer,
                 None => last_line.1 + self.line_limit(),
             };
             if complete_since.is_some() && until <= now {
@@ -157,9 +157,9 @@ impl StreamReader<'_> {
     /// The time limit of the next line.
     fn line_limit(&self) -> Duration {
         if self.decoder.lines() == 0 {
-            self.times.first_byte
+            self.timeouts.first_byte
         } else {
-            self.times.idle
+            self.timeouts.idle
         }
     }
 

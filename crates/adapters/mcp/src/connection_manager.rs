@@ -55,7 +55,7 @@ impl Default for McpIntervals {
 pub(crate) struct ConnectionManager {
     state: Arc<State>,
     connector: Connector,
-    times: McpIntervals,
+    intervals: McpIntervals,
     stop: CancellationToken,
     skipped: SkippedTools,
     log_throttle: LogThrottle,
@@ -67,7 +67,7 @@ impl ConnectionManager {
     pub(crate) fn new(
         state: Arc<State>,
         transport: McpTransport,
-        times: McpIntervals,
+        intervals: McpIntervals,
         tasks: TaskTracker,
         stop: CancellationToken,
     ) -> Self {
@@ -75,7 +75,7 @@ impl ConnectionManager {
         Self {
             state,
             connector,
-            times,
+            intervals,
             stop,
             skipped: SkippedTools::new(),
             log_throttle: LogThrottle::default(),
@@ -88,7 +88,7 @@ impl ConnectionManager {
         // A previous run may have panicked with a connection open.
         self.state.disconnect();
         let stop = self.stop.clone();
-        let mut pause = self.times.shortest_pause;
+        let mut pause = self.intervals.shortest_pause;
         while let Some(connected) = stop.run_until_cancelled(self.connect()).await {
             let error = match connected {
                 Ok(connection) => {
@@ -96,8 +96,8 @@ impl ConnectionManager {
                     let Some(error) = self.serve_until_lost(connection).await else {
                         return;
                     };
-                    if since.elapsed() >= self.times.longest_pause {
-                        pause = self.times.shortest_pause;
+                    if since.elapsed() >= self.intervals.longest_pause {
+                        pause = self.intervals.shortest_pause;
                     }
                     error
                 }
@@ -107,7 +107,7 @@ impl ConnectionManager {
             if stop.run_until_cancelled(sleep(pause)).await.is_none() {
                 return;
             }
-            pause = (2 * pause).min(self.times.longest_pause);
+            pause = (2 * pause).min(self.intervals.longest_pause);
         }
     }
 
@@ -140,7 +140,7 @@ impl ConnectionManager {
                     }
                 }
                 () = self.state.check_requested() => {}
-                () = sleep(self.times.refresh) => {}
+                () = sleep(self.intervals.refresh) => {}
             }
             sleep_until(listed + MIN_LIST_INTERVAL).await;
             if let Err(error) = self.list(connection.peer()).await {

@@ -1,4 +1,4 @@
-//! The nesting of messages. The JSON parser refuses a message of 128 levels as a whole, so one deep
+//! The nesting of messages. The JSON parser rejects a message of 128 levels as a whole, so one deep
 //! schema would make a list of tools unreadable.
 
 use std::borrow::Cow;

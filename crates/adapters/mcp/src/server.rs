@@ -37,7 +37,7 @@ impl McpServer {
     pub fn start_with(
         name: String,
         transport: McpTransport,
-        times: McpIntervals,
+        intervals: McpIntervals,
         tasks: &TaskTracker,
         stop: CancellationToken,
     ) -> Self {
@@ -46,10 +46,10 @@ impl McpServer {
             let (state, tasks, stop) = (Arc::clone(&state), tasks.clone(), stop.clone());
             move || {
                 let (state, tasks, stop) = (Arc::clone(&state), tasks.clone(), stop.clone());
-                ConnectionManager::new(state, transport.clone(), times, tasks, stop).run()
+                ConnectionManager::new(state, transport.clone(), intervals, tasks, stop).run()
             }
         };
-        tasks.spawn(restart_on_panic(run, times.longest_pause, stop));
+        tasks.spawn(restart_on_panic(run, intervals.longest_pause, stop));
         Self { state }
     }
 }

@@ -58,7 +58,7 @@ impl RuleReplyEngine {
         };
         let mut search = match search(&entry, request) {
             Ok(search) => search,
-            Err(refused) => return ControlFlow::Break(Err(refused)),
+            Err(rejected) => return ControlFlow::Break(Err(rejected)),
         };
         match advance(&mut search, TimeSlice::new(INLINE_SLICE)) {
             Poll::Ready(reply) => ControlFlow::Break(reply),

@@ -209,7 +209,7 @@ mod tests {
         let own_reads = async {
             storage.credentials.access_version().await.unwrap();
             storage.recovery.in_progress_under(node).await.unwrap();
-            storage.recovery.waiting().await.unwrap();
+            storage.recovery.queued().await.unwrap();
             storage.events.heads().await.unwrap()
         };
         // Less than the time limit of another reader.

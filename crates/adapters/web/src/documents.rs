@@ -70,7 +70,7 @@ impl WebDocuments {
         let response = request.send().await.map_err(from_reqwest)?;
         if response.status() != StatusCode::OK {
             let status = response.status().as_u16();
-            return Err(DocumentError::InvalidReply(format!(
+            return Err(DocumentError::InvalidResponse(format!(
                 "its status is {status}"
             )));
         }
@@ -120,7 +120,7 @@ async fn read(mut response: Response) -> Result<Vec<u8>, DocumentError> {
 }
 
 fn bad_answer(reason: &str) -> DocumentError {
-    DocumentError::InvalidReply(reason.to_owned())
+    DocumentError::InvalidResponse(reason.to_owned())
 }
 
 fn from_reqwest(error: reqwest::Error) -> DocumentError {

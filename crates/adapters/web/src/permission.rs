@@ -3,7 +3,7 @@
 use std::{collections::HashSet, net::IpAddr};
 
 use ports::UrlTrust;
-use reqwest::Url;
+use url::{Host, Url};
 
 use crate::public::is_public;
 
@@ -59,8 +59,11 @@ impl AllowedHosts {
 }
 
 fn permit_operator(url: &Url) -> Option<ReachableAddresses> {
-    let is_loopback =
-        ip_address(url).map_or_else(|| url.host_str() == Some("localhost"), is_loopback);
+    let is_loopback = match url.host()? {
+        Host::Domain(name) => name == "localhost",
+        Host::Ipv4(address) => address.is_loopback(),
+        Host::Ipv6(address) => address.is_loopback(),
+    };
     match url.scheme() {
         "https" => Some(ReachableAddresses::All),
         "http" if is_loopback => Some(ReachableAddresses::All),
@@ -68,18 +71,14 @@ fn permit_operator(url: &Url) -> Option<ReachableAddresses> {
     }
 }
 
-fn is_loopback(address: IpAddr) -> bool {
-    address.is_loopback()
-}
-
 /// Returns the host if it is an IP address. The parser has normalized all notations, such as a
 /// single decimal number.
 fn ip_address(url: &Url) -> Option<IpAddr> {
-    let host = url.host_str()?;
-    let v6 = host
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'));
-    v6.unwrap_or(host).parse().ok()
+    match url.host()? {
+        Host::Domain(_) => None,
+        Host::Ipv4(address) => Some(address.into()),
+        Host::Ipv6(address) => Some(address.into()),
+    }
 }
 
 #[cfg(test)]

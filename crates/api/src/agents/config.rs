@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::Value;
 
 use crate::{
-    access::{AgentsRead, AgentsWrite, Authorized},
+    auth::{AgentsRead, AgentsWrite, Authorized},
     problem::ApiError,
     reads,
     request::{IfMatch, Json, JsonBody, PathId},

@@ -4,7 +4,7 @@ use actix_web::HttpResponse;
 use domain::{Agent, AgentDraft};
 
 use crate::{
-    access::{AgentsWrite, Authorized},
+    auth::{AgentsWrite, Authorized},
     problem::ApiError,
     reads,
     request::{IdempotencyHeader, Json, JsonBody, created_response},

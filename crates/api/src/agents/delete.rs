@@ -4,7 +4,7 @@ use actix_web::HttpResponse;
 use domain::AgentId;
 
 use crate::{
-    access::{AgentsWrite, Authorized},
+    auth::{AgentsWrite, Authorized},
     problem::ApiError,
     request::{IfMatch, PathId},
 };

@@ -4,7 +4,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use domain::{Agent, AgentId};
 
 use crate::{
-    access::{AgentsRead, Authorized},
+    auth::{AgentsRead, Authorized},
     problem::ApiError,
     reads,
     request::PathId,

@@ -5,7 +5,7 @@ use application::agents::AgentListing;
 use domain::{Agent, FaultCode};
 
 use crate::{
-    access::{AgentsRead, Authorized},
+    auth::{AgentsRead, Authorized},
     problem::ApiError,
     reads::{self, PageOf},
     request::{PagePermit, QueryParameters},

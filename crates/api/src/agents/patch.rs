@@ -4,7 +4,7 @@ use actix_web::HttpResponse;
 use domain::{Agent, AgentId};
 
 use crate::{
-    access::{AgentsWrite, Authorized},
+    auth::{AgentsWrite, Authorized},
     problem::ApiError,
     reads,
     request::{IfMatch, JsonBody, MergePatch, PathId},

@@ -9,7 +9,7 @@ use super::{
     operations, schemas, servers, socket, streams,
 };
 use crate::{
-    access::SUBPROTOCOL,
+    auth::SUBPROTOCOL,
     openapi::MissingComponent,
     socket::{CloseCode, Reconnect, frames},
 };

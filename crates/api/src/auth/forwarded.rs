@@ -5,7 +5,8 @@ use std::{iter::Peekable, net::IpAddr, str::Chars};
 use super::address::parse_address;
 
 /// Returns the hops of one line of `Forwarded`, starting at the client: the value of `for` in each
-/// element, or `None` if it is not an address. A malformed element is one such hop, and ends the line.
+/// element, or `None` if it is not an address. A malformed element is one such hop, and ends the
+/// line.
 pub(super) fn forwarded_hops(line: &str) -> Vec<Option<IpAddr>> {
     let mut hops = Vec::new();
     let mut rest = line.chars().peekable();

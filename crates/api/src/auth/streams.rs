@@ -105,10 +105,10 @@ mod tests {
     #[actix_web::test]
     async fn a_stream_over_the_limit_is_rejected_with_policy_and_wait() {
         assert!(matches!(opened(2).await, Ok(Some(_))));
-        let refused = opened(1).await.map(drop).unwrap_err();
-        assert_eq!(refused.code, ProblemCode::TooManyStreams);
-        assert_eq!(refused.retry_after, Some(1));
-        let policy = serde_json::to_value(refused.violated_policy).unwrap();
+        let rejected = opened(1).await.map(drop).unwrap_err();
+        assert_eq!(rejected.code, ProblemCode::TooManyStreams);
+        assert_eq!(rejected.retry_after, Some(1));
+        let policy = serde_json::to_value(rejected.violated_policy).unwrap();
         assert_eq!(policy, "streams");
     }
 }

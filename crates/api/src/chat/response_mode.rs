@@ -66,7 +66,7 @@ mod tests {
         let both = (ACCEPT, "application/json, text/event-stream");
         assert_eq!(mode(from_ref(&both), None), ResponseMode::Stream);
         assert_eq!(mode(&[both], Some(false)), ResponseMode::Full);
-        let refused = (ACCEPT, "application/json, text/event-stream;q=0");
-        assert_eq!(mode(&[refused], None), ResponseMode::Full);
+        let rejected = (ACCEPT, "application/json, text/event-stream;q=0");
+        assert_eq!(mode(&[rejected], None), ResponseMode::Full);
     }
 }

@@ -21,7 +21,7 @@ use super::{
     stream::{ChatEvent, events},
 };
 use crate::{
-    access::{Authorized, ChatWrite, open_stream},
+    auth::{Authorized, ChatWrite, open_stream},
     layers::RequestId,
     problem::ApiError,
     request::{IdempotencyHeader, Json, mark_replayed},
@@ -76,7 +76,7 @@ pub async fn chat(
     let began = Instant::now();
     let mode = ResponseMode::from_request(request.headers(), body.0.stream());
     let command = body.0.into_command(RequestId::of(&request))?;
-    // Opened before the message is stored: if the stream is refused, the message has no effect.
+    // Opened before the message is stored: if the stream is rejected, the message has no effect.
     let slot = match mode {
         ResponseMode::Stream => Some(open_stream(&state.limits, authorized.auth_context()).await?),
         ResponseMode::Async | ResponseMode::Full => None,

@@ -93,7 +93,7 @@ async fn next(
 ) -> Option<(Event, TurnEventStream)> {
     let turn_event = events.next().await?.unwrap_or_else(|error| {
         tracing::warn!(
-            error = ports::error::chain(&error),
+            error = ports::error::one_line(&error),
             "chat stream cannot read its turn from the store; reporting the turn as failed to the client"
         );
         TurnEvent::Failed {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::{
-    access::{Authorized, ConversationsWrite},
+    auth::{Authorized, ConversationsWrite},
     problem::ApiError,
     reads,
     request::{IdempotencyHeader, Json, JsonBody, created_response},

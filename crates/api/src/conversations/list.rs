@@ -5,7 +5,7 @@ use application::{ConversationError, conversations::ConversationListing};
 use domain::{AgentId, Conversation, FaultCode};
 
 use crate::{
-    access::{Authorized, ConversationsRead},
+    auth::{Authorized, ConversationsRead},
     problem::ApiError,
     reads::{self, PageOf},
     request::{PagePermit, QueryParameters},

@@ -5,7 +5,7 @@ use domain::{ConversationId, FaultCode, Message};
 use ports::MessageOrder;
 
 use crate::{
-    access::{Authorized, ConversationsRead},
+    auth::{Authorized, ConversationsRead},
     problem::ApiError,
     reads::{self, PageOf},
     request::{PagePermit, PathId, QueryParameters},

@@ -4,7 +4,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use domain::{Conversation, ConversationId};
 
 use crate::{
-    access::{Authorized, ConversationsRead, ConversationsWrite},
+    auth::{Authorized, ConversationsRead, ConversationsWrite},
     problem::ApiError,
     reads,
     request::{IfMatch, JsonBody, MergePatch, PathId},

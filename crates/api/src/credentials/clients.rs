@@ -4,7 +4,7 @@ use actix_web::{HttpRequest, HttpResponse};
 
 use super::{Client, ClientDraft, ClientRotation, ClientWithSecret, CredentialPathId, operations};
 use crate::{
-    access::{Authorized, KeysAdmin},
+    auth::{Authorized, KeysAdmin},
     problem::ApiError,
     reads::PageOf,
     request::{IdempotencyHeader, Json, OptionalJson, PathId},

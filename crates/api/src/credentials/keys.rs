@@ -4,7 +4,7 @@ use actix_web::{HttpRequest, HttpResponse};
 
 use super::{CredentialPathId, Key, KeyDraft, KeyRotation, KeyWithSecret, operations};
 use crate::{
-    access::{Authorized, KeysAdmin},
+    auth::{Authorized, KeysAdmin},
     problem::ApiError,
     reads::PageOf,
     request::{IdempotencyHeader, Json, OptionalJson, PathId},

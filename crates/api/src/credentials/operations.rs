@@ -6,7 +6,7 @@ use domain::{CredentialDraft, Page};
 
 use super::{CredentialPathId, view::View};
 use crate::{
-    access::{Authorized, KeysAdmin},
+    auth::{Authorized, KeysAdmin},
     problem::ApiError,
     reads,
     request::{IdempotencyHeader, PathId, QueryParameters, created_response, mark_replayed},

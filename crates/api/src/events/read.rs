@@ -4,7 +4,7 @@ use actix_web::{HttpRequest, HttpResponse, http::header::ACCEPT, web::Data};
 
 use super::{listing, page, page::EventPageBody, stream, stream::LogEvent};
 use crate::{
-    access::{Authorized, EventsRead},
+    auth::{Authorized, EventsRead},
     problem::ApiError,
     request::{PagePermit, lists},
     sse::EVENT_STREAM,

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
 
 use crate::{
-    access::{Authorized, EventsRead, open_stream},
+    auth::{Authorized, EventsRead, open_stream},
     problem::ApiError,
     reads,
     request::unsigned,
@@ -182,7 +182,7 @@ fn frames(follower: Follower, slot: Option<StreamSlot>) -> impl Stream<Item = Fr
                 Err(error) => {
                     // The client reconnects and continues after its last event.
                     tracing::warn!(
-                        error = ports::error::chain(&error),
+                        error = ports::error::one_line(&error),
                         "event log cannot be read; ending the event stream"
                     );
                     return None;

@@ -20,9 +20,7 @@ use actix_web::{
 use domain::web_address;
 use tracing::Level;
 
-use crate::{
-    access::named_origin, operations::is_well_known, request::routed_path, state::ApiState,
-};
+use crate::{auth::named_origin, operations::is_well_known, request::routed_path, state::ApiState};
 
 const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE");
 /// All request headers that this service uses.

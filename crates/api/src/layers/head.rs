@@ -20,8 +20,8 @@ use crate::{
 /// cursor contains at most a name of 512 characters and an id, in base64.
 const MAX_CURSOR_BYTES: usize = 4_096;
 
-/// Rejects a request whose target is too long, whose `Host` is invalid, or whose `Accept` excludes all
-/// media types of the API.
+/// Rejects a request whose target is too long, whose `Host` is invalid, or whose `Accept` excludes
+/// all media types of the API.
 pub(super) fn check_head(request: &ServiceRequest, sizes: &Sizes) -> Result<(), ApiError> {
     if counted_target_bytes(request.uri()) > sizes.url_bytes as usize {
         return Err(ApiError::new(ProblemCode::UriTooLong));

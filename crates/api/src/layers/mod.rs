@@ -1,6 +1,6 @@
 //! The middleware around all handlers, from the outside in: [`trace_request`] (request id, log,
 //! metrics), [`security_headers`], [`cors`], [`problem_responses`] (problems, HEAD), the address
-//! guard, authentication, rate limits and the origins of keys (in [`crate::access`]), [`read_body`]
+//! guard, authentication, rate limits and the origins of keys (in [`crate::auth`]), [`read_body`]
 //! (head and body), and around each handler a layer that catches panics ([`resource`]).
 
 mod catch_panics;

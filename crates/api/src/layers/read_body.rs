@@ -110,8 +110,8 @@ async fn collect(payload: &mut Payload, max: usize, expected: usize) -> Result<B
     let mut body = BytesMut::with_capacity(expected);
     while let Some(chunk) = payload.next().await {
         let chunk = chunk.map_err(|error| {
-            let refused = ApiError::new(ProblemCode::MalformedJson);
-            refused
+            let rejected = ApiError::new(ProblemCode::MalformedJson);
+            rejected
                 .with_detail("the connection was closed before the end of the body")
                 .with_source(error.to_string())
         })?;

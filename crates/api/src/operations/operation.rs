@@ -127,8 +127,8 @@ impl Operation {
         self.starts_turn && ["409", "500", "502", "503", "504"].contains(&status)
     }
 
-    /// Returns whether a response of this status may be the stored response of an earlier request with the
-    /// same idempotency key.
+    /// Returns whether a response of this status may be the stored response of an earlier request
+    /// with the same idempotency key.
     pub fn replays(&self, status: &str) -> bool {
         let may_be_stored = status.starts_with('2') || self.may_name_turn(status);
         self.idempotent && !self.secret && may_be_stored

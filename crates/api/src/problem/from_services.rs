@@ -1,7 +1,7 @@
 //! Maps the errors of services to problems. Each match is exhaustive, so a new error does not
 //! compile without a code.
 
-use ::access::{AccessError, CredentialError, TicketError, tokens::MIN_FETCH_INTERVAL};
+use access::{AccessError, CredentialError, TicketError, tokens::MIN_FETCH_INTERVAL};
 use application::{
     AgentError, ChatError, ConversationError, EventError, IdempotencyConflict, TurnError,
     principal_limits::TooManyLogBytes,
@@ -10,7 +10,7 @@ use domain::{CredentialKind, FaultCode, InputFault, ProblemCode};
 use ports::RepositoryError;
 
 use super::{ApiError, LimitPolicy, seconds_to_wait};
-use crate::{access, body::BodyError};
+use crate::{auth, body::BodyError};
 
 /// Returns the code for an error of the store.
 pub const fn store_problem(error: &RepositoryError) -> ProblemCode {
@@ -30,8 +30,8 @@ impl From<RepositoryError> for ApiError {
 }
 
 impl From<IdempotencyConflict> for ApiError {
-    fn from(refused: IdempotencyConflict) -> Self {
-        Self::new(match refused {
+    fn from(conflict: IdempotencyConflict) -> Self {
+        Self::new(match conflict {
             IdempotencyConflict::InUse => ProblemCode::IdempotencyKeyInUse,
             IdempotencyConflict::Reused => ProblemCode::IdempotencyKeyReused,
         })
@@ -57,7 +57,7 @@ impl From<AccessError> for ApiError {
 impl From<TicketError> for ApiError {
     fn from(error: TicketError) -> Self {
         match error {
-            TicketError::MissingScopes(missing) => access::missing_scopes(missing),
+            TicketError::MissingScopes(missing) => auth::missing_scopes(missing),
             TicketError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
             TicketError::Store(error) => error.into(),
         }
@@ -65,9 +65,9 @@ impl From<TicketError> for ApiError {
 }
 
 impl From<TooManyLogBytes> for ApiError {
-    fn from(refused: TooManyLogBytes) -> Self {
+    fn from(exceeded: TooManyLogBytes) -> Self {
         Self {
-            retry_after: Some(seconds_to_wait(refused.wait)),
+            retry_after: Some(seconds_to_wait(exceeded.wait)),
             violated_policy: Some(LimitPolicy::LogBytes),
             ..Self::new(ProblemCode::RateLimited)
         }
@@ -83,9 +83,9 @@ impl From<AgentError> for ApiError {
             AgentError::InvalidRule(faults) => Self::faults(ProblemCode::InvalidRule, faults),
             AgentError::UnknownEngine(faults) => Self::faults(ProblemCode::UnknownEngine, faults),
             AgentError::Contended | AgentError::Overloaded => Self::new(ProblemCode::Overloaded),
-            AgentError::TooManyLogBytes(refused) => refused.into(),
+            AgentError::TooManyLogBytes(exceeded) => exceeded.into(),
             AgentError::InvalidCursor => Self::new(ProblemCode::InvalidCursor),
-            AgentError::Idempotency(refused) => refused.into(),
+            AgentError::Idempotency(conflict) => conflict.into(),
             AgentError::Store(error) => error.into(),
         }
     }
@@ -105,7 +105,7 @@ impl From<CredentialError> for ApiError {
                     }
                 })
             }
-            CredentialError::MissingScopes(missing) => access::missing_scopes(missing),
+            CredentialError::MissingScopes(missing) => auth::missing_scopes(missing),
             CredentialError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
             CredentialError::InvalidCursor => Self::new(ProblemCode::InvalidCursor),
             CredentialError::SecretNotReplayable { id } => {
@@ -113,7 +113,7 @@ impl From<CredentialError> for ApiError {
                     "the key was used to create or rotate {id}, whose secret is shown only once"
                 ))
             }
-            CredentialError::Idempotency(refused) => refused.into(),
+            CredentialError::Idempotency(conflict) => conflict.into(),
             CredentialError::Store(error) => error.into(),
         }
     }
@@ -143,7 +143,7 @@ impl From<ConversationError> for ApiError {
             }
             ConversationError::Contended => Self::new(ProblemCode::Overloaded),
             ConversationError::InvalidCursor => Self::new(ProblemCode::InvalidCursor),
-            ConversationError::Idempotency(refused) => refused.into(),
+            ConversationError::Idempotency(conflict) => conflict.into(),
             ConversationError::Store(error) => error.into(),
         }
     }
@@ -163,7 +163,7 @@ impl From<ChatError> for ApiError {
                 retryable: problem.retryable,
                 ..Self::new(problem.code)
             },
-            ChatError::Idempotency(refused) => refused.into(),
+            ChatError::Idempotency(conflict) => conflict.into(),
             ChatError::Store(error) => error.into(),
         }
     }

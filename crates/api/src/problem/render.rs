@@ -32,7 +32,7 @@ pub struct FailureCause(pub String);
 impl FailureCause {
     /// Attaches the cause to a response.
     pub fn attach(response: &mut HttpResponse, cause: Option<&BoxError>) {
-        let chain = cause.map(|cause| ports::error::chain(&**cause));
+        let chain = cause.map(|cause| ports::error::one_line(&**cause));
         let chain = Self(chain.unwrap_or_default());
         response.extensions_mut().insert(chain);
     }

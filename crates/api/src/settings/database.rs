@@ -109,7 +109,7 @@ mod tests {
             kind("postgresql:///a?host=/run"),
             Some(DatabaseKind::Postgres)
         );
-        for refused in [
+        for rejected in [
             "",
             "sqlite::memory:",
             "sqlite://",
@@ -117,7 +117,7 @@ mod tests {
             "data/a.db",
             "Postgres",
         ] {
-            assert_eq!(kind(refused), None, "{refused}");
+            assert_eq!(kind(rejected), None, "{rejected}");
         }
     }
 

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use domain::web_address::{is_origin, is_web_address};
+use domain::web_address::{is_base_address, is_origin};
 use ipnet::IpNet;
 
 use super::values::Values;
@@ -122,8 +122,7 @@ fn networks(text: &str) -> Option<Vec<IpNet>> {
 }
 
 fn public_url(text: &str) -> Option<String> {
-    let is_base = is_web_address(text) && !text.ends_with('/') && !text.contains('?');
-    is_base.then(|| text.to_owned())
+    is_base_address(text).then(|| text.to_owned())
 }
 
 #[cfg(test)]
@@ -146,6 +145,7 @@ mod tests {
             "https://",
             "https://:80",
             "https://agents.example.org/",
+            "https://agents.example.org/a/../b",
             "https://agents.example.org?a=b",
             "https://agents.example.org#top",
             "https://ada:secret@agents.example.org",

@@ -25,7 +25,7 @@ use super::{
     subscriptions::{ReplayAvailability, ReplayRequest},
 };
 use crate::{
-    access::{ChatWrite, EventsRead, check_credential_origin, check_policies, unauthenticated},
+    auth::{ChatWrite, EventsRead, check_credential_origin, check_policies, unauthenticated},
     operations,
     problem::ApiError,
 };

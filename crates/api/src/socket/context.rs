@@ -10,7 +10,7 @@ use ports::StreamSlot;
 
 use super::commands::CommandOrder;
 use crate::{
-    access::{Authorized, EventsRead, Requirement, SealedServices, open_stream},
+    auth::{Authorized, EventsRead, Requirement, SealedServices, open_stream},
     problem::{ApiError, ProblemBody},
     state::ApiState,
 };
@@ -105,7 +105,7 @@ impl Context {
         if error.code.status() >= 500 && error.code != ProblemCode::Draining {
             let cause = error.source.as_ref();
             let cause = cause
-                .map(|it| ports::error::chain(&**it))
+                .map(|it| ports::error::one_line(&**it))
                 .unwrap_or_default();
             let status = error.code.status();
             tracing::error!(request_id, status, cause, "socket command failed");

@@ -9,7 +9,7 @@ use super::{
     live_replies::LiveReplies,
     subscriptions::Notice,
 };
-use crate::access::{Authorized, EventsRead};
+use crate::auth::{Authorized, EventsRead};
 
 /// Sends notices as frames, and tracks which turns have live replies.
 pub(super) struct NoticeSender<'a> {

@@ -24,7 +24,7 @@ pub(super) async fn read_page(
         Ok(page) => Some(page),
         Err(error) if error.is_retryable() => {
             tracing::debug!(
-                error = ports::error::chain(&error),
+                error = ports::error::one_line(&error),
                 "event log read failed; the socket retries"
             );
             tokio::time::sleep(RETRY_PAUSE).await;
@@ -32,7 +32,7 @@ pub(super) async fn read_page(
         }
         Err(error) => {
             tracing::warn!(
-                error = ports::error::chain(&error),
+                error = ports::error::one_line(&error),
                 tenant = %tail.tenant(),
                 since = request.since.0,
                 "event log read failed permanently; closing the socket"

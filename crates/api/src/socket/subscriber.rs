@@ -23,7 +23,7 @@ use super::{
     subscriptions::{Notice, Page, PageRequest, SubscriptionStart, Subscriptions},
 };
 use crate::{
-    access::{Authorized, EventsRead},
+    auth::{Authorized, EventsRead},
     problem::ApiError,
 };
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{
-    access::{Authorized, EventsRead, check_socket_origin},
+    auth::{Authorized, EventsRead, check_socket_origin},
     problem::ApiError,
     request::{JsonBody, OptionalJson},
     state::ApiState,

@@ -17,7 +17,7 @@ use super::{
     session::Session,
 };
 use crate::{
-    access::{
+    auth::{
         Authorized, EventsRead, SUBPROTOCOL, SealedServices, check_socket_request, is_upgrade,
         unauthenticated,
     },

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ::access::{
+use access::{
     Authenticator, LastUseRecorder, Tickets,
     oauth_server::{AuthorizationServer, ClientAssertions, ClientAuthenticator},
     signing_keys::SigningKeys,
@@ -18,7 +18,7 @@ use super::{Parts, rate_limits::principal_limits};
 use crate::settings::Settings;
 
 /// The services for authentication, and the authorization server.
-pub(super) struct Access {
+pub(super) struct Auth {
     /// Converts credentials into principals.
     pub(super) authenticator: Arc<Authenticator>,
     /// Issues tokens to clients.
@@ -34,7 +34,7 @@ pub(super) async fn wire(
     parts: &Parts<'_>,
     clock: &Arc<dyn Clock>,
     ids: &Arc<dyn IdSource>,
-) -> Result<Access> {
+) -> Result<Auth> {
     let storage = &parts.storage;
     let signing_keys = signing_keys(parts.settings, storage, clock, ids);
     let signing_keys = Arc::new(signing_keys);
@@ -51,14 +51,7 @@ pub(super) async fn wire(
         parts.tasks.clone(),
         Handle::current(),
     );
-    let external = ExternalIssuers::new(
-        parts.settings.auth.issuers.clone(),
-        &key_sets,
-        Arc::clone(&storage.tenants),
-        Arc::clone(clock),
-    );
-    let created = external.create_missing_tenants().await;
-    created.context("the tenants of AUTH__ISSUERS__… cannot be created")?;
+    let external = external_issuers(parts, &key_sets, clock).await?;
     let last_used = Arc::new(LastUseRecorder::new(Arc::clone(&storage.credentials)));
     let authenticator = Arc::new(Authenticator::new(
         Arc::clone(&storage.credentials),
@@ -87,7 +80,7 @@ pub(super) async fn wire(
     tasks.spawn(signing_keys.run(stop.clone()));
     tasks.spawn(Arc::clone(&authenticator).run(stop.clone()));
     tasks.spawn(last_used.run(stop.clone()));
-    Ok(Access {
+    Ok(Auth {
         authenticator,
         server,
         tickets: Arc::new(tickets),
@@ -109,6 +102,22 @@ fn own_tokens(
         Arc::clone(clock),
         Arc::clone(ids),
     ))
+}
+
+async fn external_issuers(
+    parts: &Parts<'_>,
+    key_sets: &KeySets,
+    clock: &Arc<dyn Clock>,
+) -> Result<ExternalIssuers> {
+    let external = ExternalIssuers::new(
+        parts.settings.auth.issuers.clone(),
+        key_sets,
+        Arc::clone(&parts.storage.tenants),
+        Arc::clone(clock),
+    );
+    let created = external.create_missing_tenants().await;
+    created.context("the tenants of AUTH__ISSUERS__… cannot be created")?;
+    Ok(external)
 }
 
 fn client_authentication(

@@ -8,7 +8,7 @@ use ports::Clock;
 
 use super::Parts;
 #[cfg(feature = "address-guard")]
-use crate::access::{AddressGuard, TrustedProxies};
+use crate::auth::{AddressGuard, TrustedProxies};
 
 /// Builds the rate limits of principals.
 pub(super) fn principal_limits(parts: &Parts<'_>, clock: Arc<dyn Clock>) -> PrincipalLimits {

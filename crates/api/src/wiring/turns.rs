@@ -40,17 +40,17 @@ impl Turns {
         caches: &Caches,
     ) -> Result<Self> {
         let (storage, tasks, stop) = (&parts.storage, &parts.tasks, &parts.stop);
-        let context = Arc::new(ChatContext {
-            ports: chat.clone(),
-            engines: Arc::clone(engines),
-            node: Arc::clone(node),
-            live: Arc::clone(&caches.live),
-        });
+        let context = Arc::new(ChatContext::new(
+            chat.clone(),
+            Arc::clone(engines),
+            Arc::clone(node),
+            Arc::clone(&caches.live),
+            tasks.clone(),
+        ));
         let runner = Arc::new(TurnRunner::new(
             Arc::clone(&context),
             Arc::clone(&storage.agents),
             Arc::clone(toolbox),
-            tasks.clone(),
         ));
         let reconciler = Arc::new(LocalTurnReconciler::new(
             Arc::clone(&storage.recovery),

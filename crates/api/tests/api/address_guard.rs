@@ -20,7 +20,7 @@ pub(crate) fn server_with_address_limit(burst: &str) -> ApiServerBuilder {
 }
 
 #[track_caller]
-pub(crate) fn assert_refused(response: &ApiResponse) {
+pub(crate) fn assert_rejected(response: &ApiResponse) {
     let problem = response.problem(ProblemCode::RateLimited);
     assert_eq!(problem["violatedPolicies"], json!(["address"]));
     let wait: u64 = response.header("retry-after").parse().expect("seconds");
@@ -40,8 +40,8 @@ async fn guessing_keys_is_stopped_without_affecting_known_callers() {
         let response = guesser.get("/api/engines").await;
         response.problem(ProblemCode::InvalidCredentials);
     }
-    let refused = guesser.get("/api/engines").await;
-    assert_snapshot!(refused.snapshot(), @r#"
+    let rejected = guesser.get("/api/engines").await;
+    assert_snapshot!(rejected.snapshot(), @r#"
     429 Too Many Requests
     {
       "code": "rate_limited",
@@ -58,12 +58,12 @@ async fn guessing_keys_is_stopped_without_affecting_known_callers() {
       ]
     }
     "#);
-    assert_refused(&refused);
+    assert_rejected(&rejected);
     for _ in 0..3 {
         api.reader().get("/api/engines").await.ok();
     }
     // It would have to be verified first.
-    assert_refused(&api.writer().get("/api/engines").await);
+    assert_rejected(&api.writer().get("/api/engines").await);
     api.stop().await;
 }
 
@@ -77,7 +77,7 @@ async fn requests_without_credential_count_too() {
     let head = anonymous.request("HEAD", "/openapi.json").send().await;
     assert_eq!(head.status, 200);
     for path in ["/problems", "/api/agents", "/docs", "/", "/openapi.json"] {
-        assert_refused(&anonymous.get(path).await);
+        assert_rejected(&anonymous.get(path).await);
     }
     for sign in ["/livez", "/readyz"] {
         anonymous.get(sign).await.ok();
@@ -92,9 +92,9 @@ async fn after_retry_after_one_more_request_is_allowed() {
         .setting("LIMITS__ADDRESS__BURST", "1")
         .start()
         .await;
-    let refused = first_refusal(&api.anonymous(), "/problems").await;
+    let rejected = first_refusal(&api.anonymous(), "/problems").await;
     assert_eq!(
-        refused.header("retry-after"),
+        rejected.header("retry-after"),
         "1",
         "half a second, rounded up"
     );
@@ -131,10 +131,10 @@ async fn a_page_can_read_the_rejection() {
         request.header("Origin", "https://shop.example").send()
     };
     ask().await.ok();
-    let refused = ask().await;
-    assert_refused(&refused);
+    let rejected = ask().await;
+    assert_rejected(&rejected);
     assert_eq!(
-        refused.header("access-control-allow-origin"),
+        rejected.header("access-control-allow-origin"),
         "https://shop.example"
     );
     api.stop().await;
@@ -159,14 +159,14 @@ async fn a_known_caller_stays_known_when_other_credentials_are_revoked() {
     let id = made["id"].as_str().expect("an id");
     let taken_back = api.caller(made["secret"].as_str());
     taken_back.get("/api/agents").await.ok();
-    assert_refused(&api.anonymous().get("/problems").await);
+    assert_rejected(&api.anonymous().get("/problems").await);
     // From now on every credential is checked again.
     let revoked = writer.delete(&format!("/api/keys/{id}")).await;
     assert_eq!(revoked.status, 204);
     reader.get("/api/engines").await.ok();
     // A known caller whose credential is rejected is no longer known.
-    let refused = taken_back.get("/api/agents").await;
-    refused.problem(ProblemCode::InvalidCredentials);
-    assert_refused(&taken_back.get("/api/agents").await);
+    let rejected = taken_back.get("/api/agents").await;
+    rejected.problem(ProblemCode::InvalidCredentials);
+    assert_rejected(&taken_back.get("/api/agents").await);
     api.stop().await;
 }

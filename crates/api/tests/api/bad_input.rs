@@ -123,11 +123,11 @@ async fn an_invalid_request_after_valid_ones_closes_with_an_error() {
         "GET /livez HTTP/1.1\r\nX-Filler: {}",
         "x".repeat(256 * 1024)
     );
-    for (refused, status) in [("nonsense\r\n\r\n", "400"), (&huge, "431")] {
+    for (rejected, status) in [("nonsense\r\n\r\n", "400"), (&huge, "431")] {
         for before in [0, 2] {
             let mut connection = Connection::open(api.address).await;
             let good = "GET /livez HTTP/1.1\r\nHost: test\r\n\r\n".repeat(before);
-            connection.send(good + refused).await;
+            connection.send(good + rejected).await;
             let received = connection.receive_all().await;
             let text = String::from_utf8_lossy(&received);
             assert_eq!(text.matches("HTTP/1.1 200 OK").count(), before, "{text}");

@@ -348,9 +348,9 @@ async fn a_chat_above_the_stream_limit_is_not_started() {
     let body = json!({"agentId": agent, "message": "Hello", "stream": true});
     let mut first = stream_chat(&api, body.clone()).await;
     let call = script.next_call().await;
-    let refused = chat(&api, &body).send().await;
-    refused.problem(ProblemCode::TooManyStreams);
-    assert_eq!(refused.header("retry-after"), "1");
+    let rejected = chat(&api, &body).send().await;
+    rejected.problem(ProblemCode::TooManyStreams);
+    assert_eq!(rejected.header("retry-after"), "1");
     call.answer("Yes.").await;
     first.remaining().await;
     drop(first);

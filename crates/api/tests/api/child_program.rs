@@ -50,9 +50,9 @@ impl ChildProgram {
     pub(crate) async fn read_json_within(&mut self, patience: Duration) -> Value {
         let script = &self.script;
         let line = tokio::time::timeout(patience, self.output.next_line()).await;
-        let line = line.unwrap_or_else(|_| panic!("{script} says nothing"));
+        let line = line.unwrap_or_else(|_| panic!("{script} prints nothing"));
         let line = line.expect("UTF-8");
-        let line = line.unwrap_or_else(|| panic!("{script} has ended; its stderr says why"));
+        let line = line.unwrap_or_else(|| panic!("{script} has ended; see its stderr"));
         json_of(script, &line)
     }
 

@@ -1,7 +1,7 @@
 //! The client address of a request, observed through the address limit.
 
 use crate::{
-    address_guard::{assert_refused, server_with_address_limit},
+    address_guard::{assert_rejected, server_with_address_limit},
     api_server::ApiServer,
     response::ApiResponse,
 };
@@ -19,7 +19,7 @@ async fn assert_one(api: &ApiServer, spellings: &[&[(&str, &str)]]) {
     let (first, others) = spellings.split_first().expect("at least one");
     ask(api, first).await.ok();
     for same in others.iter().chain([first]) {
-        assert_refused(&ask(api, same).await);
+        assert_rejected(&ask(api, same).await);
     }
 }
 

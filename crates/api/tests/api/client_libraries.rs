@@ -57,8 +57,8 @@ async fn talk_by_key(api: &ApiServer, script: &str) -> Value {
 fn check(received: &Value, method: &str) {
     let way = &received["methods"][method];
     assert_eq!(way["expiresIn"], 600, "{received}");
-    let refused = json!({"status": 401, "error": "invalid_token"});
-    assert_eq!(way["refused"], refused, "{received}");
+    let rejected = json!({"status": 401, "error": "invalid_token"});
+    assert_eq!(way["refused"], rejected, "{received}");
 }
 
 fn refusal(status: u16, error: &str) -> Value {

@@ -9,7 +9,7 @@ use crate::{
     api_server::{ApiServer, id_of},
 };
 
-const NOBODY: &str = "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11";
+const UNKNOWN_ID: &str = "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conversation_starts_with_the_greeting() {
@@ -50,7 +50,7 @@ async fn a_conversation_starts_with_the_greeting() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conversation_needs_an_agent_that_exists() {
     let api = ApiServer::start().await;
-    for unknown in [NOBODY, "7", ""] {
+    for unknown in [UNKNOWN_ID, "7", ""] {
         let response = api
             .writer()
             .post("/api/conversations", json!({"agentId": unknown}))
@@ -100,7 +100,7 @@ async fn the_latest_active_conversation_comes_first() {
     let of_user = all_ids(&reader, "/api/conversations?userId=ada&limit=1").await;
     assert_eq!(of_user, [first, third]);
     for nobodys in [
-        format!("agentId={NOBODY}"),
+        format!("agentId={UNKNOWN_ID}"),
         "agentId=7".to_owned(),
         "userId=eve".to_owned(),
     ] {
@@ -138,12 +138,12 @@ async fn title_and_metadata_change_and_nothing_else_does() {
         .patch(&path, json!({"metadata": {"a": "1"}}))
         .await;
     assert_eq!(same.ok()["version"], 2);
-    for refused in [
+    for rejected in [
         json!({"userId": "eve"}),
         json!({"title": "x".repeat(201)}),
         json!([]),
     ] {
-        let response = api.writer().patch(&path, refused).await;
+        let response = api.writer().patch(&path, rejected).await;
         response.problem(ProblemCode::ValidationFailed);
     }
     assert_eq!(api.reader().get(&path).await.ok(), changed);

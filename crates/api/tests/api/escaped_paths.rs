@@ -37,9 +37,9 @@ async fn oauth_endpoints_return_oauth_responses() {
              Content-Length: 0\r\n\r\n"
         );
         connection.send(head).await;
-        let refused = connection.answer_to(method, "/oauth2/token").await;
+        let rejected = connection.answer_to(method, "/oauth2/token").await;
         assert_eq!(
-            refused.oauth_error(),
+            rejected.oauth_error(),
             (status, "invalid_request".to_owned())
         );
     }

@@ -119,9 +119,9 @@ async fn a_disconnected_client_frees_its_slot() {
         .await;
     let first = streamed(&two_streams, "").await;
     let _second = streamed(&two_streams, "").await;
-    let refused = events_request(&two_streams, "").send().await;
-    refused.problem(ProblemCode::TooManyStreams);
-    assert_eq!(refused.header("retry-after"), "1");
+    let rejected = events_request(&two_streams, "").send().await;
+    rejected.problem(ProblemCode::TooManyStreams);
+    assert_eq!(rejected.header("retry-after"), "1");
     two_streams.get("/api/events").await.ok();
     drop(first);
     let left = Instant::now();

@@ -293,8 +293,8 @@ async fn unreadable_requests_are_rejected_before_the_stream() {
     }
     let nothing = [Scope::AgentsRead, Scope::ConversationsRead];
     let nothing = api.caller_with_scopes(&nothing).await;
-    let refused = events_request(&nothing, "").send().await;
-    refused.problem(ProblemCode::InsufficientScope);
+    let rejected = events_request(&nothing, "").send().await;
+    rejected.problem(ProblemCode::InsufficientScope);
     api.stop().await;
 }
 

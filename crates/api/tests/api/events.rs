@@ -187,7 +187,7 @@ async fn a_page_contains_the_requested_events() {
     ];
     assert_eq!(of_types, listed(&types));
     assert_eq!(types_by_seq(&reader, "since=0&agentId=7").await, []);
-    let refused = reader
+    let rejected = reader
         .get("/api/events?since=-1&types=agent.born&limit=0")
         .await;
     let fault = |pointer: &str, code: &str| (pointer.to_owned(), code.to_owned());
@@ -196,7 +196,7 @@ async fn a_page_contains_the_requested_events() {
         fault("since", "too_small"),
         fault("types", "unknown_value"),
     ];
-    assert_eq!(refused.faults(), expected);
+    assert_eq!(rejected.faults(), expected);
     api.stop().await;
 }
 
@@ -236,7 +236,7 @@ async fn a_position_outside_the_log_is_rejected_with_the_bounds() {
     let api = ApiServer::start().await;
     api.agent_id().await;
     api.agent_id().await;
-    let refused = async |since: i64, why: &str, bounds: [i64; 2]| {
+    let rejected = async |since: i64, why: &str, bounds: [i64; 2]| {
         let response = api
             .reader()
             .get(&format!("/api/events?since={since}"))
@@ -251,13 +251,13 @@ async fn a_position_outside_the_log_is_rejected_with_the_bounds() {
         );
     };
     let ahead = "the position is after the head of the log";
-    refused(3, ahead, [1, 2]).await;
+    rejected(3, ahead, [1, 2]).await;
     let later = Timestamp::from_milliseconds(i64::MAX / 2);
     let trimmed = api.storage.maintenance.trim_log(later, 1_000).await;
     assert_eq!(trimmed.expect("the log is trimmed"), 2);
     let behind = "the events after the position have been removed from the log";
-    refused(1, behind, [3, 2]).await;
-    refused(3, ahead, [3, 2]).await;
+    rejected(1, behind, [3, 2]).await;
+    rejected(3, ahead, [3, 2]).await;
     api.stop().await;
 }
 

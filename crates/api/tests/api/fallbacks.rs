@@ -14,9 +14,11 @@ use crate::{
 async fn when_one_engine_fails_the_next_one_replies() {
     let (engine, mut script) = scripted();
     let refuses = FixedEngine(|| Err(ReplyError::Refused("no".into())));
-    let is_away = FixedEngine(|| Err(ReplyError::Unavailable("gone".into())));
+    let is_unavailable = FixedEngine(|| Err(ReplyError::Unavailable("gone".into())));
     let builder = ApiServerBuilder::default().engine("scripted", engine);
-    let builder = builder.engine("refuses", refuses).engine("away", is_away);
+    let builder = builder
+        .engine("refuses", refuses)
+        .engine("away", is_unavailable);
     let api = builder.start().await;
     let agent_with = |engine: &'static str, fallbacks: Value| {
         let config = json!({"engine": engine, "fallbacks": fallbacks, "fallbackReply": "Hm."});

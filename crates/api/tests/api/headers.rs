@@ -83,8 +83,8 @@ async fn head_is_get_without_a_body() {
             );
         }
     }
-    let refused = api.anonymous().request("HEAD", "/api/agents").send().await;
-    assert_eq!(refused.status, 401);
+    let rejected = api.anonymous().request("HEAD", "/api/agents").send().await;
+    assert_eq!(rejected.status, 401);
     api.stop().await;
 }
 

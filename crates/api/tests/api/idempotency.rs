@@ -186,8 +186,8 @@ async fn the_same_request_may_be_formatted_differently() {
         "personality": "", "name": "\u0041da" }"#;
     assert_repeats(&first, &write(other_order, "\"k-1\"").await);
     let other_value = r#"{"name":"Ada","config":{"metadata":{"a":"2","b":"1"},"timeoutMs":500}}"#;
-    let refused = write(other_value, "k-1").await;
-    refused.problem(ProblemCode::IdempotencyKeyReused);
+    let rejected = write(other_value, "k-1").await;
+    rejected.problem(ProblemCode::IdempotencyKeyReused);
     write(other_value, "k-2").await.created();
     api.stop().await;
 }
@@ -264,8 +264,8 @@ async fn idempotency_keys_belong_to_their_caller() {
     }
     let reader = api.reader().request("POST", "/api/agents");
     let response = reader.header("Idempotency-Key", "k").json(&draft);
-    let refused = response.send().await;
-    refused.problem(ProblemCode::InsufficientScope);
+    let rejected = response.send().await;
+    rejected.problem(ProblemCode::InsufficientScope);
     api.stop().await;
 }
 

@@ -36,7 +36,7 @@ impl CreatedKey {
         self.holder.get("/api/agents").await.ok();
     }
 
-    async fn is_refused(&self) {
+    async fn is_rejected(&self) {
         let response = self.holder.get("/api/agents").await;
         response.problem(ProblemCode::InvalidCredentials);
     }
@@ -64,7 +64,7 @@ async fn a_rotated_key_keeps_its_id_and_its_old_secret_ends_at_once() {
     let key = CreatedKey::make(&api).await;
     let before = key.read(&api).await;
     let new = key.rotate(&api, json!({})).await;
-    key.is_refused().await;
+    key.is_rejected().await;
     new.get("/api/agents").await.ok();
     let after = key.read(&api).await;
     assert_ne!(after["last4"], Value::Null);
@@ -142,7 +142,7 @@ async fn at_most_two_secrets_are_valid() {
     let second = key.rotate(&api, json!({"overlapSeconds": 604_800})).await;
     key.is_accepted().await;
     let third = key.rotate(&api, json!({"overlapSeconds": 3_600})).await;
-    key.is_refused().await;
+    key.is_rejected().await;
     second.get("/api/agents").await.ok();
     third.get("/api/agents").await.ok();
     api.stop().await;
@@ -193,7 +193,7 @@ async fn a_revoked_key_is_rejected_at_once_and_for_good() {
     let key = CreatedKey::make(&api).await;
     let response = api.writer().delete(&key.path).await;
     assert_eq!((response.status, response.body.len()), (204, 0));
-    key.is_refused().await;
+    key.is_rejected().await;
     let revoked = key.read(&api).await;
     assert!(revoked["revokedAt"].is_string(), "{revoked}");
     assert_eq!(api.writer().delete(&key.path).await.status, 204, "again");
@@ -226,10 +226,10 @@ async fn revoked_credentials_are_rejected_although_the_access_version_is_unreada
         key.is_accepted().await;
     }
     assert_eq!(api.writer().delete(&revoked.path).await.status, 204);
-    revoked.is_refused().await;
+    revoked.is_rejected().await;
     rotated.is_accepted().await;
     rotated.rotate(&api, json!({})).await;
-    rotated.is_refused().await;
+    rotated.is_rejected().await;
     api.stop().await;
 }
 

@@ -47,8 +47,8 @@ async fn a_key_is_shown_once_with_its_secret_and_then_without() {
     assert_eq!(response.header("location"), path_of(&key));
     assert_eq!(response.header("cache-control"), "no-store");
     assert!(!response.has("etag"));
-    let made_at = Timestamp::parse(key["createdAt"].as_str().expect("a time"));
-    assert!((before..=now()).contains(&made_at.expect("a time")));
+    let created_at = Timestamp::parse(key["createdAt"].as_str().expect("a time"));
+    assert!((before..=now()).contains(&created_at.expect("a time")));
     let created_at = key["createdAt"].take();
     key["secret"].take();
     assert_eq!(
@@ -81,8 +81,8 @@ async fn a_key_grants_its_scopes() {
     .await;
     let holder = api.caller(Some(secret_of(&key)));
     holder.get("/api/agents").await.ok();
-    let refused = holder.post("/api/agents", json!({"name": "Ada"})).await;
-    refused.problem(ProblemCode::InsufficientScope);
+    let rejected = holder.post("/api/agents", json!({"name": "Ada"})).await;
+    rejected.problem(ProblemCode::InsufficientScope);
     api.stop().await;
 }
 

@@ -116,7 +116,7 @@ async fn a_client_with_keys_of_its_own_gets_no_secret() {
 }
 
 /// Sends drafts with one error each.
-async fn assert_refused(api: &ApiServer, cases: &[(Value, &str, &str)]) {
+async fn assert_rejected(api: &ApiServer, cases: &[(Value, &str, &str)]) {
     for (members, pointer, code) in cases {
         let response = created(api, members.clone()).await;
         response.problem(ProblemCode::ValidationFailed);
@@ -146,7 +146,7 @@ async fn rejects_keys_that_must_not_sign() {
         let bad = with(with(good.clone(), &json!({"kid": "another"})), &members);
         let draft = json!({"jwks": {"keys": [good, bad]}});
         let pointer = format!("/jwks/keys/1{pointer}");
-        assert_refused(&api, &[(draft, &pointer, code)]).await;
+        assert_rejected(&api, &[(draft, &pointer, code)]).await;
     }
     api.stop().await;
 }
@@ -171,7 +171,7 @@ async fn rejects_key_sets_without_one_to_ten_keys() {
         (json!({"jwks": "https://a.example"}), "/jwks", "wrong_type"),
         (both, "/jwksUri", "not_combinable"),
     ];
-    assert_refused(&api, &cases).await;
+    assert_rejected(&api, &cases).await;
     created(&api, keys(&eleven[1..])).await.created();
     api.stop().await;
 }

@@ -53,7 +53,7 @@ fn remaining_and_reset(response: &ApiResponse, policy: &str) -> (u32, u64) {
 }
 
 #[track_caller]
-fn assert_refused(response: &ApiResponse, policy: &str) -> u64 {
+fn assert_rejected(response: &ApiResponse, policy: &str) -> u64 {
     let problem = response.problem(ProblemCode::RateLimited);
     assert_eq!(problem["violatedPolicies"], json!([policy]));
     let wait: u64 = response.header("retry-after").parse().expect("seconds");
@@ -75,8 +75,8 @@ async fn requests_above_the_burst_are_rejected() {
         assert_eq!(received, remaining);
         assert!((30..=60).contains(&seconds), "{seconds}");
     }
-    let refused = api.reader().get("/api/engines").await;
-    assert_snapshot!(refused.snapshot(), @r#"
+    let rejected = api.reader().get("/api/engines").await;
+    assert_snapshot!(rejected.snapshot(), @r#"
     429 Too Many Requests
     {
       "code": "rate_limited",
@@ -93,9 +93,12 @@ async fn requests_above_the_burst_are_rejected() {
       ]
     }
     "#);
-    let wait = assert_refused(&refused, "requests");
+    let wait = assert_rejected(&rejected, "requests");
     assert!((30..=60).contains(&wait), "{wait}");
-    assert_eq!(refused.header("ratelimit-policy"), r#""requests";q=1;w=60"#);
+    assert_eq!(
+        rejected.header("ratelimit-policy"),
+        r#""requests";q=1;w=60"#
+    );
     api.stop().await;
 }
 
@@ -106,8 +109,8 @@ async fn after_retry_after_one_more_request_is_allowed() {
         .setting("LIMITS__REQUESTS__BURST", "1")
         .start()
         .await;
-    let refused = first_refusal(&api.reader(), "/api/engines").await;
-    let wait = assert_refused(&refused, "requests");
+    let rejected = first_refusal(&api.reader(), "/api/engines").await;
+    let wait = assert_rejected(&rejected, "requests");
     assert_eq!(wait, 1, "half a second, rounded up");
     tokio::time::sleep(Duration::from_secs(wait)).await;
     api.reader().get("/api/engines").await.ok();
@@ -125,7 +128,7 @@ async fn every_caller_has_its_own_counters_and_limits() {
     };
     let favoured = api.caller_with_key(|key| key.limits = own).await;
     api.reader().get("/api/engines").await.ok();
-    assert_refused(&api.reader().get("/api/engines").await, "requests");
+    assert_rejected(&api.reader().get("/api/engines").await, "requests");
     api.writer().get("/api/engines").await.ok();
     api.other_tenant().get("/api/engines").await.ok();
     for _ in 0..3 {
@@ -191,9 +194,9 @@ async fn chats_have_an_additional_limit() {
     }
     // In every spelling of the path.
     for path in ["/api/chat", "/api/ch%61t"] {
-        let refused = api.writer().post(path, command.clone()).await;
-        assert_refused(&refused, "chat");
-        assert_eq!(refused.header("ratelimit-policy"), both);
+        let rejected = api.writer().post(path, command.clone()).await;
+        assert_rejected(&rejected, "chat");
+        assert_eq!(rejected.header("ratelimit-policy"), both);
     }
     // Creating the agent, two chats and two rejections all count as requests.
     let other = api.writer().get("/api/engines").await;
@@ -202,8 +205,8 @@ async fn chats_have_an_additional_limit() {
     for _ in 0..4 {
         api.writer().get("/api/engines").await.ok();
     }
-    let refused = api.writer().post("/api/chat", command).await;
-    assert_refused(&refused, "requests");
+    let rejected = api.writer().post("/api/chat", command).await;
+    assert_rejected(&rejected, "requests");
     api.stop().await;
 }
 
@@ -236,8 +239,8 @@ async fn a_rejection_does_not_wait_for_the_body() {
     );
     let mut connection = raw::Connection::open(api.address).await;
     connection.send(head).await;
-    let refused = connection.answer_to("POST", "/api/agents").await;
-    assert_refused(&refused, "requests");
+    let rejected = connection.answer_to("POST", "/api/agents").await;
+    assert_rejected(&rejected, "requests");
     api.stop().await;
 }
 
@@ -338,7 +341,7 @@ async fn rejected_chats_store_nothing() {
         request.header("Idempotency-Key", key).json(&command).send()
     };
     chat("first").await.ok();
-    assert_refused(&chat("second").await, "chat");
+    assert_rejected(&chat("second").await, "chat");
     let path = format!("/api/conversations/{conversation}");
     assert_eq!(api.reader().get(&path).await.ok()["messageCount"], 2);
     api.stop().await;
@@ -358,12 +361,12 @@ async fn bytes_of_events_are_limited_for_each_principal() {
     let path = format!("/api/agents/{}", id_of(&agent));
     let caller = api.writer();
     caller.patch(&path, json!({"name": "Eve"})).await.ok();
-    let refused = caller.patch(&path, json!({"name": "Bob"})).await;
-    let problem = refused.problem(ProblemCode::RateLimited);
+    let rejected = caller.patch(&path, json!({"name": "Bob"})).await;
+    let problem = rejected.problem(ProblemCode::RateLimited);
     assert_eq!(problem["violatedPolicies"], json!(["log_bytes"]));
     assert_eq!(
         problem["retryAfter"].to_string(),
-        refused.header("retry-after")
+        rejected.header("retry-after")
     );
     let config = caller
         .put(

@@ -35,9 +35,9 @@ async fn page(api: &ApiServer) -> ChildProgram {
 
 /// The reply data that the page received, in order and without repetition, and the number of
 /// connection failures before.
-fn texts(told: &Value) -> String {
+fn texts(reported: &Value) -> String {
     let mut all = String::new();
-    for entry in told.as_array().expect("entries") {
+    for entry in reported.as_array().expect("entries") {
         if let Some(text) = entry["text"].as_str() {
             let _ = writeln!(all, "{} {text}", entry["cuts"]);
         }
@@ -90,9 +90,9 @@ async fn a_page_shows_a_whole_reply_although_its_connection_breaks() {
     call.end();
     let ended = page.ask(&json!({"do": "chatted"})).await;
     assert_eq!(ended["reply"], "Grüße, Ada.");
-    let shown = texts(&ended["told"]);
+    let shown = texts(&ended["entries"]);
     assert!(shown.starts_with("0 \n0 Grüße, \n1 Grüße, "), "{shown}");
-    let turns = ended["told"].as_array().expect("entries").iter();
+    let turns = ended["entries"].as_array().expect("entries").iter();
     let turns: BTreeSet<&str> = turns.filter_map(|it| it["turnId"].as_str()).collect();
     let path = format!("/api/turns/{}", turns.first().expect("a turn"));
     let turn = api.reader().get(&path).await;
@@ -125,17 +125,20 @@ async fn a_page_follows_the_log_without_a_gap_although_its_connection_breaks() {
     page.ask(&json!({"do": "until", "member": "text", "value": "Grüße, Ada."}))
         .await;
     call.end();
-    let told = page
+    let reported = page
         .ask(&json!({"do": "until", "member": "type", "value": "turn.completed"}))
         .await;
-    let shown = texts(&told["told"]);
+    let shown = texts(&reported["entries"]);
     assert!(shown.starts_with("0 Grüße, \n1 Grüße, "), "{shown}");
 
-    let entries = told["told"].as_array().expect("entries");
+    let entries = reported["entries"].as_array().expect("entries");
     let positions: Vec<i64> = entries.iter().filter_map(|it| it["seq"].as_i64()).collect();
     let expected: Vec<i64> = (1..).take(positions.len()).collect();
-    assert_eq!(positions, expected, "every event once, in order: {told}");
-    assert!(entries.iter().all(|it| it["end"].is_null()), "{told}");
+    assert_eq!(
+        positions, expected,
+        "every event once, in order: {reported}"
+    );
+    assert!(entries.iter().all(|it| it["end"].is_null()), "{reported}");
     api.stop().await;
 }
 
@@ -175,13 +178,13 @@ async fn a_page_notices_connections_that_died_without_a_word() {
     assert_eq!(ended["reply"], "Grüße, Ada.");
     following.ask(&json!({"do": "freeze"})).await;
     let seen = json!({"do": "until", "member": "type", "value": "turn.completed"});
-    let told = following.ask(&seen).await;
-    let entries = told["told"].as_array().expect("entries");
+    let reported = following.ask(&seen).await;
+    let entries = reported["entries"].as_array().expect("entries");
     let positions: Vec<i64> = entries.iter().filter_map(|it| it["seq"].as_i64()).collect();
     let expected: Vec<i64> = (1..).take(positions.len()).collect();
     assert_eq!(
         positions, expected,
-        "each event once over both channels: {told}"
+        "each event once over both channels: {reported}"
     );
     api.stop().await;
 }
@@ -203,14 +206,14 @@ async fn a_page_goes_on_with_other_channels_when_one_ends() {
     page.ask(&json!({"do": "until", "member": "drop", "value": channels[0]}))
         .await;
     api.writer().delete(&format!("/api/agents/{other}")).await;
-    let told = page
+    let reported = page
         .ask(&json!({"do": "until", "member": "end", "value": "deleted"}))
         .await;
-    let drops = told["told"].as_array().expect("entries").iter();
+    let drops = reported["entries"].as_array().expect("entries").iter();
     assert_eq!(
         drops.filter(|it| it["drop"].is_string()).count(),
         1,
-        "{told}"
+        "{reported}"
     );
     api.stop().await;
 }
@@ -269,8 +272,8 @@ async fn a_page_asks_again_what_can_succeed_later_and_no_longer_than_that() {
     );
     assert_eq!(ended["reply"], "Now.", "{ended}");
     assert!(waited >= Duration::from_secs(2), "after {waited:?}");
-    let refused = page.ask(&ask("Hello", "agk_nonsense")).await;
-    assert_eq!(refused["refused"], "invalid_credentials");
+    let rejected = page.ask(&ask("Hello", "agk_nonsense")).await;
+    assert_eq!(rejected["refused"], "invalid_credentials");
     let order = json!({"do": "askInVain", "source": snippet("chat.js"), "calls": 4});
     let in_vain = page.ask(&order).await;
     assert_eq!(in_vain["calls"], 4, "until the page gives up");
@@ -289,10 +292,14 @@ async fn a_page_is_told_that_its_ticket_is_refused() {
         "channels": ["tenant"], "since": 0,
     }))
     .await;
-    let told = page
+    let reported = page
         .ask(&json!({"do": "until", "member": "end", "value": "insufficient_scope"}))
         .await;
-    assert_eq!(told["told"].as_array().map(Vec::len), Some(1), "{told}");
+    assert_eq!(
+        reported["entries"].as_array().map(Vec::len),
+        Some(1),
+        "{reported}"
+    );
     api.stop().await;
 }
 
@@ -307,16 +314,16 @@ async fn a_socket_is_talked_to_as_the_documentation_shows() {
     .await;
     let call = script.next_call().await;
     call.send_text("Yes.").await;
-    page.ask(&json!({"do": "until", "member": "said", "value": "reply.delta"}))
+    page.ask(&json!({"do": "until", "member": "frame", "value": "reply.delta"}))
         .await;
     call.end();
-    let told = page
-        .ask(&json!({"do": "until", "member": "said", "value": "turn.completed"}))
+    let reported = page
+        .ask(&json!({"do": "until", "member": "frame", "value": "turn.completed"}))
         .await;
-    let entries = told["told"].as_array().expect("entries");
-    let said: Vec<&str> = entries
+    let entries = reported["entries"].as_array().expect("entries");
+    let frames: Vec<&str> = entries
         .iter()
-        .filter_map(|it| it["said"].as_str())
+        .filter_map(|it| it["frame"].as_str())
         .collect();
     let expected = [
         "reply 1",
@@ -326,7 +333,7 @@ async fn a_socket_is_talked_to_as_the_documentation_shows() {
         "reply.delta",
         "turn.completed",
     ];
-    assert_eq!(said, expected);
+    assert_eq!(frames, expected);
     script.assert_no_more_calls();
     api.stop().await;
 }

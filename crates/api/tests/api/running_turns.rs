@@ -191,8 +191,8 @@ async fn a_chat_that_must_not_wait_is_rejected_while_busy() {
     let command = |on_busy| json!({"agentId": agent, "conversationId": id, "message": "Hello", "onBusy": on_busy});
     let (response, ()) = tokio::join!(writer.post("/api/chat", command("reject")), async {
         let call = script.next_call().await;
-        let refused = writer.post("/api/chat", command("reject")).await;
-        refused.problem(ProblemCode::ConversationBusy);
+        let rejected = writer.post("/api/chat", command("reject")).await;
+        rejected.problem(ProblemCode::ConversationBusy);
         call.answer("Yes.").await;
     });
     response.ok();

@@ -102,11 +102,11 @@ impl EngineCall {
         let (taken, was_taken) = oneshot::channel();
         self.steps
             .send((Ok(chunk), taken))
-            .expect("somebody listens");
+            .expect("a receiver exists");
         let waited = tokio::time::timeout(PATIENCE, was_taken).await;
         waited
             .expect("the chunk is taken in time")
-            .expect("somebody listens");
+            .expect("a receiver exists");
     }
 
     /// Sends text that may have no receiver.
@@ -136,7 +136,7 @@ impl EngineCall {
             finish_reason,
             usage,
         });
-        self.steps.send((end, taken)).expect("somebody listens");
+        self.steps.send((end, taken)).expect("a receiver exists");
     }
 
     /// Sends text and ends the reply.
@@ -150,7 +150,7 @@ impl EngineCall {
         let (taken, _) = oneshot::channel();
         self.steps
             .send((Err(error), taken))
-            .expect("somebody listens");
+            .expect("a receiver exists");
     }
 
     /// Waits until the service has dropped the stream.

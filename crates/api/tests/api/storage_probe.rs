@@ -182,14 +182,14 @@ probed! { Conversations of ConversationRepository as "conversations" {
 } }
 
 probed! { Turns of TurnRepository as "turns" {
-    fn record_completed_turn(completed_turn: CompletedTurn) -> RecordTurnOutcome;
+    fn record_completed_turn(completed: CompletedTurn) -> RecordTurnOutcome;
     fn begin_turn(begin: BeginTurn) -> BeginOutcome;
     fn finish_turn(finish: FinishTurn) -> FinishOutcome;
     fn cancel_turn(tenant: &TenantId, id: TurnId, partial: Option<Reply>, node: Option<NodeId>, stamp: &Stamp) -> CancelOutcome;
     fn find(tenant: &TenantId, id: TurnId) -> AsOf<Option<FoundTurn>>;
 } }
 
-probed! { IdempotencyRecords of IdempotencyRepository as "idempotency" {
+probed! { IdempotencyRecords of IdempotencyRepository as "idempotency_records" {
     fn find(tenant: &TenantId, idempotency: &IdempotencyEntry) -> Option<IdempotencyRecord>;
 } }
 

@@ -109,7 +109,7 @@ async fn a_slow_chat_is_two_writes() {
         "conversations.history",
         "turns.finish_turn",
     ];
-    assert_eq!(probe.calls(), cold, "what was said is read once");
+    assert_eq!(probe.calls(), cold, "the messages are read once");
     answered(&api, &mut script, command).await;
     assert_eq!(probe.calls(), ["turns.begin_turn", "turns.finish_turn"]);
     api.stop().await;
@@ -204,8 +204,8 @@ async fn a_creation_with_an_idempotency_key_is_one_write() {
     // Only a rejected request needs a lookup of the key.
     let invalid = json!({"name": "Ada", "config": {"engine": "oracle"}});
     assert_eq!(create(invalid).await.status, 422);
-    assert_eq!(probe.calls(), ["idempotency.find"]);
-    probe.inject("agents.insert", InjectedFault::Unavailable);
+    assert_eq!(probe.calls(), ["idempotency_records.find"]);
+    probe.make("agents.insert", InjectedFault::Away);
     assert_eq!(create(json!({"name": "Ada"})).await.status, 503);
     assert_eq!(probe.calls(), ["agents.insert"]);
     api.stop().await;

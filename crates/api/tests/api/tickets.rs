@@ -40,11 +40,11 @@ async fn opened(api: &ApiServer, query: &str, page: Option<&str>) -> Result<(), 
 
 /// Returns whether a ticket opens a socket; otherwise the error must be the documented one.
 async fn opens_socket(api: &ApiServer, ticket: &str, page: Option<&str>) -> bool {
-    let Err(refused) = opened(api, &format!("ticket={ticket}"), page).await else {
+    let Err(rejected) = opened(api, &format!("ticket={ticket}"), page).await else {
         return true;
     };
-    assert_eq!(refused.status_and_code(), (401, "invalid_ticket"));
-    let challenge = refused.headers["www-authenticate"].to_str().expect("text");
+    assert_eq!(rejected.status_and_code(), (401, "invalid_ticket"));
+    let challenge = rejected.headers["www-authenticate"].to_str().expect("text");
     assert!(challenge.starts_with("Bearer "), "{challenge}");
     assert!(challenge.contains("error=\"invalid_token\""), "{challenge}");
     false
@@ -156,16 +156,16 @@ async fn a_failed_handshake_does_not_use_up_the_ticket() {
     let query = format!("ticket={ticket}");
     let path = format!("/api/ws?{query}");
     let upgrade = || Upgrade::with_path(&api, &path);
-    let refused = upgrade().header("Sec-WebSocket-Protocol", "foreign");
+    let rejected = upgrade().header("Sec-WebSocket-Protocol", "foreign");
     assert_eq!(
-        refused.expect_rejection().await.status_and_code(),
+        rejected.expect_rejection().await.status_and_code(),
         (400, "invalid_subprotocol")
     );
-    let refused = opened(&api, &query, Some(EVIL)).await.unwrap_err();
-    assert_eq!(refused.status_and_code(), (403, "origin_not_allowed"));
-    let refused = opened(&api, &format!("{query}&more=1"), None).await;
+    let rejected = opened(&api, &query, Some(EVIL)).await.unwrap_err();
+    assert_eq!(rejected.status_and_code(), (403, "origin_not_allowed"));
+    let rejected = opened(&api, &format!("{query}&more=1"), None).await;
     assert_eq!(
-        refused.unwrap_err().status_and_code(),
+        rejected.unwrap_err().status_and_code(),
         (422, "validation_failed")
     );
     let mistyped = api.anonymous().request("GET", &path);
@@ -212,8 +212,8 @@ async fn a_ticket_has_the_origins_of_its_key() {
         let ticket = ticket(&caller, None).await;
         opened(&api, &format!("ticket={ticket}"), page).await
     };
-    let refused = on(Some(OTHER)).await.unwrap_err();
-    assert_eq!(refused.status_and_code(), (403, "origin_not_allowed"));
+    let rejected = on(Some(OTHER)).await.unwrap_err();
+    assert_eq!(rejected.status_and_code(), (403, "origin_not_allowed"));
     for page in [Some(SHOP), None] {
         assert!(on(page).await.is_ok(), "{page:?}");
     }
@@ -260,9 +260,9 @@ async fn invalid_tickets_are_rejected() {
         assert!(!opens_socket(&api, nothing, None).await, "{nothing}");
     }
     for no_text in ["%00", "%FF"] {
-        let refused = opened(&api, &format!("ticket={no_text}"), None).await;
+        let rejected = opened(&api, &format!("ticket={no_text}"), None).await;
         assert_eq!(
-            refused.unwrap_err().status_and_code(),
+            rejected.unwrap_err().status_and_code(),
             (422, "validation_failed")
         );
     }

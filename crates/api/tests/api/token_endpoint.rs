@@ -29,8 +29,8 @@ async fn a_client_gets_a_token_by_its_secret_and_uses_it() {
         let bearer = Bearer::new(&api, token.as_str().expect("a token"));
         bearer.get("/api/agents").await.ok();
         let draft = json!({"name": "Ada"});
-        let refused = bearer.request("POST", "/api/agents").json(&draft).send();
-        refused.await.problem(ProblemCode::InsufficientScope);
+        let rejected = bearer.request("POST", "/api/agents").json(&draft).send();
+        rejected.await.problem(ProblemCode::InsufficientScope);
     }
     api.stop().await;
 }

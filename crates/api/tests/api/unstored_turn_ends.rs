@@ -164,7 +164,7 @@ async fn the_number_of_unstored_replies_is_bounded() {
     assert!(taken.iter().all(|status| *status == 202), "{taken:?}");
     // The next chat is the last; until all turns have ended, a few more may be accepted.
     let (began, mut count) = (Instant::now(), taken.len());
-    let refused = loop {
+    let rejected = loop {
         let response = chat().await;
         if response.status != 202 {
             break response;
@@ -173,11 +173,11 @@ async fn the_number_of_unstored_replies_is_bounded() {
         assert!(began.elapsed() < PATIENCE, "all are taken");
         tokio::time::sleep(POLL_INTERVAL).await;
     };
-    refused.problem(ProblemCode::Overloaded);
+    rejected.problem(ProblemCode::Overloaded);
     assert!(count >= MAX_UNSTORED, "{count}");
     let rules = json!({"agentId": api.agent_id().await, "message": "Hello"});
-    let refused = api.writer().post("/api/chat", rules.clone()).await;
-    refused.problem(ProblemCode::Overloaded);
+    let rejected = api.writer().post("/api/chat", rules.clone()).await;
+    rejected.problem(ProblemCode::Overloaded);
     probe.clear_faults();
     while completed(&api).await < count {
         assert!(began.elapsed() < 2 * PATIENCE, "some are lost");

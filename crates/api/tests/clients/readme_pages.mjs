@@ -47,11 +47,11 @@ const cut = () => {
   for (const socket of open) socket.destroy();
 };
 
-// What the snippets have told, with whoever waits for more of it.
-const told = [];
+// The entries that the snippets have reported, and the waiters for more.
+const entries = [];
 let look = () => {};
-const tell = (entry) => {
-  told.push({ cuts, ...entry });
+const report = (entry) => {
+  entries.push({ cuts, ...entry });
   look();
 };
 const until = (holds) =>
@@ -79,12 +79,12 @@ const orders = {
   // Begins a chat; answers once the turn, or with `awaitText` some text, was shown.
   async chat({ source, token, question, awaitText }) {
     const { chat } = await snippet(source);
-    chatted = chat(service, async () => token, question, ({ turnId, text }) => tell({ turnId, text }));
-    chatted.catch((error) => tell({ error: String(error) }));
-    await until(() => (awaitText ? told.some(({ text }) => text) : told.length > 0));
+    chatted = chat(service, async () => token, question, ({ turnId, text }) => report({ turnId, text }));
+    chatted.catch((error) => report({ error: String(error) }));
+    await until(() => (awaitText ? entries.some(({ text }) => text) : entries.length > 0));
   },
   async chatted() {
-    return { told, reply: await chatted };
+    return { entries, reply: await chatted };
   },
   // A whole chat: its outcome, and the texts that the page showed.
   async ask({ source, token, question }) {
@@ -114,32 +114,32 @@ const orders = {
     const { talk } = await snippet(source);
     talk(service, token, agent, message, (frame) => {
       const { type } = frame.event ?? frame;
-      tell({ said: type === "reply" ? `reply ${frame.id}` : type });
+      report({ frame: type === "reply" ? `reply ${frame.id}` : type });
     });
   },
   async follow({ source, token, channels, since }) {
     const { follow, ticket } = await snippet(source);
     follow(service, () => ticket(service, async () => token), channels, since, {
-      event: (event) => tell({ seq: event.seq, type: event.type }),
-      reply: (turnId, text) => tell({ text }),
-      reload: () => tell({ reload: true }),
-      drop: (channel, reason) => tell({ drop: channel, reason }),
-      end: (reason) => tell({ end: reason }),
+      event: (event) => report({ seq: event.seq, type: event.type }),
+      reply: (turnId, text) => report({ text }),
+      reload: () => report({ reload: true }),
+      drop: (channel, reason) => report({ drop: channel, reason }),
+      end: (reason) => report({ end: reason }),
     });
   },
-  // Cuts every connection, and waits until something was told over a new one.
+  // Cuts every connection, and waits until an entry arrives over a new one.
   async cut() {
     cut();
-    await until(() => told.at(-1)?.cuts === cuts);
+    await until(() => entries.at(-1)?.cuts === cuts);
   },
-  // Lets the connections die without a word, and waits until something was told over a new one.
+  // Cuts the connections without closing them, and waits until an event arrives over a new one.
   async freeze() {
     freeze();
-    await until(() => told.at(-1)?.cuts === cuts);
+    await until(() => entries.at(-1)?.cuts === cuts);
   },
   async until({ member, value }) {
-    await until(() => told.some((entry) => entry[member] === value));
-    return { told };
+    await until(() => entries.some((entry) => entry[member] === value));
+    return { entries };
   },
 };
 

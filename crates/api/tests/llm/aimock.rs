@@ -141,7 +141,10 @@ async fn errors_of_the_server_become_problems() {
         .await;
     assert_eq!(limited.header("retry-after"), "90");
     let limited = received_requests(&url).await.len();
-    assert_eq!(limited, 1, "it said when to come again, and that is later");
+    assert_eq!(
+        limited, 1,
+        "it is not retried before the time in Retry-After"
+    );
     fixture
         .expect_failure(&agent, "forbidden", ProblemCode::EngineFailed)
         .await;

@@ -14,10 +14,10 @@ fn an_unknown_name_in_a_section_is_rejected_by_name() {
         "LIMITS__SIZES",
     ] {
         let settings = invalid_settings(load(&[(name, "sensitive")]));
-        let [InvalidSetting::Unknown { name: refused, .. }] = &settings[..] else {
+        let [InvalidSetting::Unknown { name: rejected, .. }] = &settings[..] else {
             panic!("{settings:?}");
         };
-        assert_eq!(refused, name);
+        assert_eq!(rejected, name);
     }
     let message = error_text(load(&[("SERVER__PROT", "sensitive")]));
     assert!(message.contains("SERVER__PROT is unknown"), "{message}");
@@ -45,10 +45,10 @@ fn an_unknown_name_in_the_file_is_rejected_by_name() {
         ),
     ] {
         let settings = invalid_settings(ConfigFile::new(text).load(&[]));
-        let [InvalidSetting::Unknown { name: refused, .. }] = &settings[..] else {
+        let [InvalidSetting::Unknown { name: rejected, .. }] = &settings[..] else {
             panic!("{settings:?}");
         };
-        assert_eq!(refused, name);
+        assert_eq!(rejected, name);
     }
 }
 

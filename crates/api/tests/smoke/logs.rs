@@ -16,8 +16,8 @@ use crate::{
 /// Stops a service; returns the lines of its log.
 fn logged(running: RunningService) -> Vec<Value> {
     running.abort();
-    let (_, told) = running.wait_for_exit();
-    let lines = told.lines().filter(|line| line.starts_with('{'));
+    let (_, log) = running.wait_for_exit();
+    let lines = log.lines().filter(|line| line.starts_with('{'));
     let lines = lines.map(|line| serde_json::from_str(line).expect("JSON"));
     lines.collect()
 }
@@ -27,11 +27,11 @@ async fn a_token_of_an_unknown_issuer_is_rejected_and_logged() {
     let folder = folder();
     let at = folder.path();
     fs::write(
-        at.join("told.toml"),
+        at.join("service.toml"),
         "[log]\nlevel = \"info,access=debug\"\n",
     )
     .expect("a file");
-    let running = RunningService::start(at, &["--config", "told.toml"]);
+    let running = RunningService::start(at, &["--config", "service.toml"]);
     // {"alg":"ES256","typ":"at+jwt"}, {"iss":"https://id.example/"}
     let token = "eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9.\
                  eyJpc3MiOiJodHRwczovL2lkLmV4YW1wbGUvIn0.AA";
@@ -41,11 +41,13 @@ async fn a_token_of_an_unknown_issuer_is_rejected_and_logged() {
     let lines = logged(running);
     let line = lines
         .iter()
-        .find(|line| line["message"] == "a token is refused");
+        .find(|line| line["message"] == "access token rejected");
     let line = line.unwrap_or_else(|| panic!("no line in {lines:?}"));
     assert_eq!(line["iss"], "\"https://id.example/\"");
     assert!(
-        line["why"].as_str().is_some_and(|why| why.contains("iss")),
+        line["reason"]
+            .as_str()
+            .is_some_and(|reason| reason.contains("iss")),
         "{line}"
     );
 }
@@ -177,10 +179,10 @@ async fn no_ticket_is_logged_at_any_level() {
     }
     running.abort();
     running.process.wait().expect("an end");
-    let told = fs::read_to_string(&log).expect("UTF-8");
-    assert!(told.contains("\"status\":401"), "{told}");
+    let text = fs::read_to_string(&log).expect("UTF-8");
+    assert!(text.contains("\"status\":401"), "{text}");
     for ticket in [&guessed, good] {
-        assert!(!told.contains(&ticket[4..]), "{told}");
+        assert!(!text.contains(&ticket[4..]), "{text}");
     }
 }
 

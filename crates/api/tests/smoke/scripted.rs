@@ -16,8 +16,8 @@ async fn the_scripted_service_accepts_the_same_commands_and_follows_scripts() {
     let create = ["keys", "create", "--name", "ci", "--scopes", scopes];
     let command = scripted_service(at, &create, &[]).output();
     let created = command.expect("the binary starts");
-    let told = String::from_utf8_lossy(&created.stderr);
-    assert!(created.status.success(), "{told}");
+    let stderr = String::from_utf8_lossy(&created.stderr);
+    assert!(created.status.success(), "{stderr}");
     let key = String::from_utf8(created.stdout).expect("UTF-8");
     assert!(printed(at, &["keys", "list"]).contains("ci"));
 

@@ -91,5 +91,5 @@ fn rotating_without_the_encryption_key_logs_a_warning() {
     assert!(!warned(""), "nothing was encrypted before");
     assert!(!warned(ENCRYPTION_KEY));
     assert!(warned(""));
-    assert!(!warned(""), "it has been said");
+    assert!(!warned(""), "it warns once");
 }

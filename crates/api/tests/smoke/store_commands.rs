@@ -162,10 +162,10 @@ fn clients_are_created_listed_rotated_and_revoked_directly_in_the_store() {
     let no_secret = refusal(at, &["clients", "rotate", signing], &[]);
     assert!(no_secret.contains("jwksUri"), "{no_secret}");
     let plain = ["--jwks-uri", "http://client.example/jwks.json"];
-    let refused = refusal(at, &[&create[..], &plain].concat(), &[]);
+    let rejected = refusal(at, &[&create[..], &plain].concat(), &[]);
     assert!(
-        refused.contains("jwksUri must be an https address"),
-        "{refused}"
+        rejected.contains("jwksUri must be an https address"),
+        "{rejected}"
     );
 }
 
@@ -183,8 +183,8 @@ fn an_invalid_key_is_not_created() {
             "expiresAt must be in the future",
         ),
     ] {
-        let refused = refusal(at, &[&create[..], options].concat(), &[]);
-        assert!(refused.contains(text), "{refused}");
+        let rejected = refusal(at, &[&create[..], options].concat(), &[]);
+        assert!(rejected.contains(text), "{rejected}");
     }
     printed(at, &[&create[..], &["two\nlines"]].concat());
     let listed = printed(at, &["keys", "list"]);

@@ -182,14 +182,20 @@ mod tests {
 
     #[test]
     fn use_cases_use_neither_adapters_nor_http() {
-        for forbidden in ADAPTERS.iter().chain(&["agent-service"]) {
-            assert!(
-                !allowed("application", forbidden),
-                "application → {forbidden}"
-            );
+        for user in ["application", "access"] {
+            let forbidden = ADAPTERS
+                .iter()
+                .chain(&["agent-service", "actix-web", "sqlx"]);
+            for forbidden in forbidden {
+                assert!(!allowed(user, forbidden), "{user} → {forbidden}");
+            }
         }
-        assert!(!allowed("application", "actix-web"));
-        assert!(!allowed("application", "sqlx"));
+    }
+
+    #[test]
+    fn only_access_uses_the_other_crate_of_use_cases() {
+        assert!(allowed("access", "application"));
+        assert!(!allowed("application", "access"));
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl SchemaCache {
             Err(error) => {
                 tracing::warn!(
                     tool = definition.name,
-                    error = ports::error::chain(&error),
+                    error = ports::error::one_line(&error),
                     "schema of a tool cannot be compiled now; the tool is not offered in this turn"
                 );
                 None

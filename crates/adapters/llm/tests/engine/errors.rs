@@ -53,7 +53,7 @@ async fn full() -> (SocketAddr, TcpListener, Vec<TcpStream>) {
 async fn a_server_that_accepts_no_connection_is_unavailable() {
     let (address, _listener, _waiting) = full().await;
     let mut options = options(format!("http://{address}/v1"));
-    options.times.connect = SHORT;
+    options.timeouts.connect = SHORT;
     let engine = llm_engine::LlmReplyEngine::new(options).unwrap();
     let began = Instant::now();
     let reply = collect_reply(&engine, request(0)).await;
@@ -72,7 +72,7 @@ async fn a_server_that_accepts_no_connection_is_unavailable() {
 #[tokio::test]
 async fn a_server_that_hangs_times_out(#[case] response: Response) {
     let upstream = Upstream::start([response]).await;
-    let engine = engine_with(&upstream, |times| times.first_byte = SHORT);
+    let engine = engine_with(&upstream, |timeouts| timeouts.first_byte = SHORT);
     let reply = collect_reply(&engine, request(0)).await;
     assert!(
         matches!(reply.error, Some(ReplyError::TimedOut)),
@@ -87,7 +87,7 @@ async fn a_server_that_hangs_times_out(#[case] response: Response) {
 #[tokio::test]
 async fn a_server_that_stops_sending_times_out(#[case] response: Response, #[case] text: &str) {
     let upstream = Upstream::start([response]).await;
-    let engine = engine_with(&upstream, |times| times.idle = SHORT);
+    let engine = engine_with(&upstream, |timeouts| timeouts.idle = SHORT);
     let reply = collect_reply(&engine, request(0)).await;
     assert_eq!(reply.text(), text);
     assert!(
@@ -104,7 +104,7 @@ async fn an_incomplete_line_does_not_extend_the_timeout() {
         response.extend([Step::Pause(Duration::from_millis(5)), piece("d")]);
     }
     let upstream = Upstream::start([response]).await;
-    let engine = engine_with(&upstream, |times| times.idle = SHORT);
+    let engine = engine_with(&upstream, |timeouts| timeouts.idle = SHORT);
     let began = Instant::now();
     let reply = collect_reply(&engine, request(0)).await;
     assert!(
@@ -122,9 +122,9 @@ async fn comments_extend_the_timeout() {
     }
     response.extend([event(&delta("Hi")), event(&finish("stop")), done(), end()]);
     let upstream = Upstream::start([response]).await;
-    let engine = engine_with(&upstream, |times| {
-        times.first_byte = Duration::from_millis(800);
-        times.idle = Duration::from_millis(800);
+    let engine = engine_with(&upstream, |timeouts| {
+        timeouts.first_byte = Duration::from_millis(800);
+        timeouts.idle = Duration::from_millis(800);
     });
     assert_eq!(collect_reply(&engine, request(0)).await.text(), "Hi");
 }

@@ -20,7 +20,7 @@ pub(crate) fn options(base_url: impl Into<String>) -> LlmOptions {
     LlmOptions {
         api_key: Some(KEY.into()),
         model: Some("model-of-the-operator".to_owned()),
-        times: LlmTimeouts {
+        timeouts: LlmTimeouts {
             pause: Duration::from_millis(1),
             ..LlmTimeouts::default()
         },
@@ -39,7 +39,7 @@ pub(crate) fn engine_with(
     change: impl FnOnce(&mut LlmTimeouts),
 ) -> LlmReplyEngine {
     let mut options = options(upstream.base_url());
-    change(&mut options.times);
+    change(&mut options.timeouts);
     LlmReplyEngine::new(options).expect("an engine")
 }
 
@@ -95,7 +95,7 @@ impl CollectedReply {
     /// The error and its causes, as they are logged.
     #[track_caller]
     pub(crate) fn failure(&self) -> String {
-        ports::error::chain(self.error.as_ref().expect("a failure"))
+        ports::error::one_line(self.error.as_ref().expect("a failure"))
     }
 }
 

@@ -115,7 +115,7 @@ async fn a_server_without_a_list_has_none(#[case] response: Response) {
 async fn a_server_that_hangs_delays_only_the_first_caller() {
     let upstream = Upstream::start([vec![Step::Hang]]).await;
     let limit = Duration::from_millis(500);
-    let engine = engine_with(&upstream, |times| times.models = limit);
+    let engine = engine_with(&upstream, |timeouts| timeouts.models = limit);
     let began = Instant::now();
     assert_eq!(engine.models().await, None::<Vec<String>>);
     assert!(began.elapsed() >= limit);

@@ -71,5 +71,5 @@ async fn an_invalid_proxy_is_rejected(#[case] proxy: &str) {
 
 fn error(options: LlmOptions) -> String {
     let rejected = LlmReplyEngine::new(options).err().expect("an error");
-    ports::error::told(&rejected)
+    ports::error::with_causes(&rejected)
 }

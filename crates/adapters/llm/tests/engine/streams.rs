@@ -100,7 +100,9 @@ async fn the_wait_for_the_trailer_is_limited() {
         Step::Hang,
     ];
     let upstream = Upstream::start([response]).await;
-    let engine = engine_with(&upstream, |times| times.trailer = Duration::from_millis(20));
+    let engine = engine_with(&upstream, |timeouts| {
+        timeouts.trailer = Duration::from_millis(20)
+    });
     let reply = collect_reply(&engine, request(0)).await;
     assert_eq!(reply.end(), (FinishReason::Stop, None));
 }
@@ -114,7 +116,9 @@ async fn comments_do_not_extend_the_wait_for_the_trailer() {
         Step::Repeat(b"e\r\n: keep-alive\n\n\r\n".to_vec()),
     ];
     let upstream = Upstream::start([response]).await;
-    let engine = engine_with(&upstream, |times| times.trailer = Duration::from_millis(50));
+    let engine = engine_with(&upstream, |timeouts| {
+        timeouts.trailer = Duration::from_millis(50)
+    });
     let reply = collect_reply(&engine, request(0)).await;
     assert_eq!(reply.text(), "Hi");
     assert_eq!(reply.end(), (FinishReason::Stop, None));
@@ -146,7 +150,9 @@ async fn a_finish_reason_with_every_chunk_does_not_end_the_reply(#[case] begin: 
         .collect();
     let cut = vec![stream_head(), piece(&begin), Step::Cut];
     let upstream = Upstream::start([whole, cut]).await;
-    let engine = engine_with(&upstream, |times| times.trailer = Duration::from_millis(20));
+    let engine = engine_with(&upstream, |timeouts| {
+        timeouts.trailer = Duration::from_millis(20)
+    });
     let reply = collect_reply(&engine, request(0)).await;
     assert_eq!(reply.text(), format!("{said_before}, Ada"));
     assert_eq!(reply.end().0, FinishReason::Stop);

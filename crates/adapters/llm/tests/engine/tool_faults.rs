@@ -22,9 +22,9 @@ async fn call(tool: AgentTool, function: &str, arguments: &str) -> (ToolCall, Va
         text_stream("Well."),
     ];
     let upstream = Upstream::start(responses).await;
-    let engine = engine_with(&upstream, |times| {
+    let engine = engine_with(&upstream, |timeouts| {
         if function == "hangs" {
-            times.tool = Duration::from_millis(40);
+            timeouts.tool = Duration::from_millis(40);
         }
     });
     let request = ReplyRequest {

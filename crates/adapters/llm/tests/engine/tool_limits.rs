@@ -62,7 +62,7 @@ async fn calls_after_the_last_round_fail_the_reply() {
     let (upstream, engine) = fixture([call_stream(&[("a", "time", "{}")])]).await;
     let reply = collect_reply(&engine, request_with(&fake_tools, &["time"])).await;
     assert!(reply.failure().contains("exceeded the limit of tool calls"));
-    assert!(reply.error.is_some_and(|it| it.is_invalid_reply()));
+    assert!(reply.error.is_some_and(|it| it.is_unusable_reply()));
     assert_eq!(upstream.requests().len(), 9);
     assert_eq!(fake_tools.calls().len(), 8);
 }
@@ -91,7 +91,7 @@ async fn the_length_of_a_reply_is_limited_over_all_rounds() {
         "{:?}",
         reply.error
     );
-    assert!(reply.error.is_some_and(|it| it.is_invalid_reply()));
+    assert!(reply.error.is_some_and(|it| it.is_unusable_reply()));
 }
 
 #[rstest]
@@ -110,7 +110,7 @@ async fn an_empty_completion_after_a_tool_call_is_not_a_reply(
     let (_upstream, engine) = fixture([first, text_stream(after)]).await;
     let reply = collect_reply(&engine, request_with(&fake_tools, &["time"])).await;
     assert!(reply.failure().contains("empty reply"), "{reply:?}");
-    assert!(reply.error.is_some_and(|it| it.is_invalid_reply()));
+    assert!(reply.error.is_some_and(|it| it.is_unusable_reply()));
 }
 
 #[rstest]

@@ -66,7 +66,7 @@ async fn invalid_responses_are_rejected(#[case] response: Value) {
 fn engine_without_streams(upstream: &Upstream) -> LlmReplyEngine {
     let mut options = options(upstream.base_url());
     options.streams = false;
-    options.times.first_byte = SHORT;
+    options.timeouts.first_byte = SHORT;
     LlmReplyEngine::new(options).expect("an engine")
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct Fixture {
 impl Fixture {
     /// Starts the scripted server with this behaviour.
     pub(crate) fn scripted(behaviour: &str) -> Self {
-        Self::scripted_at(behaviour, times())
+        Self::scripted_at(behaviour, intervals())
     }
 
     /// Like [`Self::scripted`], with a listing every few milliseconds.
@@ -36,7 +36,7 @@ impl Fixture {
         Self::scripted_at(behaviour, often())
     }
 
-    fn scripted_at(behaviour: &str, times: McpIntervals) -> Self {
+    fn scripted_at(behaviour: &str, intervals: McpIntervals) -> Self {
         let script = servers_dir().join("scripted.mjs");
         let notes = tempfile::tempdir().expect("a directory");
         let transport = McpTransport::Process(Program {
@@ -47,13 +47,13 @@ impl Fixture {
                 text(&notes.path().join("notes")).into(),
             )]),
         });
-        Self::start("scripted", transport, times, notes)
+        Self::start("scripted", transport, intervals, notes)
     }
 
     /// Starts any server, named `everything`.
     pub(crate) fn new(transport: McpTransport) -> Self {
         let notes = tempfile::tempdir().expect("a directory");
-        Self::start("everything", transport, times(), notes)
+        Self::start("everything", transport, intervals(), notes)
     }
 
     /// Like [`Self::new`], with a listing every few milliseconds.
@@ -65,11 +65,12 @@ impl Fixture {
     fn start(
         name: &str,
         transport: McpTransport,
-        times: McpIntervals,
+        intervals: McpIntervals,
         notes: tempfile::TempDir,
     ) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        let server = McpServer::start_with(name.to_owned(), transport, times, &tasks, stop.clone());
+        let server =
+            McpServer::start_with(name.to_owned(), transport, intervals, &tasks, stop.clone());
         Self {
             server,
             tasks,
@@ -143,7 +144,7 @@ impl Deref for Fixture {
 }
 
 /// Short pauses between attempts to reconnect.
-fn times() -> McpIntervals {
+fn intervals() -> McpIntervals {
     McpIntervals {
         shortest_pause: Duration::from_millis(100),
         longest_pause: Duration::from_secs(1),
@@ -153,7 +154,10 @@ fn times() -> McpIntervals {
 
 fn often() -> McpIntervals {
     let refresh = Duration::from_millis(50);
-    McpIntervals { refresh, ..times() }
+    McpIntervals {
+        refresh,
+        ..intervals()
+    }
 }
 
 /// Waits until a condition holds.

@@ -114,10 +114,10 @@ async fn a_killed_server_is_reconnected() {
             })
             .await;
         assert!(server.capabilities().len() > 10);
-        let refused = server.call("echo", json!({ "message": "anybody?" })).await;
+        let rejected = server.call("echo", json!({ "message": "anybody?" })).await;
         assert!(
-            matches!(refused, Err(ToolError::Unavailable(_))),
-            "{refused:?}"
+            matches!(rejected, Err(ToolError::Unavailable(_))),
+            "{rejected:?}"
         );
         http_server.start_again();
         server

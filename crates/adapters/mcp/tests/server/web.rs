@@ -117,10 +117,10 @@ async fn only_an_unknown_session_is_reconnected() {
         matches!(&denied, Err(ToolError::Failed(reason)) if reason == "the disk has no room"),
         "{denied:?}"
     );
-    let refused = server.call("refuse", json!({})).await;
+    let rejected = server.call("refuse", json!({})).await;
     assert!(
-        matches!(&refused, Err(ToolError::Refused(reason)) if reason == "there is no such city"),
-        "{refused:?}"
+        matches!(&rejected, Err(ToolError::Refused(reason)) if reason == "there is no such city"),
+        "{rejected:?}"
     );
     let forgotten = server.call("forget", json!({})).await;
     assert!(

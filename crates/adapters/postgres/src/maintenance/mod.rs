@@ -58,7 +58,7 @@ impl Maintenance for StoreMaintenance {
     ) -> Result<u64, RepositoryError> {
         let limit = page_budget::row_count(limit);
         let deleted = outdated.deleted_before.date_time();
-        let idempotency = outdated.claims_before.date_time();
+        let idempotency = outdated.records_before.date_time();
         let ended = outdated.ended_before.date_time();
         self.0
             .transaction(move |connection| {

@@ -82,7 +82,7 @@ pub(super) fn write_records(batch: &mut CteBatch, rows: &[RecordRow]) {
             }))
             .bind(column(rows, |row| row.turn_id.map(TurnId::uuid)))
             .bind(column(rows, |row| {
-                row.idempotency.answer.as_ref().map(Json)
+                row.idempotency.result.as_ref().map(Json)
             }))
             .bind(column(rows, |row| row.idempotency.created_at.date_time()))
     });

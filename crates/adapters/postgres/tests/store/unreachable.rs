@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use ports::error::told;
+use ports::error::with_causes;
 use postgres_store::{PostgresOptions, PostgresStore};
 use sqlx::{AssertSqlSafe, ConnectOptions, Executor as _, postgres::PgConnectOptions};
 use tokio::net::TcpSocket;
@@ -14,7 +14,7 @@ async fn refusal(options: &PgConnectOptions) -> String {
     let url = options.to_url_lossy();
     let options = PostgresOptions::default();
     let connected = PostgresStore::connect(url.as_str(), options, &TaskTracker::new()).await;
-    told(&connected.err().expect("the connection fails"))
+    with_causes(&connected.err().expect("the connection fails"))
 }
 
 #[tokio::test]

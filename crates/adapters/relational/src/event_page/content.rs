@@ -94,7 +94,7 @@ fn conversation_data(row: &EventRow, content: &EventContent) -> EventData {
 fn turn_data(kind: EventType, turn: &EventTurn) -> EventData {
     let EventTurn {
         row,
-        arguments_left_out,
+        are_arguments_omitted,
     } = turn;
     let turn = row.turn.clone();
     let (turn, message): (Turn, Option<Message>) = match kind {
@@ -105,7 +105,7 @@ fn turn_data(kind: EventType, turn: &EventTurn) -> EventData {
         _ => ended_turn(turn, TurnStatus::Failed),
     };
     // Events from before the tool calls do not contain them.
-    let lacks_arguments = *arguments_left_out && !turn.tool_calls.is_empty();
+    let lacks_arguments = *are_arguments_omitted && !turn.tool_calls.is_empty();
     let mut data = EventData::turn(turn, message);
     if let EventData::Turn { omitted, .. } = &mut data {
         *omitted |= lacks_arguments;

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use domain::{
     Agent, Conversation, ConversationId, EventType, Message, PrincipalId, Seq, TurnId,
-    event::leave_out_large_arguments,
+    event::omit_large_arguments,
 };
 use ports::{EventPage, EventQuery, EventVisibility, LogBounds, RepositoryError};
 
@@ -95,7 +95,7 @@ pub struct EventContent {
 #[derive(Debug)]
 pub struct EventTurn {
     row: TurnRow,
-    arguments_left_out: bool,
+    are_arguments_omitted: bool,
 }
 
 impl EventTurn {
@@ -108,7 +108,7 @@ impl EventTurn {
 impl From<TurnRow> for EventTurn {
     fn from(mut row: TurnRow) -> Self {
         Self {
-            arguments_left_out: leave_out_large_arguments(&mut row.turn.tool_calls),
+            are_arguments_omitted: omit_large_arguments(&mut row.turn.tool_calls),
             row,
         }
     }

@@ -175,7 +175,7 @@ async fn an_unavailable_store_is_not_called_for_each_write() {
     for other in others {
         let error = other.await.unwrap().unwrap_err();
         assert_eq!(
-            ports::error::chain(&error),
+            ports::error::one_line(&error),
             "the store is unavailable: down"
         );
     }

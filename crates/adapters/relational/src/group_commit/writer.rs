@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use ports::{RepositoryError, error::chain};
+use ports::{RepositoryError, error::one_line};
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -88,7 +88,7 @@ impl<S: BatchStore> Writer<S> {
             return same_error_for_all(error, &ops);
         }
         tracing::warn!(
-            error = chain(&error),
+            error = one_line(&error),
             items = ops.len(),
             "batch failed; committing its writes one by one"
         );
@@ -143,7 +143,7 @@ impl<S: BatchStore> Writer<S> {
                 break Err(as_unavailable(error));
             }
             tracing::warn!(
-                error = chain(&error),
+                error = one_line(&error),
                 "commit was not confirmed; retrying until its outcome is known"
             );
             tokio::time::sleep(pause).await;

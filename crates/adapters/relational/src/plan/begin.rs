@@ -19,7 +19,7 @@ pub(super) fn plan(
         Err(rejection) => return Ok(WriteOutcome::Begin(rejection.into())),
     };
     if !facts.live_nodes.contains(&begin.node) {
-        return Ok(WriteOutcome::Begin(BeginOutcome::NodeRefused));
+        return Ok(WriteOutcome::Begin(BeginOutcome::NodeDead));
     }
     let outcome = match state.admit(begin.on_busy) {
         Admission::Start => {

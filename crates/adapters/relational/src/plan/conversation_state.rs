@@ -58,11 +58,11 @@ impl<'a> ConversationState<'a> {
         let occupancy = match self {
             Self::New(_) => Occupancy {
                 running: false,
-                waiting: 0,
+                queued: 0,
             },
             Self::Existing(found) => Occupancy {
                 running: found.running.is_some(),
-                waiting: found.waiting,
+                queued: found.waiting,
             },
         };
         admit(occupancy, on_busy)

@@ -133,13 +133,13 @@ impl Planner<'_> {
             turn_number: Some(after.turn_count),
             ..waiting.clone()
         };
-        let by_asker = Stamp {
+        let by_caller = Stamp {
             time: at,
             actor: row.principal.clone(),
         };
         let seq = self.log_turn(
             &after.tenant,
-            &by_asker,
+            &by_caller,
             EventType::TurnStarted,
             turn_ids(&row.turn, conversation),
         );

@@ -185,12 +185,12 @@ impl SweepPass<'_> {
             return;
         }
         let problem = Problem::new(code);
-        let by_asker = Stamp {
+        let by_caller = Stamp {
             time: self.sweep.now,
             actor: row.principal.clone(),
         };
         self.planner
-            .end(row, found, &failure(&problem), None, &by_asker);
+            .end(row, found, &failure(&problem), None, &by_caller);
         self.failed.push(id);
     }
 

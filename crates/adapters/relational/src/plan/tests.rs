@@ -117,7 +117,7 @@ fn record_of(idempotency: &IdempotencyEntry) -> (RecordKey, IdempotencyRecord) {
         fingerprint: idempotency.fingerprint,
         turn_id: Some(fixture::turn_id(77)),
         released_into: None,
-        answer: None,
+        result: None,
         created_at: idempotency.created_at,
     };
     (RecordKey::new(&fixture::tenant(), idempotency), record)

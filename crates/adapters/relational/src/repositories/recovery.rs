@@ -84,7 +84,7 @@ impl<S: RecoverySql> TurnRecovery for Recovery<S> {
         turns.into_iter().map(address).collect()
     }
 
-    async fn waiting(&self) -> Result<Vec<TurnAddress>, RepositoryError> {
+    async fn queued(&self) -> Result<Vec<TurnAddress>, RepositoryError> {
         let turns = self.0.queued_turns().await?;
         turns.into_iter().map(address).collect()
     }

@@ -28,7 +28,7 @@ impl TryFrom<StoredRecord> for IdempotencyRecord {
             fingerprint: column::fingerprint(&row.fingerprint)?,
             turn_id: row.turn_id.map(TurnId::new),
             released_into: row.released_into.map(ConversationId::new),
-            answer: row.answer,
+            result: row.answer,
             created_at: row.created_at.0,
         })
     }

@@ -41,7 +41,8 @@ impl Maintenance for StoreMaintenance {
                 Box::pin(async move {
                     let deleted_before = outdated.deleted_before;
                     let mut left = remove_deleted(connection, limit, deleted_before).await?;
-                    left -= remove(connection, DELETE_CLAIMS, left, outdated.claims_before).await?;
+                    left -=
+                        remove(connection, DELETE_CLAIMS, left, outdated.records_before).await?;
                     for statement in ENDED {
                         left -= remove(connection, statement, left, outdated.ended_before).await?;
                     }

@@ -168,7 +168,7 @@ pub(super) fn write_records(
             key: row.idempotency.key.as_str(),
             fingerprint: hexadecimal(row.idempotency.fingerprint.bytes()),
             turn: row.turn_id.map(|id| id.uuid().simple()),
-            answer: row.idempotency.answer.as_ref().map(Value::to_string),
+            answer: row.idempotency.result.as_ref().map(Value::to_string),
             created: row.idempotency.created_at.milliseconds(),
         })
     })

@@ -2,7 +2,7 @@
 
 use std::{future::Future, pin::Pin};
 
-use ports::{RepositoryError, error::chain};
+use ports::{RepositoryError, error::one_line};
 use relational::Work;
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, sqlite::SqliteConnectOptions};
 use tokio::sync::{mpsc, oneshot};
@@ -101,7 +101,7 @@ where
             WriteError::Unknown(error)
             | WriteError::RolledBack(error @ RepositoryError::Unavailable(_)),
         ) => {
-            let error = chain(error);
+            let error = one_line(error);
             tracing::warn!(error, "SQLite write failed; reopening the connection");
             NextConnection::Reopen
         }

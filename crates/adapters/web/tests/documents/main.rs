@@ -19,5 +19,5 @@ async fn fetch(server: &Server) -> Result<Value, DocumentError> {
 
 /// Returns the text of an error for clients, and the text for the log.
 fn error_texts(error: &DocumentError) -> (String, String) {
-    (error.to_string(), ports::error::chain(error))
+    (error.to_string(), ports::error::one_line(error))
 }

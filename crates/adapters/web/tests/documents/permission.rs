@@ -67,7 +67,7 @@ async fn a_redirect_of_an_allowed_host_is_not_followed() {
     ));
     let documents = WebDocuments::new(vec![format!("127.0.0.1:{}", server.port())]);
     let error = documents.fetch(&server.url(), UrlTrust::Tenant).await;
-    assert!(matches!(error, Err(DocumentError::InvalidReply(_))));
+    assert!(matches!(error, Err(DocumentError::InvalidResponse(_))));
     assert!(hidden.requests().is_empty());
 }
 

@@ -30,9 +30,9 @@ fn main_issuer(changes: &[(&str, &str)]) -> IssuerConfig {
     issuers.remove(0)
 }
 
-/// The variables that were refused, and why.
+/// The variables that were rejected, and why.
 #[track_caller]
-fn refused(outcome: Result<Settings, SettingsError>) -> Vec<(String, String)> {
+fn rejected(outcome: Result<Settings, SettingsError>) -> Vec<(String, String)> {
     let Err(SettingsError::Invalid(invalid)) = outcome else {
         panic!("expected refused settings, found {outcome:?}");
     };
@@ -194,18 +194,18 @@ fn an_invalid_value_is_rejected_with_a_description_of_valid_ones() {
             "each role once",
         ),
     ] {
-        let found = refused(load(&[(name, value)]));
-        let [(variable, told)] = &found[..] else {
+        let found = rejected(load(&[(name, value)]));
+        let [(variable, reason)] = &found[..] else {
             panic!("{name}={value}: {found:?}");
         };
         assert_eq!(*variable, format!("AUTH__ISSUERS__MAIN__{name}"), "{value}");
-        assert!(told.contains(expected), "{name}={value}: {told}");
+        assert!(reason.contains(expected), "{name}={value}: {reason}");
     }
 }
 
 #[test]
 fn all_errors_are_reported_at_once() {
-    let found = refused(load(&[
+    let found = rejected(load(&[
         ("AUDIENCES", ""),
         ("TOKEN_TYPE", "JWT"),
         ("TENANT", "acme"),
@@ -232,17 +232,17 @@ fn issuer_names_are_unique_and_differ_from_the_own_url() {
         ("AUTH__ISSUERS__OTHER__ISSUER", NAME),
         ("AUTH__ISSUERS__OTHER__AUDIENCES", "agents"),
     ];
-    let found = refused(load(&same));
+    let found = rejected(load(&same));
     assert_eq!(found[0].0, "AUTH__ISSUERS__OTHER__ISSUER");
     assert_eq!(found.len(), 1);
     let configured = [("SERVER__PUBLIC_URL", NAME)];
     assert_eq!(
-        refused(load(&configured))[0].0,
+        rejected(load(&configured))[0].0,
         "AUTH__ISSUERS__MAIN__ISSUER"
     );
     let by_default = [("ISSUER", "http://127.0.0.1:8080")];
     assert_eq!(
-        refused(load(&by_default))[0].0,
+        rejected(load(&by_default))[0].0,
         "AUTH__ISSUERS__MAIN__ISSUER"
     );
     let elsewhere = [
@@ -266,7 +266,7 @@ fn an_unknown_variable_is_rejected_by_name() {
         "AUTH__ISSUERS__Ä__ISSUER",
         &too_long,
     ] {
-        let found = refused(load(&[(name, "https://id.example")]));
+        let found = rejected(load(&[(name, "https://id.example")]));
         assert_eq!(found, [(name.to_owned(), "unknown".to_owned())]);
     }
 }
@@ -274,7 +274,7 @@ fn an_unknown_variable_is_rejected_by_name() {
 #[test]
 fn a_setting_in_two_spellings_is_rejected() {
     let twice = [("AUTH__ISSUERS__main__AUDIENCES", "others")];
-    let found = refused(load(&twice));
+    let found = rejected(load(&twice));
     let expected = "set in one spelling only".to_owned();
     assert_eq!(
         found,

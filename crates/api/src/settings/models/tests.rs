@@ -14,9 +14,9 @@ fn providers(variables: &[(&str, &str)]) -> Vec<ModelProvider> {
     load(variables).expect("good settings").models.providers
 }
 
-/// The variables that were refused.
+/// The variables that were rejected.
 #[track_caller]
-fn refused(variables: &[(&str, &str)]) -> Vec<String> {
+fn rejected(variables: &[(&str, &str)]) -> Vec<String> {
     let Err(SettingsError::Invalid(invalid)) = load(variables) else {
         panic!("expected refused settings for {variables:?}");
     };
@@ -85,30 +85,30 @@ fn providers_stream_unless_configured_otherwise() {
     let good = [("LLM__BASE_URL", "https://a.example"), ("LLM__MODEL", "m")];
     for other in ["yes", "0", "False"] {
         let variables = [&good[..], &[("LLM__STREAM", other)]].concat();
-        assert_eq!(refused(&variables), ["LLM__STREAM"], "{other}");
+        assert_eq!(rejected(&variables), ["LLM__STREAM"], "{other}");
     }
 }
 
 #[test]
 fn an_incomplete_provider_is_rejected_by_name() {
     assert_eq!(
-        refused(&[("LLM__API_KEY", "k")]),
+        rejected(&[("LLM__API_KEY", "k")]),
         ["LLM__BASE_URL", "LLM__MODEL"]
     );
     assert_eq!(
-        refused(&[("LLM__BASE_URL", "https://a.example")]),
+        rejected(&[("LLM__BASE_URL", "https://a.example")]),
         ["LLM__MODEL"]
     );
     assert_eq!(
-        refused(&[("LLM__PROVIDERS__X__API_KEY", "k")]),
+        rejected(&[("LLM__PROVIDERS__X__API_KEY", "k")]),
         ["LLM__PROVIDERS__X__BASE_URL", "LLM__PROVIDERS__X__MODEL"]
     );
     assert_eq!(
-        refused(&[("LLM__STREAM", "false")]),
+        rejected(&[("LLM__STREAM", "false")]),
         ["LLM__BASE_URL", "LLM__MODEL"]
     );
     assert_eq!(
-        refused(&[("LLM__PROVIDERS__X__STREAM", "false")]),
+        rejected(&[("LLM__PROVIDERS__X__STREAM", "false")]),
         ["LLM__PROVIDERS__X__BASE_URL", "LLM__PROVIDERS__X__MODEL"]
     );
 }
@@ -119,7 +119,7 @@ fn an_engine_has_one_provider() {
         let base_url = format!("LLM__PROVIDERS__{name}__BASE_URL");
         let model = format!("LLM__PROVIDERS__{name}__MODEL");
         let variables = [(&*base_url, "https://a.example"), (&*model, "m")];
-        assert_eq!(refused(&variables), [&*base_url]);
+        assert_eq!(rejected(&variables), [&*base_url]);
     }
 }
 
@@ -131,12 +131,12 @@ fn addresses_and_keys_are_checked() {
         "https://user@a.example/v1",
     ] {
         let variables = [("LLM__BASE_URL", base_url), ("LLM__MODEL", "m")];
-        assert_eq!(refused(&variables), ["LLM__BASE_URL"], "{base_url}");
+        assert_eq!(rejected(&variables), ["LLM__BASE_URL"], "{base_url}");
     }
     let good = [("LLM__BASE_URL", "https://a.example"), ("LLM__MODEL", "m")];
     for key in ["two words", "ключ"] {
         let variables = [&good[..], &[("LLM__API_KEY", key)]].concat();
-        assert_eq!(refused(&variables), ["LLM__API_KEY"], "{key}");
+        assert_eq!(rejected(&variables), ["LLM__API_KEY"], "{key}");
     }
 }
 
@@ -154,7 +154,11 @@ fn an_unused_proxy_is_checked_too() {
         "http://proxy\n.internal",
         "http://ada:my#word@proxy.internal",
     ] {
-        assert_eq!(refused(&[("LLM__PROXY", proxy)]), ["LLM__PROXY"], "{proxy}");
+        assert_eq!(
+            rejected(&[("LLM__PROXY", proxy)]),
+            ["LLM__PROXY"],
+            "{proxy}"
+        );
     }
     for good in [
         "http://proxy.internal:3128/",

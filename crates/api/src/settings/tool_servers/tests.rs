@@ -18,7 +18,7 @@ fn only(variables: &[(&str, &str)]) -> ToolServer {
 }
 
 #[track_caller]
-fn refused(variables: &[(&str, &str)]) -> Vec<String> {
+fn rejected(variables: &[(&str, &str)]) -> Vec<String> {
     let Err(SettingsError::Invalid(invalid)) = load(variables) else {
         panic!("expected refused settings for {variables:?}");
     };
@@ -68,25 +68,28 @@ fn a_server_can_be_a_program_with_arguments_and_variables() {
 #[test]
 fn a_server_is_either_an_address_or_a_program() {
     let both = [("X__URL", "http://a.example"), ("X__COMMAND", "npx")];
-    assert_eq!(refused(&both), ["MCP__SERVERS__X__COMMAND"]);
-    assert_eq!(refused(&[("X__ARGS", "a")]), ["MCP__SERVERS__X__URL"]);
+    assert_eq!(rejected(&both), ["MCP__SERVERS__X__COMMAND"]);
+    assert_eq!(rejected(&[("X__ARGS", "a")]), ["MCP__SERVERS__X__URL"]);
     let url = ("X__URL", "http://a.example");
-    assert_eq!(refused(&[url, ("X__ENV", "A=b")]), ["MCP__SERVERS__X__ENV"]);
+    assert_eq!(
+        rejected(&[url, ("X__ENV", "A=b")]),
+        ["MCP__SERVERS__X__ENV"]
+    );
 }
 
 #[test]
 fn the_values_are_checked() {
     assert_eq!(
-        refused(&[("X__URL", "a.example")]),
+        rejected(&[("X__URL", "a.example")]),
         ["MCP__SERVERS__X__URL"]
     );
     let program = ("X__COMMAND", "npx");
     assert_eq!(
-        refused(&[program, ("X__ARGS", "'a")]),
+        rejected(&[program, ("X__ARGS", "'a")]),
         ["MCP__SERVERS__X__ARGS"]
     );
     assert_eq!(
-        refused(&[program, ("X__ENV", "A")]),
+        rejected(&[program, ("X__ENV", "A")]),
         ["MCP__SERVERS__X__ENV"]
     );
 }
@@ -95,7 +98,7 @@ fn the_values_are_checked() {
 fn names_of_built_in_tools_are_rejected() {
     for name in ["TIME", "CALCULATOR"] {
         let key = format!("{name}__COMMAND");
-        assert_eq!(refused(&[(&key, "npx")]), [format!("MCP__SERVERS__{key}")]);
+        assert_eq!(rejected(&[(&key, "npx")]), [format!("MCP__SERVERS__{key}")]);
     }
 }
 

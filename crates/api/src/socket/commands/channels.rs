@@ -9,7 +9,7 @@ use ports::LogBounds;
 
 use super::{CommandOutcome, OpenedChannel};
 use crate::{
-    access::{AgentEventsRead, EventsRead, TurnsRead},
+    auth::{AgentEventsRead, EventsRead, TurnsRead},
     problem::ApiError,
     socket::{
         context::{Caller, Context},

@@ -8,7 +8,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use super::{CommandError, CommandOutcome, Connected, channels::open_channels};
 use crate::{
-    access::{check_credential_origin, check_policies, unauthenticated},
+    auth::{check_credential_origin, check_policies, unauthenticated},
     operations,
     problem::ApiError,
     socket::{

@@ -7,7 +7,7 @@ use domain::ProblemCode;
 
 use super::{End, Finished, Session};
 use crate::{
-    access::unauthenticated,
+    auth::unauthenticated,
     problem::{ApiError, LimitPolicy, seconds_to_wait},
     socket::{
         CloseCode, close_code_for,

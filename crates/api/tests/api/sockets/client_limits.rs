@@ -24,16 +24,16 @@ async fn commands_are_limited_to_20_a_second_with_bursts_of_40() {
     for _ in 0..60 {
         ids.push(socket.send_command("ping", json!({})).await);
     }
-    let mut refused = Vec::new();
+    let mut rejected = Vec::new();
     for id in ids {
         let reply = socket.reply(id).await;
         if reply["ok"] == false {
-            refused.push(reply["error"].clone());
+            rejected.push(reply["error"].clone());
         }
     }
     // If the machine stalls, a few more are accepted.
-    assert!((1..=21).contains(&refused.len()), "{}", refused.len());
-    for problem in refused {
+    assert!((1..=21).contains(&rejected.len()), "{}", rejected.len());
+    for problem in rejected {
         assert_eq!(
             (&problem["code"], &problem["status"]),
             (&json!("rate_limited"), &json!(429))
@@ -262,7 +262,7 @@ async fn a_client_that_does_not_read_is_disconnected_and_delays_no_others() {
         assert_eq!(frame["event"]["seq"], next, "{}", frame["type"]);
         next += 1;
     }
-    assert!(next <= last, "it was told everything");
+    assert!(next <= last, "it received every event");
     // The client misses no data.
     let mut back = Upgrade::new(&api).with_caller(&api.reader()).open().await;
     let connected = back.connect(json!({"channels": ["tenant"], "since": next - 1}));
@@ -346,7 +346,7 @@ async fn a_slow_reader_receives_live_text_in_few_pieces() {
             pieces += 1;
         }
     }
-    assert!(pieces < 400, "800 were said, and {pieces} came");
+    assert!(pieces < 400, "{pieces} of 800 pieces arrived");
     drop(calls);
     api.stop().await;
 }

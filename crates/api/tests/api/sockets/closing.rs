@@ -158,13 +158,13 @@ async fn a_draining_server_opens_no_sockets() {
         let began = std::time::Instant::now();
         loop {
             match upgrade().try_open().await {
-                Err(refused) => return refused,
+                Err(rejected) => return rejected,
                 Ok(_) => assert!(began.elapsed().as_secs() < 2, "sockets are opened"),
             }
         }
     };
-    let ((), refused) = tokio::join!(stopped, late_command);
-    assert_eq!(refused.status_and_code(), (503, "draining"));
+    let ((), rejected) = tokio::join!(stopped, late_command);
+    assert_eq!(rejected.status_and_code(), (503, "draining"));
 }
 
 #[tokio::test]

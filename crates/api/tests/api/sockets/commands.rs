@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::client::{SocketClient, Upgrade};
 use crate::api_server::{ApiServer, id_of};
 
-const NOBODY: &str = "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11";
+const UNKNOWN_ID: &str = "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11";
 
 #[tokio::test]
 async fn the_connect_reply_contains_the_limits_of_the_connection() {
@@ -100,8 +100,11 @@ async fn commands_without_scope_are_rejected() {
     let agent = api.agent_id().await;
     for (command, members) in [
         ("chat", json!({"agentId": agent, "message": "Hello"})),
-        ("cancel", json!({"turnId": NOBODY})),
-        ("typing", json!({"conversationId": NOBODY, "typing": true})),
+        ("cancel", json!({"turnId": UNKNOWN_ID})),
+        (
+            "typing",
+            json!({"conversationId": UNKNOWN_ID, "typing": true}),
+        ),
     ] {
         let problem = socket.expect_problem(command, members).await;
         assert_eq!(problem["code"], "insufficient_scope", "{command}");
@@ -117,7 +120,7 @@ async fn missing_resources_have_the_same_errors_as_over_http() {
     for (command, members, code) in [
         (
             "chat",
-            json!({"agentId": NOBODY, "message": "Hello"}),
+            json!({"agentId": UNKNOWN_ID, "message": "Hello"}),
             "agent_not_found",
         ),
         (
@@ -127,14 +130,14 @@ async fn missing_resources_have_the_same_errors_as_over_http() {
         ),
         (
             "chat",
-            json!({"agentId": agent, "conversationId": NOBODY, "message": "Hello"}),
+            json!({"agentId": agent, "conversationId": UNKNOWN_ID, "message": "Hello"}),
             "conversation_not_found",
         ),
-        ("cancel", json!({"turnId": NOBODY}), "turn_not_found"),
+        ("cancel", json!({"turnId": UNKNOWN_ID}), "turn_not_found"),
         ("cancel", json!({"turnId": "nonsense"}), "turn_not_found"),
         (
             "typing",
-            json!({"conversationId": NOBODY, "typing": true}),
+            json!({"conversationId": UNKNOWN_ID, "typing": true}),
             "conversation_not_found",
         ),
         (
@@ -209,9 +212,9 @@ async fn a_socket_has_at_most_128_channels() {
     let one = json!({"channel": channels[127]});
     let another = json!({"channel": channels[128]});
     socket.expect_success("subscribe", one).await;
-    let refused = socket.expect_problem("subscribe", another.clone()).await;
-    assert_eq!(refused["code"], "validation_failed");
-    assert_eq!(refused["errors"][0]["code"], "too_many");
+    let rejected = socket.expect_problem("subscribe", another.clone()).await;
+    assert_eq!(rejected["code"], "validation_failed");
+    assert_eq!(rejected["errors"][0]["code"], "too_many");
     let tenant = json!({"channel": "tenant"});
     socket.expect_success("unsubscribe", tenant).await;
     socket.expect_success("subscribe", another.clone()).await;

@@ -28,9 +28,9 @@ async fn a_header_credential_opens_a_socket_with_the_subprotocol() {
 async fn other_subprotocols_are_rejected() {
     let api = ApiServer::start().await;
     let upgrade = Upgrade::new(&api).with_caller(&api.reader());
-    let refused = upgrade.header("Sec-WebSocket-Protocol", "agent-service.v2");
-    let refused = refused.expect_rejection().await;
-    assert_eq!(refused.status_and_code(), (400, "invalid_subprotocol"));
+    let rejected = upgrade.header("Sec-WebSocket-Protocol", "agent-service.v2");
+    let rejected = rejected.expect_rejection().await;
+    assert_eq!(rejected.status_and_code(), (400, "invalid_subprotocol"));
     api.stop().await;
 }
 
@@ -97,8 +97,12 @@ async fn an_upgrade_with_a_body_is_rejected() {
         let upgrade = Upgrade::new(&api)
             .with_caller(&api.reader())
             .header(name, value);
-        let refused = upgrade.expect_rejection().await;
-        assert_eq!(refused.status_and_code(), (400, "invalid_header"), "{name}");
+        let rejected = upgrade.expect_rejection().await;
+        assert_eq!(
+            rejected.status_and_code(),
+            (400, "invalid_header"),
+            "{name}"
+        );
     }
     api.stop().await;
 }
@@ -107,21 +111,21 @@ async fn an_upgrade_with_a_body_is_rejected() {
 async fn a_bad_credential_opens_nothing() {
     let api = ApiServer::start().await;
     let bad = api.caller(Some("agk_nonsense"));
-    let refused = Upgrade::new(&api)
+    let rejected = Upgrade::new(&api)
         .with_caller(&bad)
         .expect_rejection()
         .await;
-    assert_eq!(refused.status_and_code(), (401, "invalid_credentials"));
+    assert_eq!(rejected.status_and_code(), (401, "invalid_credentials"));
     let chatter = api.caller_with_scopes(&[Scope::ChatWrite]).await;
-    let refused = Upgrade::new(&api)
+    let rejected = Upgrade::new(&api)
         .with_caller(&chatter)
         .expect_rejection()
         .await;
-    assert_eq!(refused.status_and_code(), (403, "insufficient_scope"));
-    let refused = Upgrade::with_path(&api, "/api/ws?token=x")
+    assert_eq!(rejected.status_and_code(), (403, "insufficient_scope"));
+    let rejected = Upgrade::with_path(&api, "/api/ws?token=x")
         .expect_rejection()
         .await;
-    assert_eq!(refused.status_and_code(), (422, "validation_failed"));
+    assert_eq!(rejected.status_and_code(), (422, "validation_failed"));
     api.stop().await;
 }
 
@@ -134,16 +138,16 @@ async fn a_ticket_opens_one_socket() {
         .await
         .created();
     let path = format!("/api/ws?ticket={}", made["ticket"].as_str().unwrap());
-    let refused = Upgrade::with_path(&api, &path)
+    let rejected = Upgrade::with_path(&api, &path)
         .with_caller(&api.reader())
         .expect_rejection()
         .await;
-    assert_eq!(refused.status_and_code(), (400, "ambiguous_credentials"));
+    assert_eq!(rejected.status_and_code(), (400, "ambiguous_credentials"));
     let mut socket = Upgrade::with_path(&api, &path).open().await;
     let connected = socket.connect(json!({"channels": ["tenant"]})).await;
     assert_eq!(connected["tenantId"], "default");
-    let refused = Upgrade::with_path(&api, &path).expect_rejection().await;
-    assert_eq!(refused.status_and_code(), (401, "invalid_ticket"));
+    let rejected = Upgrade::with_path(&api, &path).expect_rejection().await;
+    assert_eq!(rejected.status_and_code(), (401, "invalid_ticket"));
     drop(socket);
     api.stop().await;
 }
@@ -159,11 +163,11 @@ async fn only_pages_of_allowed_origins_open_sockets() {
     };
     drop(from("https://shop.example").open().await);
     drop(from(&format!("http://{}", api.address)).open().await);
-    let refused = from("https://evil.example").expect_rejection().await;
-    assert_eq!(refused.status_and_code(), (403, "origin_not_allowed"));
+    let rejected = from("https://evil.example").expect_rejection().await;
+    assert_eq!(rejected.status_and_code(), (403, "origin_not_allowed"));
     let upgrade = Upgrade::new(&api).header("Origin", "https://evil.example");
-    let refused = upgrade.expect_rejection().await;
-    assert_eq!(refused.status_and_code(), (403, "origin_not_allowed"));
+    let rejected = upgrade.expect_rejection().await;
+    assert_eq!(rejected.status_and_code(), (403, "origin_not_allowed"));
     api.stop().await;
 }
 
@@ -201,12 +205,12 @@ async fn the_open_sockets_of_a_principal_are_limited() {
         .await;
     let first = Upgrade::new(&api).with_caller(&caller).open().await;
     let _second = Upgrade::new(&api).with_caller(&caller).open().await;
-    let refused = Upgrade::new(&api)
+    let rejected = Upgrade::new(&api)
         .with_caller(&caller)
         .expect_rejection()
         .await;
-    assert_eq!(refused.status_and_code(), (429, "too_many_streams"));
-    assert_eq!(refused.headers["retry-after"], "1");
+    assert_eq!(rejected.status_and_code(), (429, "too_many_streams"));
+    assert_eq!(rejected.headers["retry-after"], "1");
     assert_eq!(first.close().await, Some(1000));
     let patience = std::time::Instant::now();
     while Upgrade::new(&api)

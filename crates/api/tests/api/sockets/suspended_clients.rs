@@ -60,6 +60,6 @@ async fn a_client_that_wakes_after_a_close_reads_whole_frames_and_the_reason() {
             next += 1;
         }
     }
-    assert!(next > 1, "it was told something");
+    assert!(next > 1, "it received events");
     api.stop().await;
 }

@@ -114,18 +114,18 @@ pub(super) fn cost(environment: &Environment, workload: &Workload) -> Result<Vec
         by_address.run_round()?;
     }
     let target = Target::AtMost(15.0);
-    let figure = |row, refused: &MeasuredServer| {
+    let figure = |row, rejected: &MeasuredServer| {
         let parts = vec![
-            Part::new("rejected in all", refused.responses(), ""),
-            Part::new("rejected", median(refused.per_second()), "/s"),
-            Part::new("rejected, p99", median(refused.percentile(99)), "ms"),
+            Part::new("rejected in all", rejected.responses(), ""),
+            Part::new("rejected", median(rejected.per_second()), "/s"),
+            Part::new("rejected, p99", median(rejected.percentile(99)), "ms"),
             Part::new(
                 "bare actix-web, processor",
                 median(hello.cpu_per_request()),
                 "µs",
             ),
         ];
-        Figure::new(row, target, median(refused.cpu_per_request()), "µs", parts)
+        Figure::new(row, target, median(rejected.cpu_per_request()), "µs", parts)
     };
     Ok(vec![
         figure(
@@ -153,12 +153,12 @@ pub(super) fn effect_on_others(environment: &Environment, workload: &Workload) -
         )
     };
     let (mut quiet, mut flooded, mut busy) = (one()?, one()?, one()?);
-    let mut refused = Vec::new();
+    let mut rejected = Vec::new();
     for _ in 0..ROUNDS {
         quiet.run_round()?;
         flood.use_up()?;
         let round = run_round_during(flood.endpoint.address, &flood.scripts(), &mut flooded)?;
-        refused.push(round.responses / round.seconds);
+        rejected.push(round.responses / round.seconds);
         run_round_during(
             hello_server.address,
             &hello_scripts(&hello_server),
@@ -177,7 +177,7 @@ pub(super) fn effect_on_others(environment: &Environment, workload: &Workload) -
                 ratio(&busy.percentile(99), &quiet.percentile(99)),
                 "×",
             ),
-            Part::new("rejected", median(refused), "/s"),
+            Part::new("rejected", median(rejected), "/s"),
             Part::new("without, median", p50(&quiet), "ms"),
             Part::new("without, p99", p99(&quiet), "ms"),
             Part::new("during the flood, median", p50(&flooded), "ms"),

@@ -1,7 +1,7 @@
 //! Sends the requests of an attack, whatever the responses are.
 //!
-//! It writes and reads raw bytes: a slow reader must leave the response in the buffers of the server,
-//! where a client library would read ahead.
+//! It writes and reads raw bytes: a slow reader must leave the response in the buffers of the
+//! server, where a client library would read ahead.
 
 use std::{
     sync::{

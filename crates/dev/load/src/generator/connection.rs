@@ -30,7 +30,8 @@ pub struct RawResponse<'a> {
 }
 
 impl RawResponse<'_> {
-    /// Returns an error for any other response: an error response is fast, and would count as speed.
+    /// Returns an error for any other response: an error response is fast, and would count as
+    /// speed.
     pub fn require(&self, expected: Expected) -> Result<()> {
         if !expected.includes(self.status) {
             bail!(

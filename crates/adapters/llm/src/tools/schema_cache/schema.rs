@@ -81,9 +81,9 @@ impl Schema {
     }
 }
 
-/// Returns the schema with the deadline keyword in all its subschemas. The library evaluates unknown
-/// keywords last, but `allOf` before everything that continues after a violation, so every path
-/// meets the keyword.
+/// Returns the schema with the deadline keyword in all its subschemas. The library evaluates
+/// unknown keywords last, but `allOf` before everything that continues after a violation, so every
+/// path meets the keyword.
 fn with_deadlines(schema: &Value, structure: &SchemaStructure) -> Value {
     let mut with_deadlines = schema.clone();
     for location in &structure.locations {

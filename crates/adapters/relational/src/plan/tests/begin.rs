@@ -66,7 +66,7 @@ fn a_dead_node_cannot_begin_a_turn() {
         ..begin_turn(1, existing(2))
     };
     let outcome = rejected(op(dead), &facts()).unwrap();
-    assert_eq!(outcome, WriteOutcome::Begin(BeginOutcome::NodeRefused));
+    assert_eq!(outcome, WriteOutcome::Begin(BeginOutcome::NodeDead));
 }
 
 #[test]

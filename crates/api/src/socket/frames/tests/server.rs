@@ -79,25 +79,25 @@ fn a_reply_carries_a_result_or_an_error() {
         violated_policy: Some(LimitPolicy::Chat),
         ..ApiError::new(ProblemCode::RateLimited)
     };
-    let refused = sent(&reply(
+    let rejected = sent(&reply(
         None,
         Err(ProblemBody::on_socket(&error, "c-1".to_owned())),
     ));
-    assert_eq!(refused["id"], Value::Null);
-    assert_eq!(refused["ok"], false);
-    assert_eq!(refused["error"]["code"], "rate_limited");
-    assert_eq!(refused["error"]["status"], 429);
-    assert_eq!(refused["error"]["retryAfter"], 3);
-    assert_eq!(refused["error"]["violatedPolicies"], json!(["chat"]));
-    assert_eq!(refused["error"]["requestId"], "c-1");
+    assert_eq!(rejected["id"], Value::Null);
+    assert_eq!(rejected["ok"], false);
+    assert_eq!(rejected["error"]["code"], "rate_limited");
+    assert_eq!(rejected["error"]["status"], 429);
+    assert_eq!(rejected["error"]["retryAfter"], 3);
+    assert_eq!(rejected["error"]["violatedPolicies"], json!(["chat"]));
+    assert_eq!(rejected["error"]["requestId"], "c-1");
     assert_eq!(
-        refused["error"]["detail"],
+        rejected["error"]["detail"],
         "Wait for the seconds in `retryAfter`."
     );
     let unauthenticated = ApiError::new(ProblemCode::Unauthenticated);
     let unauthenticated = ProblemBody::on_socket(&unauthenticated, "c-2".to_owned());
-    let refused = sent(&reply(Some(2), Err(unauthenticated)));
-    let detail = refused["error"]["detail"].as_str().unwrap();
+    let rejected = sent(&reply(Some(2), Err(unauthenticated)));
+    let detail = rejected["error"]["detail"].as_str().unwrap();
     assert!(detail.contains("`connect`"), "{detail}");
 }
 

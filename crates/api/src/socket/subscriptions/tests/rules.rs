@@ -118,7 +118,7 @@ async fn a_full_send_queue_stops_the_sending() {
     fixture.open(TENANT, None);
     fixture.append([update_of(0), update_of(0)]).await;
     let (subscriptions, tail) = (&mut fixture.subscriptions, &fixture.tail);
-    let refused =
+    let rejected =
         subscriptions.send_live(tail, &everything(), || true, &mut |_| Err(SendQueueFull));
-    assert_eq!(refused, Err(SendQueueFull));
+    assert_eq!(rejected, Err(SendQueueFull));
 }

@@ -101,13 +101,13 @@ impl Upgrade {
 
     pub(crate) async fn open(self) -> SocketClient {
         let opened = self.try_open().await;
-        opened.unwrap_or_else(|refused| panic!("{refused:?}"))
+        opened.unwrap_or_else(|rejected| panic!("{rejected:?}"))
     }
 
     /// The error with this code.
     pub(crate) async fn expect_rejection(self) -> RejectedUpgrade {
         match self.try_open().await {
-            Err(refused) => refused,
+            Err(rejected) => rejected,
             Ok(_) => panic!("the socket was opened"),
         }
     }
