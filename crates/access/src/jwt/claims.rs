@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::AccessError;
 
-/// The accepted difference between the clocks of two parties.
+/// The accepted difference between the clocks of the issuer and this service.
 pub const LEEWAY: Duration = Duration::from_secs(30);
 
 /// The last second of the year 9999, in seconds since 1970.

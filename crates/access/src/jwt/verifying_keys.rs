@@ -48,7 +48,7 @@ pub struct VerifyingKeys {
     max_tries: usize,
 }
 
-/// The result of checking a token against the keys of a party.
+/// The result of checking a token against the keys of its signer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SignatureCheck {
     /// A key of the set has signed the token.

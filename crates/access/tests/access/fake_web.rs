@@ -32,7 +32,7 @@ impl FakeWeb {
         self.is_paused.send_replace(is_paused);
     }
 
-    /// The URLs requested so far, each with the party that configured it.
+    /// The URLs requested so far, each with its trust.
     pub(crate) fn requests(&self) -> Vec<(String, UrlTrust)> {
         self.requests.lock().clone()
     }

@@ -173,6 +173,6 @@ async fn a_stream_ends_cleanly_when_the_server_drains() {
     assert_eq!(rest, []);
     assert!(
         began.elapsed() < Duration::from_secs(15),
-        "nobody waited for it"
+        "no caller waited for it"
     );
 }

@@ -40,7 +40,7 @@ async fn the_next_process_fails_running_turns_and_runs_queued_ones() {
         .start_turn(&conversation_ref.message(&Script::deltas(["Three."])))
         .await;
     kill(first);
-    waiting.await.expect_err("nobody answers any more");
+    waiting.await.expect_err("the server has ended");
 
     let next = serving(folder.path(), &key, None);
     let chat_client = chat_client.with_server(&next);

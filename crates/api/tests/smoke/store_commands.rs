@@ -15,7 +15,7 @@ async fn keys_are_created_listed_and_revoked_directly_in_the_store() {
     assert_eq!(
         printed(at, &["keys", "list"]),
         "",
-        "also on a store that nobody has used"
+        "also on an unused store"
     );
     let create = [
         "keys",
