@@ -101,7 +101,7 @@ async fn the_wait_for_the_trailer_is_limited() {
     ];
     let upstream = Upstream::start([response]).await;
     let engine = engine_with(&upstream, |timeouts| {
-        timeouts.trailer = Duration::from_millis(20)
+        timeouts.trailer = Duration::from_millis(20);
     });
     let reply = collect_reply(&engine, request(0)).await;
     assert_eq!(reply.end(), (FinishReason::Stop, None));
@@ -117,7 +117,7 @@ async fn comments_do_not_extend_the_wait_for_the_trailer() {
     ];
     let upstream = Upstream::start([response]).await;
     let engine = engine_with(&upstream, |timeouts| {
-        timeouts.trailer = Duration::from_millis(50)
+        timeouts.trailer = Duration::from_millis(50);
     });
     let reply = collect_reply(&engine, request(0)).await;
     assert_eq!(reply.text(), "Hi");
@@ -151,7 +151,7 @@ async fn a_finish_reason_with_every_chunk_does_not_end_the_reply(#[case] begin: 
     let cut = vec![stream_head(), piece(&begin), Step::Cut];
     let upstream = Upstream::start([whole, cut]).await;
     let engine = engine_with(&upstream, |timeouts| {
-        timeouts.trailer = Duration::from_millis(20)
+        timeouts.trailer = Duration::from_millis(20);
     });
     let reply = collect_reply(&engine, request(0)).await;
     assert_eq!(reply.text(), format!("{said_before}, Ada"));
