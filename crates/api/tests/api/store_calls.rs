@@ -205,7 +205,7 @@ async fn a_creation_with_an_idempotency_key_is_one_write() {
     let invalid = json!({"name": "Ada", "config": {"engine": "oracle"}});
     assert_eq!(create(invalid).await.status, 422);
     assert_eq!(probe.calls(), ["idempotency_records.find"]);
-    probe.make("agents.insert", InjectedFault::Away);
+    probe.inject("agents.insert", InjectedFault::Unavailable);
     assert_eq!(create(json!({"name": "Ada"})).await.status, 503);
     assert_eq!(probe.calls(), ["agents.insert"]);
     api.stop().await;
