@@ -83,7 +83,7 @@ pub enum ChatError {
     #[error("no such conversation")]
     ConversationNotFound,
     /// The metadata is invalid, or the message contradicts its conversation.
-    /// Arises in [`ChatCommand::check`] and in `target`, before anything is stored.
+    /// Arises in `ChatCommand::check` and in `target`, before anything is stored.
     #[error("the message does not fit its conversation")]
     Invalid(Vec<InputFault>),
     /// A turn is in progress, too many turns are queued, or the conversation keeps changing.
