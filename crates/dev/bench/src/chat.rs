@@ -1,4 +1,4 @@
-//! S2, S3, S4: the cost of a chat beside the rows that it writes.
+//! S2, S3, S4, S13: the cost of a chat beside the rows that it writes.
 
 use anyhow::Result;
 use dev_load::latencies::{Latencies, median};
@@ -8,7 +8,7 @@ use super::{
     environment::Environment,
     figures::{Figure, Part, Target},
     measured_server::{MeasuredServer, ROUND_DURATION, ROUNDS, WARM_UP, ratio},
-    pgbench::{CLIENTS, Pgbench},
+    pgbench::{CLIENTS, Pgbench, Transaction},
     workload::Workload,
 };
 
@@ -43,7 +43,7 @@ pub(super) fn measure_many(
     let mut transactions = Vec::new();
     for _ in 0..ROUNDS {
         postgres.run_round()?;
-        transactions.push(pgbench.per_second(clients, ROUND_DURATION)?);
+        transactions.push(pgbench.per_second(Transaction::Chat, clients, ROUND_DURATION)?);
         sqlite.run_round()?;
     }
     let (chats, chats_on_sqlite) = (postgres.per_second(), sqlite.per_second());
@@ -75,10 +75,10 @@ pub(super) fn measure_many(
 
 /// The number of clients at which `pgbench` is fastest, and its rate at each number.
 fn best(pgbench: &Pgbench<'_>) -> Result<(usize, Vec<Part>)> {
-    pgbench.per_second(1, WARM_UP)?;
+    pgbench.per_second(Transaction::Chat, 1, WARM_UP)?;
     let (mut best, mut parts) = ((0.0, 1), Vec::new());
     for clients in CLIENTS {
-        let per_second = pgbench.per_second(clients, ROUND_DURATION)?;
+        let per_second = pgbench.per_second(Transaction::Chat, clients, ROUND_DURATION)?;
         let what = format!("pgbench, {clients} clients");
         parts.push(Part::new(what, per_second, "/s"));
         if per_second > best.0 {
@@ -88,8 +88,10 @@ fn best(pgbench: &Pgbench<'_>) -> Result<(usize, Vec<Part>)> {
     Ok((best.1, parts))
 }
 
-/// Measures one chat after the other, in turns with `pgbench`.
+/// Measures one chat after the other on a service without load before, in turns with `pgbench`.
 pub(super) fn measure_single(
+    row: (&'static str, &'static str),
+    target: Target,
     environment: &Environment,
     workloads: &Workloads<'_>,
     pgbench: &Pgbench<'_>,
@@ -112,11 +114,8 @@ pub(super) fn measure_single(
             .collect()
     };
     Ok(Figure::new(
-        (
-            "S4",
-            "chat by rules on Postgres ÷ pgbench, medians, 1 connection",
-        ),
-        Target::AtMost(1.3),
+        row,
+        target,
         ratio(&chats.percentile(50), &percentile(50)),
         "×",
         vec![

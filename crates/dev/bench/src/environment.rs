@@ -57,6 +57,11 @@ impl Environment {
         })
     }
 
+    /// The number of HTTP workers of each server.
+    pub(crate) const fn workers(&self) -> usize {
+        self.settings.workers
+    }
+
     /// The settings of the service on another database of the Postgres server.
     pub(crate) fn on_database(&self, name: &str) -> Settings {
         Settings {

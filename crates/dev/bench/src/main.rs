@@ -8,7 +8,9 @@
 )]
 
 mod access;
+mod busy_cores;
 mod chat;
+mod creations;
 mod environment;
 mod figures;
 mod footprint;
@@ -32,7 +34,11 @@ use dev_tools::{
 use serde_json::json;
 
 use self::{
-    chat::Workloads, environment::Environment, figures::Figure, pgbench::Pgbench,
+    busy_cores::BusyCores,
+    chat::Workloads,
+    environment::Environment,
+    figures::{Figure, Target},
+    pgbench::Pgbench,
     workload::Workload,
 };
 
@@ -87,6 +93,18 @@ enum Row {
     /// Long conversations
     #[value(name = "S10")]
     S10,
+    /// Single chats by a language model
+    #[value(name = "S11")]
+    S11,
+    /// Creations of agents
+    #[value(name = "S12")]
+    S12,
+    /// S4 and S11 while all cores are busy
+    #[value(name = "S13")]
+    S13,
+    /// Concurrent complete chats by a language model
+    #[value(name = "S14")]
+    S14,
     /// Access control: A1 to A6
     #[value(name = "A")]
     A,
@@ -152,22 +170,8 @@ fn measure(
     if wanted(Row::S1) {
         figures.push(steps.run("S1", || read::measure(environment, &sqlite))?);
     }
-    if [Row::S2, Row::S3, Row::S4].into_iter().any(wanted) {
-        let pgbench = steps.run("pgbench", || Pgbench::prepare(environment))?;
-        if wanted(Row::S2) || wanted(Row::S3) {
-            figures.extend(steps.run("S2, S3", || {
-                chat::measure_many(environment, &workloads, &pgbench, wanted)
-            })?);
-        }
-        if wanted(Row::S4) {
-            figures.push(steps.run("S4", || {
-                chat::measure_single(environment, &workloads, &pgbench)
-            })?);
-        }
-    }
-    if [Row::S5, Row::S6, Row::S10].into_iter().any(wanted) {
-        figures.extend(models::measure(environment, steps, wanted)?);
-    }
+    figures.extend(measure_writes(environment, steps, &workloads, wanted)?);
+    figures.extend(models::measure(environment, steps, wanted)?);
     if wanted(Row::S7) || wanted(Row::S8) {
         figures.extend(steps.run("S7, S8", || sockets::measure(environment, wanted))?);
     }
@@ -180,6 +184,46 @@ fn measure(
             footprint::measure(environment, &workloads, &options.profile)
         });
         figures.extend(measured?);
+    }
+    Ok(figures)
+}
+
+/// Measures writes beside `pgbench`: single ones first, since load changes the plans that the
+/// database server has prepared.
+fn measure_writes(
+    environment: &Environment,
+    steps: &mut Steps,
+    workloads: &Workloads<'_>,
+    wanted: impl Fn(Row) -> bool + Copy,
+) -> Result<Vec<Figure>> {
+    let mut figures = Vec::new();
+    let rows = [Row::S2, Row::S3, Row::S4, Row::S12, Row::S13];
+    if !rows.into_iter().any(wanted) {
+        return Ok(figures);
+    }
+    let pgbench = steps.run("pgbench", || Pgbench::prepare(environment))?;
+    if wanted(Row::S4) {
+        let name = "chat by rules on Postgres ÷ pgbench, medians, 1 connection";
+        let target = Target::AtMost(1.15);
+        figures.push(steps.run("S4", || {
+            chat::measure_single(("S4", name), target, environment, workloads, &pgbench)
+        })?);
+    }
+    if wanted(Row::S13) {
+        let name = "S4 with all cores busy at low priority";
+        let target = Target::AtMost(2.0);
+        figures.push(steps.run("S13", || {
+            let _busy = BusyCores::start()?;
+            chat::measure_single(("S13", name), target, environment, workloads, &pgbench)
+        })?);
+    }
+    if wanted(Row::S2) || wanted(Row::S3) {
+        figures.extend(steps.run("S2, S3", || {
+            chat::measure_many(environment, workloads, &pgbench, wanted)
+        })?);
+    }
+    if wanted(Row::S12) {
+        figures.push(steps.run("S12", || creations::measure(environment, &pgbench))?);
     }
     Ok(figures)
 }

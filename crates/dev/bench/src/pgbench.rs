@@ -1,4 +1,4 @@
-//! The baseline of a write: `pgbench` writes the rows of a chat, one transaction a chat.
+//! The baselines of writes: `pgbench` writes the same rows, with one transaction for each request.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -8,15 +8,52 @@ use dev_tools::{postgres::DurableServer, process::output};
 
 use super::{
     environment::Environment,
-    workload::{CONVERSATIONS, MESSAGE, REPLY},
+    workload::{self, CONVERSATIONS, MESSAGE, REPLY},
 };
 
 const DATABASE: &str = "baseline";
-const SCRIPT: &str = include_str!("pgbench/chat.sql");
 const TABLES: &str = include_str!("pgbench/conversations.sql");
 
 /// The numbers of clients that are tried; the fastest is the baseline.
 pub(crate) const CLIENTS: [usize; 5] = [1, 8, 32, 64, 128];
+
+/// The writes of one request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Transaction {
+    /// A chat by rules.
+    Chat,
+    /// The creation of an agent.
+    Creation,
+}
+
+impl Transaction {
+    /// The file of its script.
+    const fn file(self) -> &'static str {
+        match self {
+            Self::Chat => "chat.sql",
+            Self::Creation => "creation.sql",
+        }
+    }
+
+    fn script(self) -> String {
+        match self {
+            Self::Chat => include_str!("pgbench/chat.sql")
+                .replace("{conversations}", &CONVERSATIONS.to_string())
+                .replace("{message}", MESSAGE)
+                .replace("{reply}", REPLY),
+            Self::Creation => {
+                let agent = workload::draft();
+                include_str!("pgbench/creation.sql")
+                    .replace(
+                        "{personality}",
+                        agent["personality"].as_str().unwrap_or_default(),
+                    )
+                    .replace("{config}", &agent["config"].to_string())
+                    .replace("{snapshot}", &agent.to_string())
+            }
+        }
+    }
+}
 
 /// `pgbench` on a database that the service has migrated.
 pub(crate) struct Pgbench<'s> {
@@ -31,12 +68,11 @@ impl<'s> Pgbench<'s> {
         environment.on_database(DATABASE).migrate()?;
         let statements = TABLES.replace("{conversations}", &CONVERSATIONS.to_string());
         environment.server.sql(DATABASE, &statements)?;
-        let script = SCRIPT
-            .replace("{conversations}", &CONVERSATIONS.to_string())
-            .replace("{message}", MESSAGE)
-            .replace("{reply}", REPLY);
         let folder = environment.folder.path();
-        fs::write(folder.join("chat.sql"), script).context("cannot write pgbench's script")?;
+        for transaction in [Transaction::Chat, Transaction::Creation] {
+            fs::write(folder.join(transaction.file()), transaction.script())
+                .context("cannot write pgbench's script")?;
+        }
         Ok(Self {
             server: &environment.server,
             folder,
@@ -44,17 +80,27 @@ impl<'s> Pgbench<'s> {
     }
 
     /// Returns the transactions a second of `clients` concurrent clients.
-    pub(crate) fn per_second(&self, clients: usize, duration: Duration) -> Result<f64> {
-        let printed = self.run(clients, duration, &[])?;
+    pub(crate) fn per_second(
+        &self,
+        transaction: Transaction,
+        clients: usize,
+        duration: Duration,
+    ) -> Result<f64> {
+        let printed = self.run(transaction, clients, duration, &[])?;
         per_second(&printed)
     }
 
-    /// Returns the latencies of the transactions of a single client.
+    /// Returns the latencies of the chats of a single client.
     pub(crate) fn latencies(&self, duration: Duration) -> Result<Latencies> {
         for old in self.logs()? {
             fs::remove_file(old).context("cannot remove a log of pgbench")?;
         }
-        self.run(1, duration, &["--log", "--log-prefix=transactions"])?;
+        self.run(
+            Transaction::Chat,
+            1,
+            duration,
+            &["--log", "--log-prefix=transactions"],
+        )?;
         let mut latencies = Vec::new();
         for path in self.logs()? {
             let log = fs::read_to_string(path).context("cannot read the log of pgbench")?;
@@ -79,11 +125,18 @@ impl<'s> Pgbench<'s> {
             .collect())
     }
 
-    fn run(&self, clients: usize, duration: Duration, more: &[&str]) -> Result<String> {
+    fn run(
+        &self,
+        transaction: Transaction,
+        clients: usize,
+        duration: Duration,
+        more: &[&str],
+    ) -> Result<String> {
         let mut pgbench = self.server.pgbench(DATABASE)?;
         pgbench
             .current_dir(self.folder)
-            .args(["--no-vacuum", "--protocol=prepared", "--file=chat.sql"])
+            .args(["--no-vacuum", "--protocol=prepared"])
+            .arg(format!("--file={}", transaction.file()))
             .arg(format!("--client={clients}"))
             .arg(format!("--jobs={}", clients.min(2)))
             .arg(format!("--time={}", duration.as_secs().max(1)))

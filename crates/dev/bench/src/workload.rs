@@ -151,7 +151,7 @@ impl Workload {
 }
 
 /// A typical agent: a short personality and a few rules.
-fn draft() -> Value {
+pub(crate) fn draft() -> Value {
     json!({
         "name": "Ada of the parcel desk",
         "personality": "Friendly and brief. Says what is known of a parcel, and nothing that is not.",

@@ -14,6 +14,8 @@ pub struct Binaries {
     pub bare_hello: PathBuf,
     /// The service without access control.
     pub open_reading: PathBuf,
+    /// A chat service written by hand.
+    pub reference_service: PathBuf,
 }
 
 impl Binaries {
@@ -24,6 +26,7 @@ impl Binaries {
             service: build(profile, "agent-service", "--bin", "agent-service")?,
             bare_hello: build(profile, "agent-service", "--example", "bare_hello")?,
             open_reading: build(profile, "agent-service", "--example", "open_reading")?,
+            reference_service: build(profile, "dev_bench", "--example", "reference_service")?,
         })
     }
 }

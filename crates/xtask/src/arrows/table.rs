@@ -73,8 +73,11 @@ pub(super) const WIRING: &str = "wiring";
 
 /// Third-party crates, by the first words of their names, and the crates that may use them.
 const HOMES: &[(&str, &[&str])] = &[
-    ("sqlx", &["relational", "postgres_store", "sqlite_store"]),
-    ("actix", &["agent-service", "http_server"]),
+    (
+        "sqlx",
+        &["relational", "postgres_store", "sqlite_store", "dev_bench"],
+    ),
+    ("actix", &["agent-service", "http_server", "dev_bench"]),
     ("jsonwebtoken", &["access", "dev_bench"]),
     ("config", &["agent-service"]),
     ("metrics-exporter", &["agent-service"]),
@@ -82,7 +85,13 @@ const HOMES: &[(&str, &[&str])] = &[
     ("governor", &["local_limiter", "agent-service"]),
     (
         "reqwest",
-        &["web_documents", "llm_engine", "mcp_tools", "dev_load"],
+        &[
+            "web_documents",
+            "llm_engine",
+            "mcp_tools",
+            "dev_load",
+            "dev_bench",
+        ],
     ),
     ("rmcp", &["mcp_tools"]),
     // The domain and the ports are synchronous or traits alone; use cases and adapters need a

@@ -8,7 +8,7 @@ use dev_load::{
 use dev_tools::steps::Steps;
 use serde_json::{Value, json};
 
-use super::{added_latency, long_conversations, streams};
+use super::{added_latency, long_conversations, reference, streams};
 use crate::{Row, environment::Environment, figures::Figure};
 
 /// A service on each store whose engine requests replies of the upstream.
@@ -56,8 +56,12 @@ pub(crate) fn measure(
     steps: &mut Steps,
     wanted: impl Fn(Row) -> bool,
 ) -> Result<Vec<Figure>> {
-    let upstream = Upstream::start()?;
     let mut figures = Vec::new();
+    let rows = [Row::S5, Row::S6, Row::S10, Row::S11, Row::S13, Row::S14];
+    if !rows.into_iter().any(&wanted) {
+        return Ok(figures);
+    }
+    let upstream = Upstream::start()?;
     if wanted(Row::S5) || wanted(Row::S10) {
         let services = steps.run("language models", || {
             LlmServices::start(environment, &upstream, ResponseMode::Instant)
@@ -73,6 +77,11 @@ pub(crate) fn measure(
     }
     if wanted(Row::S6) {
         figures.extend(steps.run("S6", || streams::measure(environment, &upstream))?);
+    }
+    if [Row::S11, Row::S13, Row::S14].into_iter().any(&wanted) {
+        figures.extend(steps.run("S11, S13, S14", || {
+            reference::measure(environment, &upstream, wanted)
+        })?);
     }
     Ok(figures)
 }

@@ -3,6 +3,7 @@
 mod added_latency;
 mod long_conversations;
 mod measure;
+mod reference;
 mod streams;
 
 pub(super) use self::measure::measure;

@@ -87,7 +87,8 @@ async fn respond(request: &Request, state: &State, writer: &mut OwnedWriteHalf) 
     };
     match mode {
         ResponseMode::Instant if request.is_streamed => send(writer, &state.streamed).await,
-        ResponseMode::Instant => send(writer, &state.full).await,
+        ResponseMode::Pieces if request.is_streamed => send(writer, &state.pieces).await,
+        ResponseMode::Instant | ResponseMode::Pieces => send(writer, &state.full).await,
         ResponseMode::Paced => send_words(writer).await,
         ResponseMode::Hang => pending().await,
         ResponseMode::RateLimited => {

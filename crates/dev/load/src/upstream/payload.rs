@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// The reply of [`super::ResponseMode::Instant`].
+/// The reply of [`super::ResponseMode::Instant`], and the words of other replies.
 pub(super) const REPLY: &str = "Order 4711 is on its way and will be with you tomorrow.";
 
 /// Delimits the send time in a word.
@@ -39,6 +39,12 @@ pub(super) fn end() -> String {
 /// Returns a complete stream.
 pub(super) fn streamed() -> String {
     format!("{}{}", delta(REPLY), end())
+}
+
+/// Returns a complete stream of `pieces` parts.
+pub(super) fn streamed_in_pieces(pieces: usize) -> String {
+    let parts = REPLY.split_inclusive(' ').cycle().take(pieces);
+    parts.map(delta).chain([end()]).collect()
 }
 
 /// Returns the complete reply as an object.

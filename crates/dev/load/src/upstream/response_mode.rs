@@ -7,6 +7,8 @@ use std::time::Duration;
 pub enum ResponseMode {
     /// The complete response at once.
     Instant,
+    /// The complete response at once; a stream consists of many pieces.
+    Pieces,
     /// Word by word, each with its send time.
     Paced,
     /// No response.
@@ -26,8 +28,9 @@ pub enum ResponseMode {
 }
 
 impl ResponseMode {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Instant,
+        Self::Pieces,
         Self::Paced,
         Self::Hang,
         Self::RateLimited,
@@ -42,6 +45,7 @@ impl ResponseMode {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Instant => "instant",
+            Self::Pieces => "pieces",
             Self::Paced => "paced",
             Self::Hang => "hang",
             Self::RateLimited => "limited",
@@ -60,6 +64,8 @@ impl ResponseMode {
     }
 }
 
+/// The number of pieces of a [`ResponseMode::Pieces`] stream.
+pub(super) const PIECES: usize = 40;
 /// The pause before the first word of a paced response.
 pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// The pause between two words of a paced response.

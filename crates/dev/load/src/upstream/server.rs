@@ -21,7 +21,7 @@ use tokio::{
 use super::{
     connection::{EVENTS, JSON, serve, sized},
     payload,
-    response_mode::ResponseMode,
+    response_mode::{PIECES, ResponseMode},
 };
 use crate::runtime;
 
@@ -44,6 +44,8 @@ pub(super) struct State {
     pub(super) is_repaired: AtomicBool,
     /// The responses of [`ResponseMode::Instant`], rendered once.
     pub(super) streamed: String,
+    /// The streamed response of [`ResponseMode::Pieces`], rendered once.
+    pub(super) pieces: String,
     pub(super) full: String,
 }
 
@@ -73,6 +75,7 @@ impl Upstream {
             requests: AtomicUsize::new(0),
             is_repaired: AtomicBool::new(false),
             streamed: sized("200 OK", "", EVENTS, &payload::streamed()),
+            pieces: sized("200 OK", "", EVENTS, &payload::streamed_in_pieces(PIECES)),
             full: sized("200 OK", "", JSON, &payload::full()),
         });
         let (stop, stopped) = oneshot::channel();
