@@ -143,7 +143,9 @@ impl StreamReader<'_> {
             let Some(part) = part else {
                 let last = self.decoder.finish();
                 if let Some(event) = last {
-                    take_event(&event, key, accumulator, writer).await?;
+                    let mut text = String::new();
+                    take_event(&event, key, accumulator, &mut text)?;
+                    writer.write(text).await?;
                 }
                 return Ok(());
             };
@@ -170,9 +172,23 @@ impl StreamReader<'_> {
         accumulator: &mut ResponseAccumulator,
         writer: &mut ReplyWriter,
     ) -> Result<StreamState, LlmError> {
+        // The text of all events that arrived together is sent at once, also before an error.
+        let mut text = String::new();
+        let result = self.take_events(&mut bytes, key, accumulator, &mut text);
+        writer.write(text).await?;
+        result
+    }
+
+    fn take_events(
+        &mut self,
+        bytes: &mut &[u8],
+        key: Option<&str>,
+        accumulator: &mut ResponseAccumulator,
+        text: &mut String,
+    ) -> Result<StreamState, LlmError> {
         let too_large = |_| LlmError::Malformed("an event of the upstream's response is too large");
-        while let Some(event) = self.decoder.decode(&mut bytes).map_err(too_large)? {
-            if take_event(&event, key, accumulator, writer).await? == StreamState::Done {
+        while let Some(event) = self.decoder.decode(bytes).map_err(too_large)? {
+            if take_event(&event, key, accumulator, text)? == StreamState::Done {
                 return Ok(StreamState::Done);
             }
         }
@@ -186,19 +202,19 @@ impl StreamReader<'_> {
     }
 }
 
-async fn take_event(
+/// Reads one event and appends its text to `text`.
+fn take_event(
     event: &[u8],
     key: Option<&str>,
     accumulator: &mut ResponseAccumulator,
-    writer: &mut ReplyWriter,
+    text: &mut String,
 ) -> Result<StreamState, LlmError> {
     match event.trim_ascii() {
         b"[DONE]" => Ok(StreamState::Done),
         // Some servers send empty events to keep the connection open.
         b"" => Ok(StreamState::Open),
         json => {
-            let new = accumulator.push(parse(json)?, key)?;
-            writer.write(new).await?;
+            text.push_str(&accumulator.push(parse(json)?, key)?);
             Ok(StreamState::Open)
         }
     }

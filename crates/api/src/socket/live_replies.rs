@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use application::chat::{LiveTurn, Progress, ReplyCursor, ReplyPiece, TurnSubject};
+use application::chat::{Interest, LiveTurn, Progress, ReplyCursor, ReplyPiece, TurnSubject};
 use domain::TurnId;
 use tokio::sync::Notify;
 
@@ -82,7 +82,7 @@ impl LiveReplies {
             sent: ReplyCursor::default(),
             needs_snapshot,
         });
-        turn.listen(&self.wake);
+        turn.listen(&self.wake, Interest::Reply);
         // Text from before this call causes no further notification.
         self.wake.notify_one();
     }

@@ -15,12 +15,26 @@ use super::{
 };
 use crate::engines::{LogContext, PartialReply, ReplySink};
 
+/// The changes of a turn for which a listener is woken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interest {
+    /// Every change, including the growth of the reply.
+    Reply,
+    /// The start and the end of the turn.
+    State,
+}
+
+struct Listener {
+    woken: Weak<Notify>,
+    interest: Interest,
+}
+
 /// A turn that this process runs or waits for.
 pub struct LiveTurn {
     subject: Arc<TurnSubject>,
     stop: CancellationToken,
     progress: Mutex<Progress>,
-    listeners: Mutex<Vec<Weak<Notify>>>,
+    listeners: Mutex<Vec<Listener>>,
     poller: Mutex<StorePoller>,
     turns: Weak<LiveTurns>,
 }
@@ -52,19 +66,27 @@ impl LiveTurn {
         self.progress.lock()
     }
 
-    /// Wakes `listener` whenever something changes, for as long as it lives.
-    pub fn listen(&self, listener: &Arc<Notify>) {
-        let listener = Arc::downgrade(listener);
+    /// Wakes `listener` whenever something of interest changes, for as long as it lives. A listener
+    /// that is registered again gets the new interest.
+    pub fn listen(&self, listener: &Arc<Notify>, interest: Interest) {
+        let woken = Arc::downgrade(listener);
         let mut listeners = self.listeners.lock();
-        // A listener that is registered twice is woken once.
-        listeners.retain(|known| known.strong_count() > 0 && !known.ptr_eq(&listener));
-        listeners.push(listener);
+        listeners.retain(|known| known.woken.strong_count() > 0 && !known.woken.ptr_eq(&woken));
+        listeners.push(Listener { woken, interest });
     }
 
     /// Wakes all listeners.
     pub fn wake(&self) {
-        for listener in self.listeners.lock().iter().filter_map(Weak::upgrade) {
-            listener.notify_one();
+        self.wake_those(|_| true);
+    }
+
+    fn wake_those(&self, is_interested: impl Fn(Interest) -> bool) {
+        for listener in self.listeners.lock().iter() {
+            if is_interested(listener.interest)
+                && let Some(woken) = listener.woken.upgrade()
+            {
+                woken.notify_one();
+            }
         }
     }
 
@@ -223,7 +245,7 @@ impl ReplySink for LiveTurn {
     }
 
     fn notify(&self) {
-        self.wake();
+        self.wake_those(|interest| interest == Interest::Reply);
     }
 }
 

@@ -37,7 +37,7 @@ use tokio_util::task::TaskTracker;
 
 pub use accepted_turn::AcceptedTurn;
 pub use command::{ChatCommand, ChatError, CompletedChat, OnBusy};
-pub use live_turn::LiveTurn;
+pub use live_turn::{Interest, LiveTurn};
 pub use live_turns::{LiveTurns, TurnSubject};
 pub use progress::{Progress, TurnOutcome};
 pub use runner::TurnRunner;

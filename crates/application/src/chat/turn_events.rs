@@ -64,6 +64,7 @@ struct Delivered {
 
 impl TurnEventStream {
     pub(super) fn new(turn: TurnWaiter) -> Self {
+        turn.follow_reply();
         Self {
             turn,
             delivered: Delivered::default(),

@@ -8,7 +8,10 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::{live_turn::LiveTurn, progress::TurnOutcome};
+use super::{
+    live_turn::{Interest, LiveTurn},
+    progress::TurnOutcome,
+};
 
 /// Waits for a turn of this or another process.
 pub(super) struct TurnWaiter {
@@ -18,10 +21,16 @@ pub(super) struct TurnWaiter {
 }
 
 impl TurnWaiter {
+    /// Creates a waiter for the start and the end of the turn.
     pub(super) fn new(live: Arc<LiveTurn>, turns: Arc<dyn TurnRepository>) -> Self {
         let woken = Arc::new(Notify::new());
-        live.listen(&woken);
+        live.listen(&woken, Interest::State);
         Self { live, woken, turns }
+    }
+
+    /// Waits for the growth of the reply, too.
+    pub(super) fn follow_reply(&self) {
+        self.live.listen(&self.woken, Interest::Reply);
     }
 
     /// Waits until the turn may have changed.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use application::{
     TurnError,
-    chat::{AcceptedTurn, ReplyPiece, TurnEvent},
+    chat::{AcceptedTurn, Interest, ReplyPiece, TurnEvent},
 };
 use domain::{FinishReason, Turn, TurnId, TurnStatus};
 use scripted_engine::Script;
@@ -103,7 +103,7 @@ async fn all(accepted: AcceptedTurn) -> Vec<TurnEvent> {
 async fn until_produced(process: &Process, turn: TurnId, text: &str) {
     let live = process.live.get(turn).expect("it runs here");
     let woken = Arc::new(Notify::new());
-    live.listen(&woken);
+    live.listen(&woken, Interest::Reply);
     while live.progress().reply.text != text {
         in_time(woken.notified()).await;
     }
@@ -140,7 +140,7 @@ async fn a_turn_that_ends_before_it_is_cancelled_is_sent_completely() {
     cancelling.process.engine.open("more");
     let live = cancelling.process.live.get(cancelling.turn);
     let (live, woken) = (live.expect("it runs here"), Arc::new(Notify::new()));
-    live.listen(&woken);
+    live.listen(&woken, Interest::Reply);
     while !live.has_ended() {
         in_time(woken.notified()).await;
     }
@@ -159,7 +159,7 @@ async fn a_failed_cancellation_withholds_no_text() {
     let live = cancelling.process.live.get(cancelling.turn);
     let (live, woken) = (live.expect("it runs here"), Arc::new(Notify::new()));
     assert_eq!(live.progress().text(), "");
-    live.listen(&woken);
+    live.listen(&woken, Interest::Reply);
     cancelling.fails(Failure::Request).await;
     while live.progress().text() != "Well." {
         in_time(woken.notified()).await;

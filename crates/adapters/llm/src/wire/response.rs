@@ -1,7 +1,12 @@
 //! Responses.
 
+use std::fmt;
+
 use domain::Usage;
-use serde::{Deserialize, Deserializer, de::Error as _};
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error as _, SeqAccess, Visitor, value::SeqAccessDeserializer},
+};
 use serde_json::{Value, from_str, value::RawValue};
 
 /// The maximum number of tokens that is plausible for one request.
@@ -53,8 +58,6 @@ pub(crate) struct Part {
 }
 
 /// Text, or a list of parts some of which are text.
-#[derive(Deserialize)]
-#[serde(untagged)]
 pub(crate) enum Content {
     Text(String),
     Parts(Vec<ContentPart>),
@@ -67,6 +70,32 @@ pub(crate) struct ContentPart {
     pub(crate) kind: String,
     #[serde(default)]
     pub(crate) text: Option<String>,
+}
+
+/// Written by hand, because a derived implementation of an untagged enum would copy every piece of
+/// text twice.
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ContentVisitor)
+    }
+}
+
+struct ContentVisitor;
+
+impl<'de> Visitor<'de> for ContentVisitor {
+    type Value = Content;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("text or a list of parts")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Content, E> {
+        Ok(Content::Text(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, parts: A) -> Result<Content, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(parts)).map(Content::Parts)
+    }
 }
 
 impl Content {
