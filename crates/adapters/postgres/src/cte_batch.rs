@@ -2,23 +2,35 @@
 
 use std::{fmt::Write as _, mem};
 
-use ports::RepositoryError;
 use sqlx::{
     Arguments as _, AssertSqlSafe, Encode, PgConnection, Postgres, Type, error::BoxDynError,
     postgres::PgArguments,
 };
 
-use crate::error::from_sqlx;
-
 /// Statements that do not depend on each other: none changes a row that another changes, or reads a
 /// row that another writes. They are sent as parts of one statement, and all see the same state.
 #[derive(Default)]
 pub(crate) struct CteBatch {
+    condition: Option<&'static str>,
     parts: Vec<String>,
     parameters: Parameters,
 }
 
 impl CteBatch {
+    /// Creates a batch whose statements change nothing unless `condition`, a list of common table
+    /// expressions, yields a row of `condition`. It is evaluated first, so it can take locks. Every
+    /// statement must end with a `where` clause.
+    pub(crate) fn conditional(
+        condition: &'static str,
+        bind: impl FnOnce(Parameters) -> Parameters,
+    ) -> Self {
+        Self {
+            condition: Some(condition),
+            parts: Vec::new(),
+            parameters: bind(Parameters::default()),
+        }
+    }
+
     /// Adds `statement` for all `rows` at once, which `bind` converts to columns; adds nothing
     /// without rows.
     pub(crate) fn add<'r, R>(
@@ -32,23 +44,33 @@ impl CteBatch {
         }
         let (number, offset) = (self.parts.len(), self.parameters.arguments.len());
         let statement = renumber_parameters(offset, statement);
-        self.parts.push(format!("part_{number} as ({statement})"));
+        let condition = match self.condition {
+            Some(_) => " and exists (select from condition)",
+            None => "",
+        };
+        self.parts
+            .push(format!("part_{number} as ({statement}{condition})"));
         self.parameters = bind(mem::take(&mut self.parameters), rows);
     }
 
-    /// Runs all statements.
-    pub(crate) async fn run(self, connection: &mut PgConnection) -> Result<(), RepositoryError> {
+    /// Runs all statements. Returns whether the condition, if there is one, was met.
+    pub(crate) async fn run(self, connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
         if self.parts.is_empty() {
-            return Ok(());
+            return Ok(true);
         }
         if let Some(error) = self.parameters.error {
-            return Err(from_sqlx(sqlx::Error::Encode(error)));
+            return Err(sqlx::Error::Encode(error));
         }
-        // The text consists of constants; all values are parameters.
-        let sql = AssertSqlSafe(format!("with {} select", self.parts.join(", ")));
+        let parts = self.parts.join(", ");
+        // The text consists of constants; all values are parameters. The database server runs the
+        // main query before the parts.
+        let sql = AssertSqlSafe(match self.condition {
+            Some(condition) => format!("with {condition}, {parts} select from condition"),
+            None => format!("with {parts} select"),
+        });
         let query = sqlx::query_with(sql, self.parameters.arguments);
-        query.execute(connection).await.map_err(from_sqlx)?;
-        Ok(())
+        let rows = query.fetch_all(connection).await?;
+        Ok(!rows.is_empty())
     }
 }
 

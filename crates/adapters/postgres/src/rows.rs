@@ -10,10 +10,10 @@ mod messages;
 mod turns;
 
 use ports::RepositoryError;
-use relational::Rows;
+use relational::{PlannedBatch, RecordKey, Rows};
 use sqlx::PgConnection;
 
-use crate::cte_batch::CteBatch;
+use crate::{cte_batch::CteBatch, error::from_sqlx};
 
 /// The statements of this module.
 pub(crate) const STATEMENTS: &[&[&str]] = &[
@@ -23,6 +23,22 @@ pub(crate) const STATEMENTS: &[&[&str]] = &[
     log::STATEMENTS,
 ];
 
+/// The condition under which a planned batch is written. The lock is taken in the order of the ids,
+/// as in [`crate::facts`]; after a wait for it, the head is compared again. Nodes and keys are read
+/// as they were before the wait, which is the same: others change them together with the head, or,
+/// as a node that is marked dead, without the lock.
+const CONDITION: &str = "\
+    unchanged as materialized (select t.id \
+        from unnest($1::text[], $2::bigint[]) as n (tenant, head) \
+        join tenants t on t.id = n.tenant and t.head_seq = n.head order by t.id for update of t), \
+    condition as materialized (select \
+        where (select count(*) from unchanged) = cardinality($1) \
+        and (select count(*) from nodes where id = any($3::uuid[]) and not swept) = cardinality($3) \
+        and not exists (select from unnest($4::text[], $5::text[], $6::text[], $7::text[]) \
+            as q (tenant, principal, operation, key) \
+            join idempotency_records r on r.tenant_id = q.tenant \
+                and r.principal = q.principal and r.operation = q.operation and r.key = q.key))";
+
 /// Writes all of `rows`.
 pub(crate) async fn write(
     connection: &mut PgConnection,
@@ -31,18 +47,53 @@ pub(crate) async fn write(
     // First, since a key may move from a failed turn to the next one.
     let mut batch = CteBatch::default();
     log::release_keys(&mut batch, &rows.released);
-    batch.run(connection).await?;
+    batch.run(connection).await.map_err(from_sqlx)?;
     let mut batch = CteBatch::default();
-    conversations::insert(&mut batch, &rows.conversations);
-    conversations::advance(&mut batch, &rows.advances);
-    turns::insert(&mut batch, &rows.turns);
-    turns::end(&mut batch, &rows.ends);
-    turns::start(&mut batch, &rows.starts);
-    messages::insert(&mut batch, &rows.messages);
-    log::insert_events(&mut batch, &rows.events);
-    log::write_records(&mut batch, &rows.idempotency);
-    log::raise_heads(&mut batch, &rows.heads);
-    batch.run(connection).await
+    add_changes(&mut batch, rows);
+    log::replace_records(&mut batch, &rows.idempotency);
+    batch.run(connection).await.map_err(from_sqlx)?;
+    Ok(())
+}
+
+/// Writes the rows of `batch` in one round trip, unless a fact has changed on which it was decided;
+/// returns whether they were written.
+pub(crate) async fn write_if_current(
+    connection: &mut PgConnection,
+    batch: &PlannedBatch,
+) -> Result<bool, sqlx::Error> {
+    let PlannedBatch { query, facts, rows } = batch;
+    let key = |text: fn(&RecordKey) -> &str| column(&query.idempotency, text);
+    let mut statements = CteBatch::conditional(CONDITION, |condition| {
+        let heads = facts.heads.iter();
+        condition
+            .bind(
+                heads
+                    .clone()
+                    .map(|(tenant, _)| tenant.as_str())
+                    .collect::<Vec<_>>(),
+            )
+            .bind(heads.map(|(_, head)| head.0).collect::<Vec<_>>())
+            .bind(query.nodes.iter().map(|id| id.uuid()).collect::<Vec<_>>())
+            .bind(key(|key| key.tenant.as_str()))
+            .bind(key(|key| key.principal.as_str()))
+            .bind(key(|key| &key.operation))
+            .bind(key(|key| &key.key))
+    });
+    add_changes(&mut statements, rows);
+    log::insert_records(&mut statements, &rows.idempotency);
+    statements.run(connection).await
+}
+
+/// Adds all changes but those of idempotency keys.
+fn add_changes(batch: &mut CteBatch, rows: &Rows) {
+    conversations::insert(batch, &rows.conversations);
+    conversations::advance(batch, &rows.advances);
+    turns::insert(batch, &rows.turns);
+    turns::end(batch, &rows.ends);
+    turns::start(batch, &rows.starts);
+    messages::insert(batch, &rows.messages);
+    log::insert_events(batch, &rows.events);
+    log::raise_heads(batch, &rows.heads);
 }
 
 /// The values of one column of `rows`.

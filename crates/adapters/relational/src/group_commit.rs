@@ -1,6 +1,7 @@
 //! Group commit: one writer for all chats of a process. All writes that were queued during one
 //! transaction form the next one.
 
+mod known_facts;
 mod writer;
 
 use std::{
@@ -21,8 +22,8 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::writer::Writer;
-use crate::{Outcomes, WriteOp, WriteOutcome};
+use self::{known_facts::KnownFacts, writer::Writer};
+use crate::{Facts, FactsQuery, Outcomes, Rows, WriteOp, WriteOutcome};
 
 /// The heads of the tenants' logs before an attempt whose commit outcome is unknown.
 pub type HeadsBefore = BTreeMap<TenantId, Seq>;
@@ -47,6 +48,29 @@ impl From<RepositoryError> for BatchError {
     }
 }
 
+/// A committed batch.
+#[derive(Debug)]
+pub struct CommittedBatch {
+    /// One outcome for each write.
+    pub outcomes: Outcomes,
+    /// The facts that the transaction read.
+    pub facts: Facts,
+    /// The rows that it wrote.
+    pub rows: Rows,
+}
+
+/// A batch that was decided on facts which this process knew without reading them.
+#[derive(Debug)]
+pub struct PlannedBatch {
+    /// The keys of the facts.
+    pub query: FactsQuery,
+    /// The facts: the heads, nodes and idempotency keys among them are the conditions under which
+    /// all others hold.
+    pub facts: Facts,
+    /// The rows to write.
+    pub rows: Rows,
+}
+
 /// A store that can commit a batch.
 #[async_trait]
 pub trait BatchStore: Send + 'static {
@@ -58,7 +82,12 @@ pub trait BatchStore: Send + 'static {
         &mut self,
         ops: Arc<[WriteOp]>,
         in_doubt_since: Option<&HeadsBefore>,
-    ) -> Result<Outcomes, BatchError>;
+    ) -> Result<CommittedBatch, BatchError>;
+
+    /// Writes the rows of `batch` in one round trip and returns true, if the heads of its tenants
+    /// are those of its facts, its nodes are alive and its idempotency keys have no record. MUST
+    /// check that under the tenant lock. MUST write nothing and return false otherwise.
+    async fn commit_if_current(&mut self, batch: Arc<PlannedBatch>) -> Result<bool, BatchError>;
 }
 
 /// The time limits of a writer.
@@ -127,6 +156,7 @@ impl GroupCommit {
         let closing = CancellationToken::new();
         let writer = Writer {
             store,
+            known_facts: KnownFacts::default(),
             timeouts,
             closing: closing.clone(),
         };

@@ -27,7 +27,9 @@ mod writer_thread;
 
 pub use event_page::{EventContent, EventRecord, EventScan, EventTurn};
 pub use facts::{ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant, RecordKey};
-pub use group_commit::{BatchError, BatchStore, GroupCommit, HeadsBefore, WriteTimeouts};
+pub use group_commit::{
+    BatchError, BatchStore, CommittedBatch, GroupCommit, HeadsBefore, PlannedBatch, WriteTimeouts,
+};
 pub use plan::{Plan, plan};
 pub use rows::{
     ConversationAdvance, ConversationRow, EventRow, KeyName, MessageRow, RecordRow, ReleasedKey,

@@ -2,8 +2,8 @@
 
 use domain::{ConversationId, IdempotencyEntry, TenantId, TurnId};
 use ports::{
-    BeginOutcome, BeginTurn, CompletedTurn, FinishOutcome, FinishTurn, RecordTurnOutcome,
-    RepositoryError,
+    BeginOutcome, BeginTurn, CompletedTurn, ConversationTarget, FinishOutcome, FinishTurn,
+    RecordTurnOutcome, RepositoryError,
 };
 
 use crate::facts::RecordKey;
@@ -56,6 +56,12 @@ impl WriteOp {
         }
     }
 
+    /// Whether it creates its conversation.
+    pub fn creates_conversation(&self) -> bool {
+        let target = self.begin_turn().map(|begin| &begin.target);
+        matches!(target, Some(ConversationTarget::New(_)))
+    }
+
     /// Its idempotency claim.
     pub fn idempotency(&self) -> Option<&IdempotencyEntry> {
         self.begin_turn()?.idempotency.as_ref()
@@ -77,6 +83,18 @@ pub enum WriteOutcome {
     Begin(BeginOutcome),
     /// The outcome of a [`WriteOp::Finish`].
     Finish(FinishOutcome),
+}
+
+impl WriteOutcome {
+    /// Whether the write was applied as requested.
+    pub const fn is_applied(&self) -> bool {
+        matches!(
+            self,
+            Self::CompletedTurn(RecordTurnOutcome::Recorded { .. })
+                | Self::Begin(BeginOutcome::Started { .. } | BeginOutcome::Queued(_))
+                | Self::Finish(FinishOutcome::Finished { .. })
+        )
+    }
 }
 
 /// The outcomes of a batch: one for each write, in the same order.

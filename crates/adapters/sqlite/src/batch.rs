@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use relational::{
-    BatchError, BatchStore, FactsQuery, WriteOp, group_commit::HeadsBefore, plan,
-    write_op::Outcomes,
+    BatchError, BatchStore, CommittedBatch, FactsQuery, HeadsBefore, Plan, PlannedBatch, WriteOp,
+    plan,
 };
 use tokio::sync::oneshot;
 
@@ -25,28 +25,46 @@ impl BatchStore for SqliteBatchStore {
         &mut self,
         ops: Arc<[WriteOp]>,
         in_doubt_since: Option<&HeadsBefore>,
-    ) -> Result<Outcomes, BatchError> {
+    ) -> Result<CommittedBatch, BatchError> {
         let query = FactsQuery::new(&ops, in_doubt_since);
         let (heads_sender, mut heads_receiver) = oneshot::channel();
         let committed = self.writer.transaction_without_deadline(move |connection| {
             Box::pin(async move {
                 let facts = facts::read(connection, &query).await?;
-                let plan = plan(&ops, &facts);
-                rows::write(connection, &plan.rows).await?;
+                let Plan { rows, outcomes } = plan(&ops, &facts);
+                rows::write(connection, &rows).await?;
                 // Only a batch that has reached its commit can be in doubt.
-                let _ = heads_sender.send(facts.heads);
-                Ok(plan.outcomes)
+                let _ = heads_sender.send(facts.heads.clone());
+                Ok(CommittedBatch {
+                    outcomes,
+                    facts,
+                    rows,
+                })
             })
         });
         // After a failed commit, the writer opens a new connection.
         match committed.await {
-            Ok(outcomes) => Ok(outcomes),
+            Ok(batch) => Ok(batch),
             Err(WriteError::RolledBack(error)) => Err(BatchError::Failed(error)),
             Err(WriteError::Unknown(source)) => match heads_receiver.try_recv() {
                 Ok(heads) => Err(BatchError::Unknown { heads, source }),
                 Err(_not_committed) => Err(BatchError::Failed(source)),
             },
         }
+    }
+
+    async fn commit_if_current(&mut self, batch: Arc<PlannedBatch>) -> Result<bool, BatchError> {
+        let heads = batch.facts.heads.clone();
+        let written = self.writer.run(move |connection| {
+            Box::pin(async move { rows::write_if_current(connection, &batch).await })
+        });
+        written.await.map_err(|error| match error {
+            WriteError::Unknown(source) if source.is_retryable() => {
+                BatchError::Unknown { heads, source }
+            }
+            // Rejected data ends the transaction before its commit.
+            WriteError::Unknown(error) | WriteError::RolledBack(error) => BatchError::Failed(error),
+        })
     }
 }
 

@@ -153,7 +153,7 @@ fn turn_key((tenant, id): &InTenant<TurnId>) -> (&str, Simple) {
     key(tenant, id.uuid())
 }
 
-fn key_columns(key: &RecordKey) -> (&str, &str, &str, &str) {
+pub(crate) fn key_columns(key: &RecordKey) -> (&str, &str, &str, &str) {
     (
         key.tenant.as_str(),
         key.principal.as_str(),

@@ -17,13 +17,31 @@ mod messages;
 mod turns;
 
 use ports::RepositoryError;
-use relational::Rows;
+use relational::{PlannedBatch, Rows};
+use serde_json::json;
 use sqlx::SqliteConnection;
 
-use crate::script::Script;
+use crate::{facts::key_columns, script::Script, writer::WriteError};
+
+/// Sets the condition under which a planned batch is written.
+const SET_CONDITION: &str = "\
+    update temp.condition set is_met = ( \
+        select (select count(*) from json_each(given.entry, '$.heads') q \
+                cross join tenants t on t.id = q.value ->> 0 \
+                where t.head_seq = q.value ->> 1) \
+            = json_array_length(given.entry, '$.heads') \
+        and (select count(*) from json_each(given.entry, '$.nodes') q \
+                cross join nodes n on n.id = unhex(q.value) where n.swept = 0) \
+            = json_array_length(given.entry, '$.nodes') \
+        and not exists (select 1 from json_each(given.entry, '$.keys') q \
+            cross join idempotency_records r \
+                on r.tenant_id = q.value ->> 0 and r.principal = q.value ->> 1 \
+                and r.operation = q.value ->> 2 and r.key = q.value ->> 3) \
+        from (select ? as entry) given)";
 
 /// The statements of this module.
 pub(crate) const STATEMENTS: &[&[&str]] = &[
+    &[SET_CONDITION],
     conversations::STATEMENTS,
     turns::STATEMENTS,
     messages::STATEMENTS,
@@ -37,16 +55,39 @@ pub(crate) async fn write(
     rows: &Rows,
 ) -> Result<(), RepositoryError> {
     let mut script = Script::default();
-    conversations::insert(&mut script, &rows.conversations)?;
-    conversations::advance(&mut script, &rows.advances)?;
-    turns::insert(&mut script, &rows.turns)?;
-    turns::end(&mut script, &rows.ends)?;
-    turns::start(&mut script, &rows.starts)?;
-    messages::insert(&mut script, &rows.messages)?;
-    log::insert_events(&mut script, &rows.events)?;
-    log::insert_snapshots(&mut script, &rows.events)?;
-    log::release_keys(&mut script, &rows.released)?;
-    log::write_records(&mut script, &rows.idempotency)?;
-    log::raise_heads(&mut script, &rows.heads)?;
+    add_changes(&mut script, rows)?;
     script.run(connection).await
+}
+
+/// Writes the rows of `batch` in one round trip, unless a fact has changed on which it was decided;
+/// returns whether they were written.
+pub(crate) async fn write_if_current(
+    connection: &mut SqliteConnection,
+    batch: &PlannedBatch,
+) -> Result<bool, WriteError> {
+    let PlannedBatch { query, facts, rows } = batch;
+    let heads = facts.heads.iter().map(|(of, head)| (of.as_str(), head.0));
+    let nodes = query.nodes.iter().map(|id| id.uuid().simple());
+    let condition = json!({
+        "heads": heads.collect::<Vec<_>>(),
+        "nodes": nodes.collect::<Vec<_>>(),
+        "keys": query.idempotency.iter().map(key_columns).collect::<Vec<_>>(),
+    });
+    let mut script = Script::conditional(SET_CONDITION, condition.to_string());
+    add_changes(&mut script, rows).map_err(WriteError::RolledBack)?;
+    script.commit(connection).await
+}
+
+fn add_changes(script: &mut Script, rows: &Rows) -> Result<(), RepositoryError> {
+    conversations::insert(script, &rows.conversations)?;
+    conversations::advance(script, &rows.advances)?;
+    turns::insert(script, &rows.turns)?;
+    turns::end(script, &rows.ends)?;
+    turns::start(script, &rows.starts)?;
+    messages::insert(script, &rows.messages)?;
+    log::insert_events(script, &rows.events)?;
+    log::insert_snapshots(script, &rows.events)?;
+    log::release_keys(script, &rows.released)?;
+    log::write_records(script, &rows.idempotency)?;
+    log::raise_heads(script, &rows.heads)
 }

@@ -5,12 +5,20 @@ mod database;
 use sqlx::{AssertSqlSafe, Connection, Executor, SqlSafeStr, SqliteConnection};
 use tempfile::TempDir;
 
+/// A connection like that of the writer.
+async fn connect(url: &str) -> SqliteConnection {
+    let mut connection = SqliteConnection::connect(url).await.unwrap();
+    let create = sqlx::raw_sql(sqlite_store::CREATE_CONDITION);
+    create.execute(&mut connection).await.unwrap();
+    connection
+}
+
 #[tokio::test]
 async fn every_statement_can_be_prepared() {
     let folder = TempDir::new().unwrap();
     let url = database::url(&folder);
     database::migrated(&url).await;
-    let mut connection = SqliteConnection::connect(&url).await.unwrap();
+    let mut connection = connect(&url).await;
     for statement in sqlite_store::statements() {
         let prepared = connection.prepare(statement.into_sql_str()).await;
         assert!(prepared.is_ok(), "{statement}\n{:?}", prepared.err());
@@ -18,7 +26,8 @@ async fn every_statement_can_be_prepared() {
 }
 
 /// Tables with few rows, which may be read completely.
-const SMALL: [&str; 6] = [
+const SMALL: [&str; 7] = [
+    "condition",
     "tenants",
     "store_state",
     "nodes",
@@ -54,7 +63,7 @@ async fn no_statement_reads_a_whole_table() {
     let folder = TempDir::new().unwrap();
     let url = database::url(&folder);
     database::migrated(&url).await;
-    let mut connection = SqliteConnection::connect(&url).await.unwrap();
+    let mut connection = connect(&url).await;
     for statement in sqlite_store::statements() {
         let explain = AssertSqlSafe(format!("explain query plan {statement}"));
         let plan: Vec<(i64, i64, i64, String)> = sqlx::query_as(explain)

@@ -35,12 +35,14 @@ const MAX_UNTESTED_IDLE: Duration = Duration::from_secs(1);
 /// The settings of every connection.
 ///
 /// Plans must stay good while tables grow from empty to millions of rows during the life of one
-/// connection, and every statement here is served by an index. For the same reason, statements
+/// connection, and every statement here is served by an index. Each statement is therefore planned
+/// once for each connection, which takes longer than its execution. For the same reason, statements
 /// that read by a key use `num_nonnulls(deleted_at) = 0`: the planner cannot match this condition
 /// to a partial index, which it might otherwise prefer to the key's index while both are empty. The
 /// timeouts end work that this side has given up even if the server is not informed of it.
 pub(crate) const SETTINGS: &str = "\
     set jit = off; \
+    set plan_cache_mode = force_generic_plan; \
     set enable_seqscan = off; \
     set enable_bitmapscan = off; \
     set enable_hashjoin = off; \

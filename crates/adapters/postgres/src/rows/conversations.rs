@@ -12,7 +12,7 @@ const INSERT: &str = "\
         message_count, turn_count, created_at, updated_at, last_message_at, sort_seq) \
     select * from unnest($1::text[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::jsonb[], \
         $7::bigint[], $8::bigint[], $9::bigint[], $10::timestamptz[], $11::timestamptz[], \
-        $12::timestamptz[], $13::bigint[])";
+        $12::timestamptz[], $13::bigint[]) where true";
 const ADVANCE: &str = "\
     update conversations set message_count = n.messages, turn_count = n.turns, \
         updated_at = n.updated, last_message_at = coalesce(n.last_message, last_message_at), \

@@ -5,7 +5,7 @@ use relational::{EventRow, RecordRow, ReleasedKey};
 use sqlx::types::Json;
 
 use super::column;
-use crate::cte_batch::CteBatch;
+use crate::cte_batch::{CteBatch, Parameters};
 
 const INSERT_EVENTS: &str = "\
     insert into events (tenant_id, seq, type, time, agent_id, conversation_id, user_id, turn_id, \
@@ -13,27 +13,41 @@ const INSERT_EVENTS: &str = "\
     select n.*, octet_length(n.data::text) \
     from unnest($1::text[], $2::bigint[], $3::text[], $4::timestamptz[], $5::uuid[], \
         $6::uuid[], $7::text[], $8::uuid[], $9::text[], $10::jsonb[]) \
-        as n (tenant, seq, type, time, agent, conversation, user_id, turn, actor, data)";
+        as n (tenant, seq, type, time, agent, conversation, user_id, turn, actor, data) \
+    where true";
 const RELEASE_KEYS: &str = "\
     update idempotency_records r set turn_id = null, released_into = n.conversation \
     from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::uuid[]) \
         as n (tenant, principal, operation, key, turn, conversation) \
     where r.tenant_id = n.tenant and r.principal = n.principal and r.operation = n.operation \
         and r.key = n.key and r.turn_id = n.turn";
-const WRITE_RECORDS: &str = "\
-    insert into idempotency_records (tenant_id, principal, operation, key, fingerprint, turn_id, \
-        answer, created_at) \
-    select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bytea[], \
-        $6::uuid[], $7::jsonb[], $8::timestamptz[]) \
-    on conflict (tenant_id, principal, operation, key) do update \
+macro_rules! insert_records {
+    () => {
+        "insert into idempotency_records (tenant_id, principal, operation, key, fingerprint, \
+            turn_id, answer, created_at) \
+        select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bytea[], \
+            $6::uuid[], $7::jsonb[], $8::timestamptz[]) where true"
+    };
+}
+const INSERT_RECORDS: &str = insert_records!();
+const REPLACE_RECORDS: &str = concat!(
+    insert_records!(),
+    " on conflict (tenant_id, principal, operation, key) do update \
         set fingerprint = excluded.fingerprint, turn_id = excluded.turn_id, \
-            released_into = null, answer = excluded.answer, created_at = excluded.created_at";
+            released_into = null, answer = excluded.answer, created_at = excluded.created_at"
+);
 const RAISE_HEADS: &str = "\
     update tenants set head_seq = n.head from unnest($1::text[], $2::bigint[]) as n (tenant, head) \
     where tenants.id = n.tenant";
 
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[INSERT_EVENTS, RELEASE_KEYS, WRITE_RECORDS, RAISE_HEADS];
+pub(crate) const STATEMENTS: &[&str] = &[
+    INSERT_EVENTS,
+    RELEASE_KEYS,
+    INSERT_RECORDS,
+    REPLACE_RECORDS,
+    RAISE_HEADS,
+];
 
 /// Inserts new events.
 pub(super) fn insert_events(batch: &mut CteBatch, rows: &[EventRow]) {
@@ -69,23 +83,30 @@ pub(super) fn release_keys(batch: &mut CteBatch, rows: &[ReleasedKey]) {
     });
 }
 
+/// Inserts the records of keys that were never used.
+pub(super) fn insert_records(batch: &mut CteBatch, rows: &[RecordRow]) {
+    batch.add(INSERT_RECORDS, rows, bind_records);
+}
+
 /// Writes the records of newly used keys, replacing expired or released ones.
-pub(super) fn write_records(batch: &mut CteBatch, rows: &[RecordRow]) {
-    batch.add(WRITE_RECORDS, rows, |write, rows| {
-        write
-            .bind(column(rows, |row| row.tenant.as_str()))
-            .bind(column(rows, |row| row.idempotency.principal.as_str()))
-            .bind(column(rows, |row| row.idempotency.operation))
-            .bind(column(rows, |row| row.idempotency.key.as_str()))
-            .bind(column(rows, |row| {
-                row.idempotency.fingerprint.bytes().as_slice()
-            }))
-            .bind(column(rows, |row| row.turn_id.map(TurnId::uuid)))
-            .bind(column(rows, |row| {
-                row.idempotency.result.as_ref().map(Json)
-            }))
-            .bind(column(rows, |row| row.idempotency.created_at.date_time()))
-    });
+pub(super) fn replace_records(batch: &mut CteBatch, rows: &[RecordRow]) {
+    batch.add(REPLACE_RECORDS, rows, bind_records);
+}
+
+fn bind_records(parameters: Parameters, rows: &[RecordRow]) -> Parameters {
+    parameters
+        .bind(column(rows, |row| row.tenant.as_str()))
+        .bind(column(rows, |row| row.idempotency.principal.as_str()))
+        .bind(column(rows, |row| row.idempotency.operation))
+        .bind(column(rows, |row| row.idempotency.key.as_str()))
+        .bind(column(rows, |row| {
+            row.idempotency.fingerprint.bytes().as_slice()
+        }))
+        .bind(column(rows, |row| row.turn_id.map(TurnId::uuid)))
+        .bind(column(rows, |row| {
+            row.idempotency.result.as_ref().map(Json)
+        }))
+        .bind(column(rows, |row| row.idempotency.created_at.date_time()))
 }
 
 /// Updates the heads of the logs with new events.

@@ -11,7 +11,7 @@ const INSERT: &str = "\
         created_at, engine, agent_version, finish_reason, input_tokens, output_tokens) \
     select * from unnest($1::text[], $2::uuid[], $3::bigint[], $4::uuid[], $5::uuid[], \
         $6::text[], $7::text[], $8::timestamptz[], $9::text[], $10::bigint[], $11::text[], \
-        $12::bigint[], $13::bigint[])";
+        $12::bigint[], $13::bigint[]) where true";
 
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[INSERT];

@@ -16,7 +16,8 @@ const INSERT: &str = "\
         $6::text[], $7::text[], $8::text[], $9::uuid[], $10::bigint[], $11::bigint[], \
         $12::bigint[], $13::boolean[], $14::jsonb[], $15::jsonb[], $16::jsonb[], $17::uuid[], \
         $18::bigint[], $19::text[], $20::text[], $21::timestamptz[], $22::timestamptz[], \
-        $23::timestamptz[]) as n (tenant, id, conversation, agent, agent_version, status)";
+        $23::timestamptz[]) as n (tenant, id, conversation, agent, agent_version, status) \
+    where true";
 const END: &str = "\
     update turns set status = n.status, reply_seq = n.reply_seq, degraded = n.degraded, \
         tool_calls = n.tool_calls, error = n.error, finished_at = n.finished \

@@ -79,6 +79,35 @@ async fn a_turn_whose_confirmation_was_lost_is_recorded_once() {
     records_once(ProxyFault::LosesNextResponse).await;
 }
 
+/// The second write uses the facts of the first one, and is sent without a transaction.
+async fn records_once_with_known_facts(fault: ProxyFault) {
+    let (database, proxy, storage, agent) = behind_a_proxy().await;
+    let first = storage.turns.record_completed_turn(first_turn(&agent));
+    first.await.expect("a response");
+
+    proxy.set(fault);
+    let conversation = fixture::conversation(1, agent.id);
+    let second = fixture::completed_turn(2, &agent, fixture::existing(&conversation, 1));
+    let outcome = storage.turns.record_completed_turn(second).await;
+    let RecordTurnOutcome::Recorded { committed, .. } = outcome.expect("a response") else {
+        panic!("not recorded");
+    };
+    assert_eq!((committed.first, committed.last), (Seq(5), Seq(6)));
+    assert!(proxy.is_sound());
+    let bounds = database.events.bounds(&fixture::tenant()).await;
+    assert_eq!(bounds.expect("a response"), LogBounds::new(Seq(1), Seq(6)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_was_lost_on_its_way_is_recorded_once_with_known_facts() {
+    records_once_with_known_facts(ProxyFault::LosesNextCommit).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_whose_confirmation_was_lost_is_recorded_once_with_known_facts() {
+    records_once_with_known_facts(ProxyFault::LosesNextResponse).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_retried_commit_is_not_a_replay_of_its_own_key() {
     let (_database, proxy, storage, agent) = behind_a_proxy().await;

@@ -11,4 +11,5 @@ mod read_only;
 mod signing_keys;
 mod statements;
 mod tenant_lock;
+mod two_processes;
 mod unreachable;

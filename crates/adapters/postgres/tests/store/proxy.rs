@@ -74,11 +74,13 @@ impl FaultyProxy {
 async fn forward(mut client: TcpStream, mut server: TcpStream, fault: Arc<Mutex<ProxyFault>>) {
     let mut request = vec![0; 64 * 1024];
     let mut response = vec![0; 64 * 1024];
+    let mut in_transaction = false;
     loop {
         tokio::select! {
             length = client.read(&mut request) => {
                 let Ok(length @ 1..) = length else { return };
-                match apply_fault(&fault, &request[..length]) {
+                let is_commit = is_commit(&request[..length], &mut in_transaction);
+                match apply_fault(&fault, is_commit) {
                     ProxyFault::None => {
                         let Ok(()) = server.write_all(&request[..length]).await else { return };
                     }
@@ -103,10 +105,23 @@ async fn forward(mut client: TcpStream, mut server: TcpStream, fault: Arc<Mutex<
     }
 }
 
-/// Returns the fault that applies to `request`. Faults only affect commits, and end with them.
-fn apply_fault(fault: &Mutex<ProxyFault>, request: &[u8]) -> ProxyFault {
+/// Returns whether a request commits: it ends a transaction, or writes the event of a turn outside
+/// a transaction.
+fn is_commit(request: &[u8], in_transaction: &mut bool) -> bool {
+    let contains = |text: &[u8]| request.windows(text.len()).any(|part| part == text);
+    *in_transaction |= contains(b"BEGIN");
+    if *in_transaction {
+        let ends = contains(b"COMMIT");
+        *in_transaction = !ends && !contains(b"ROLLBACK");
+        ends
+    } else {
+        contains(b"turn.")
+    }
+}
+
+/// Returns the fault that applies to a request. Faults only affect commits, and end with them.
+fn apply_fault(fault: &Mutex<ProxyFault>, is_commit: bool) -> ProxyFault {
     let mut fault = fault.lock().expect("the lock is not poisoned");
-    let is_commit = request.windows(6).any(|part| part == b"COMMIT");
     match *fault {
         active @ (ProxyFault::LosesNextCommit | ProxyFault::LosesNextResponse) if is_commit => {
             *fault = ProxyFault::None;

@@ -102,11 +102,6 @@ async fn the_cost_of_no_statement_grows_with_the_tables() {
         .execute(settings)
         .await
         .expect("the statement succeeds");
-    let generic = "set plan_cache_mode = force_generic_plan";
-    connection
-        .execute(generic)
-        .await
-        .expect("the statement succeeds");
     let mut found = Vec::new();
     for (number, statement) in postgres_store::statements().enumerate() {
         let plan = plan(&mut connection, number, statement).await;

@@ -11,12 +11,16 @@ use ports::{RepositoryError, error::one_line};
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::{BatchError, BatchStore, HeadsBefore, QUEUED, QueuedOp, WriteTimeouts, unavailable};
-use crate::{Outcomes, WriteOp, WriteOutcome, batch};
+use super::{
+    BatchError, BatchStore, HeadsBefore, PlannedBatch, QUEUED, QueuedOp, WriteTimeouts,
+    known_facts::KnownFacts, unavailable,
+};
+use crate::{FactsQuery, Outcomes, Plan, WriteOp, WriteOutcome, batch, plan};
 
 /// Commits one batch after another.
 pub(super) struct Writer<S> {
     pub(super) store: S,
+    pub(super) known_facts: KnownFacts,
     pub(super) timeouts: WriteTimeouts,
     pub(super) closing: CancellationToken,
 }
@@ -121,11 +125,7 @@ impl<S: BatchStore> Writer<S> {
         let mut in_doubt_since = in_doubt_since.cloned();
         let mut pause = self.timeouts.first_retry_pause;
         let result = loop {
-            let error = match self
-                .store
-                .commit(Arc::clone(ops), in_doubt_since.as_ref())
-                .await
-            {
+            let error = match self.attempt(ops, in_doubt_since.as_ref()).await {
                 Ok(outcomes) => break Ok(outcomes),
                 Err(BatchError::Failed(error))
                     if in_doubt_since.is_none() || !error.is_retryable() =>
@@ -156,6 +156,68 @@ impl<S: BatchStore> Writer<S> {
             error,
             in_doubt_since,
         })
+    }
+}
+
+impl<S: BatchStore> Writer<S> {
+    /// Commits once: with known facts if possible, otherwise with facts that the store reads.
+    async fn attempt(
+        &mut self,
+        ops: &Arc<[WriteOp]>,
+        in_doubt_since: Option<&HeadsBefore>,
+    ) -> Result<Outcomes, BatchError> {
+        if let Some(outcomes) = self.attempt_with_known_facts(ops, in_doubt_since).await? {
+            return Ok(outcomes);
+        }
+        let result = self.store.commit(Arc::clone(ops), in_doubt_since).await;
+        match &result {
+            Ok(batch) => self.known_facts.record(&batch.facts, &batch.rows),
+            Err(_) => self.known_facts.invalidate(ops.iter().map(WriteOp::tenant)),
+        }
+        result.map(|batch| batch.outcomes)
+    }
+
+    /// Returns `None` if nothing was written: the facts are not known or outdated, or a write is
+    /// not applied according to them.
+    async fn attempt_with_known_facts(
+        &mut self,
+        ops: &[WriteOp],
+        in_doubt_since: Option<&HeadsBefore>,
+    ) -> Result<Option<Outcomes>, BatchError> {
+        let query = FactsQuery::new(ops, in_doubt_since);
+        let Some(facts) = self.known_facts.find(ops, &query) else {
+            return Ok(None);
+        };
+        let Plan { rows, outcomes } = plan(ops, &facts);
+        let is_applied = |outcome: &Result<WriteOutcome, _>| {
+            outcome.as_ref().is_ok_and(WriteOutcome::is_applied)
+        };
+        if !outcomes.iter().all(is_applied) || !rows.released.is_empty() {
+            return Ok(None);
+        }
+        let batch = Arc::new(PlannedBatch { query, facts, rows });
+        let result = self.store.commit_if_current(Arc::clone(&batch)).await;
+        let tenants = batch.facts.heads.keys();
+        match result {
+            Ok(true) => {
+                self.known_facts.confirm(tenants);
+                self.known_facts.record(&batch.facts, &batch.rows);
+                Ok(Some(outcomes))
+            }
+            Ok(false) => {
+                self.known_facts.invalidate(tenants);
+                Ok(None)
+            }
+            // The data of one of the writes is rejected; the store finds out which one.
+            Err(BatchError::Failed(error)) if !error.is_retryable() => {
+                self.known_facts.invalidate(tenants);
+                Ok(None)
+            }
+            Err(error) => {
+                self.known_facts.invalidate(tenants);
+                Err(error)
+            }
+        }
     }
 }
 

@@ -89,7 +89,7 @@ async fn stored_writes_of_an_attempt_in_doubt_are_reported_and_not_written_again
         .batches
         .commit([WriteOp::Begin(Box::new(running.clone()))].into(), None)
         .await;
-    assert!(outcomes.unwrap()[0].is_ok());
+    assert!(outcomes.unwrap().outcomes[0].is_ok());
     fixture
         .batches
         .commit([WriteOp::Begin(Box::new(waiting))].into(), None)
@@ -114,8 +114,8 @@ async fn stored_writes_of_an_attempt_in_doubt_are_reported_and_not_written_again
         .await
         .unwrap();
 
-    let outcomes = |outcomes: Outcomes| -> Vec<WriteOutcome> {
-        outcomes.into_iter().map(Result::unwrap).collect()
+    let outcomes = |batch: CommittedBatch| -> Vec<WriteOutcome> {
+        batch.outcomes.into_iter().map(Result::unwrap).collect()
     };
     let first = outcomes(first);
     assert!(matches!(
@@ -137,15 +137,15 @@ async fn writes_that_an_attempt_in_doubt_did_not_store_are_committed() {
     let mut fixture = Fixture::new().await;
     let before = fixture.heads().await;
     let ops = [fixture.turn_in_new_conversation(2)];
-    let outcomes = fixture
+    let batch = fixture
         .batches
         .commit(ops.clone().into(), Some(&before))
         .await
         .unwrap();
     let Ok(WriteOutcome::CompletedTurn(RecordTurnOutcome::Recorded { committed, .. })) =
-        &outcomes[0]
+        &batch.outcomes[0]
     else {
-        panic!("{outcomes:?}");
+        panic!("{batch:?}");
     };
     assert_eq!(committed.last, Seq(before[&fixture::tenant()].0 + 3));
 }

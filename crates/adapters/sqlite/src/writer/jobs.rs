@@ -8,9 +8,13 @@ use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, sqlite::Sqlit
 use tokio::sync::{mpsc, oneshot};
 
 use super::WriteError;
-use crate::error::{from_sqlx, is_full};
+use crate::{
+    error::{from_sqlx, is_full},
+    script,
+};
 
-const BEGIN: &str = "begin immediate";
+/// The start of every transaction.
+pub(crate) const BEGIN: &str = "begin immediate";
 
 /// The connection for the next transaction. After an error of the database, the connection is not
 /// reused: a failed commit may or may not have ended the transaction.
@@ -24,6 +28,10 @@ pub(super) type JobFuture<'c> = Pin<Box<dyn Future<Output = NextConnection> + Se
 pub(super) type Job = Box<
     dyn for<'c> FnOnce(Result<&'c mut SqliteConnection, RepositoryError>) -> JobFuture<'c> + Send,
 >;
+
+/// Work that begins and ends its own transaction.
+pub(crate) type WholeTransaction<'c, T> =
+    Pin<Box<dyn Future<Output = Result<T, WriteError>> + Send + 'c>>;
 
 /// A message to the writer task.
 pub(super) enum Command {
@@ -53,6 +61,12 @@ pub(super) async fn run(
     closing
 }
 
+async fn connect(options: &SqliteConnectOptions) -> Result<SqliteConnection, sqlx::Error> {
+    let mut connection = options.connect().await?;
+    script::prepare(&mut connection).await?;
+    Ok(connection)
+}
+
 /// Runs one job on the open connection, or on a new one.
 async fn run_on_connection(
     options: &SqliteConnectOptions,
@@ -61,7 +75,7 @@ async fn run_on_connection(
 ) -> Option<SqliteConnection> {
     let mut connection = match open {
         Some(connection) => connection,
-        None => match options.connect().await {
+        None => match connect(options).await {
             Ok(connection) => connection,
             Err(error) => {
                 job(Err(from_sqlx(error))).await;
@@ -78,7 +92,7 @@ async fn run_on_connection(
     }
 }
 
-/// Runs one transaction and sends its result to its caller.
+/// Runs `work`, which is one transaction, and sends its result to its caller.
 pub(super) async fn run_job<T, W>(
     connection: Result<&mut SqliteConnection, RepositoryError>,
     work: W,
@@ -86,14 +100,14 @@ pub(super) async fn run_job<T, W>(
     result_sender: oneshot::Sender<Result<T, WriteError>>,
 ) -> NextConnection
 where
-    W: for<'c> FnOnce(&'c mut SqliteConnection) -> Work<'c, T> + Send,
+    W: for<'c> FnOnce(&'c mut SqliteConnection) -> WholeTransaction<'c, T> + Send,
 {
     if start.send(()).is_err() {
         // The caller was dropped in the meantime: no result is needed.
         return NextConnection::Reuse;
     }
     let outcome = match connection {
-        Ok(connection) => in_transaction(connection, work).await,
+        Ok(connection) => work(connection).await,
         Err(error) => Err(WriteError::RolledBack(error)),
     };
     let next_connection = match &outcome {
@@ -111,7 +125,11 @@ where
     next_connection
 }
 
-async fn in_transaction<T, W>(connection: &mut SqliteConnection, work: W) -> Result<T, WriteError>
+/// Runs `work` in a transaction and commits it, or rolls it back if `work` returns an error.
+pub(super) async fn in_transaction<T, W>(
+    connection: &mut SqliteConnection,
+    work: W,
+) -> Result<T, WriteError>
 where
     W: for<'c> FnOnce(&'c mut SqliteConnection) -> Work<'c, T> + Send,
 {
@@ -120,21 +138,24 @@ where
     match work(&mut transaction).await {
         Ok(value) => {
             let committed = transaction.commit().await;
-            committed.map_err(|error| {
-                // A commit on a full disk is rolled back, so its outcome is known.
-                let is_undone = is_full(&error);
-                let error = from_sqlx(error);
-                if is_undone {
-                    WriteError::RolledBack(error)
-                } else {
-                    WriteError::Unknown(error)
-                }
-            })?;
+            committed.map_err(commit_error)?;
             Ok(value)
         }
         Err(error) => {
             transaction.rollback().await.map_err(rolled_back)?;
             Err(WriteError::RolledBack(error))
         }
+    }
+}
+
+/// The error of a commit.
+pub(crate) fn commit_error(error: sqlx::Error) -> WriteError {
+    // A commit on a full disk is rolled back, so its outcome is known.
+    let is_undone = is_full(&error);
+    let error = from_sqlx(error);
+    if is_undone {
+        WriteError::RolledBack(error)
+    } else {
+        WriteError::Unknown(error)
     }
 }

@@ -20,7 +20,8 @@ use tokio::{
 };
 use tokio_util::task::TaskTracker;
 
-use self::jobs::{Command, Job, run, run_job};
+pub(crate) use self::jobs::{BEGIN, WholeTransaction, commit_error};
+use self::jobs::{Command, Job, in_transaction, run, run_job};
 
 /// The time limit of a call; after it, the store counts as unavailable.
 pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -103,6 +104,17 @@ impl Writer {
     where
         T: Send + 'static,
         W: for<'c> FnOnce(&'c mut SqliteConnection) -> Work<'c, T> + Send + 'static,
+    {
+        self.run(move |connection| Box::pin(in_transaction(connection, work)))
+            .await
+    }
+
+    /// Runs `work`, which begins and ends a transaction itself, with the same limits as
+    /// [`Self::transaction_without_deadline`].
+    pub(crate) async fn run<T, W>(&self, work: W) -> Result<T, WriteError>
+    where
+        T: Send + 'static,
+        W: for<'c> FnOnce(&'c mut SqliteConnection) -> WholeTransaction<'c, T> + Send + 'static,
     {
         let timed_out =
             |elapsed: Elapsed| WriteError::RolledBack(RepositoryError::Unavailable(elapsed.into()));

@@ -1,5 +1,8 @@
 //! Tests of the writer with a scripted store.
 
+mod known_facts;
+mod model;
+
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex},
@@ -36,14 +39,18 @@ impl BatchStore for ScriptedStore {
         &mut self,
         ops: Arc<[WriteOp]>,
         in_doubt_since: Option<&HeadsBefore>,
-    ) -> Result<Outcomes, BatchError> {
+    ) -> Result<CommittedBatch, BatchError> {
         self.calls
             .lock()
             .unwrap()
             .push((ops.len(), in_doubt_since.cloned()));
         self.permits.acquire().await.unwrap().forget();
         match self.attempts.pop_front().unwrap_or(Attempt::Commits) {
-            Attempt::Commits => Ok(ops.iter().map(|_| Ok(done())).collect()),
+            Attempt::Commits => Ok(CommittedBatch {
+                outcomes: ops.iter().map(|_| Ok(done())).collect(),
+                facts: Facts::default(),
+                rows: Rows::default(),
+            }),
             Attempt::Fails(error) => Err(error.into()),
             Attempt::Panics => panic!("panic of the scripted store"),
             Attempt::Unconfirmed => Err(BatchError::Unknown {
@@ -51,6 +58,10 @@ impl BatchStore for ScriptedStore {
                 source: unavailable("cut"),
             }),
         }
+    }
+
+    async fn commit_if_current(&mut self, _batch: Arc<PlannedBatch>) -> Result<bool, BatchError> {
+        panic!("the scripted store returns no facts")
     }
 }
 

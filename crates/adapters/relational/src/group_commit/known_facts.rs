@@ -1,0 +1,348 @@
+//! The facts that this process knows without reading them, because its own last transactions read
+//! or wrote them.
+//!
+//! Every change of a fact raises the head of its tenant's log. A store that finds a head unchanged
+//! under the tenant lock therefore knows that all facts recorded with that head still hold.
+
+use domain::{AgentId, ConversationId, Seq, TenantId, TurnId, TurnStatus};
+use quick_cache::{Weighter, unsync::Cache};
+
+use crate::{
+    ConversationAdvance, ConversationFacts, ConversationRow, Facts, FactsQuery, InTenant, Rows,
+    TurnEnd, TurnRow, TurnStart, WriteOp,
+};
+
+/// The maximum numbers of known entities.
+const MAX_TENANTS: usize = 1_000;
+const MAX_AGENTS: usize = 10_000;
+const MAX_CONVERSATIONS: usize = 20_000;
+/// The maximum size of all known turns, in bytes.
+const MAX_TURN_BYTES: u64 = 16 * 1024 * 1024;
+
+/// The maximum number of batches for which a tenant's facts are not used after they were outdated
+/// again and again: another process writes to the same tenant.
+const MAX_SKIPPED_BATCHES: u32 = 64;
+
+/// The known facts. Those of a tenant are complete or absent for each entity, never outdated in
+/// part: a change by another process invalidates all of them at once.
+pub(super) struct KnownFacts {
+    tenants: Cache<TenantId, KnownTenant>,
+    agents: Cache<InTenant<AgentId>, Recorded<i64>>,
+    conversations: Cache<InTenant<ConversationId>, Recorded<ConversationFacts>>,
+    turns: Cache<InTenant<TurnId>, Recorded<TurnRow>, TurnWeight>,
+    last_epoch: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct KnownTenant {
+    /// The head with which the facts were recorded; `None` if they are outdated.
+    head: Option<Seq>,
+    /// The facts that were recorded in this epoch are valid.
+    epoch: u64,
+    /// The number of times in a row that the facts were found outdated.
+    misses: u32,
+    /// The number of batches that will not use the facts.
+    skipped: u32,
+}
+
+/// A fact and the epoch in which it was recorded.
+#[derive(Debug, Clone)]
+struct Recorded<T> {
+    epoch: u64,
+    value: T,
+}
+
+#[derive(Clone)]
+struct TurnWeight;
+
+impl Weighter<InTenant<TurnId>, Recorded<TurnRow>> for TurnWeight {
+    fn weight(&self, _: &InTenant<TurnId>, recorded: &Recorded<TurnRow>) -> u64 {
+        let turn = &recorded.value.turn;
+        let metadata = turn
+            .metadata
+            .iter()
+            .map(|(name, value)| name.len() + value.len());
+        let texts = turn.input.len() + metadata.sum::<usize>();
+        u64::try_from(size_of::<TurnRow>() + texts).unwrap_or(u64::MAX)
+    }
+}
+
+impl Default for KnownFacts {
+    fn default() -> Self {
+        Self {
+            tenants: Cache::new(MAX_TENANTS),
+            agents: Cache::new(MAX_AGENTS),
+            conversations: Cache::new(MAX_CONVERSATIONS),
+            turns: Cache::with_weighter(MAX_CONVERSATIONS, MAX_TURN_BYTES, TurnWeight),
+            last_epoch: 0,
+        }
+    }
+}
+
+impl KnownFacts {
+    /// Returns the facts of `query`, if all of them are known. Assumed are facts that no head
+    /// covers, which the store must check: that the nodes are alive and the idempotency keys
+    /// unused.
+    pub(super) fn find(&mut self, ops: &[WriteOp], query: &FactsQuery) -> Option<Facts> {
+        if !query.logged_since.is_empty() {
+            return None;
+        }
+        let mut facts = Facts {
+            live_nodes: query.nodes.iter().copied().collect(),
+            ..Facts::default()
+        };
+        for tenant in &query.tenants {
+            facts.heads.insert(tenant.clone(), self.head(tenant)?);
+        }
+        for op in ops.iter().filter(|op| !op.creates_conversation()) {
+            let key = (op.tenant().clone(), op.conversation_id());
+            let conversation = self.current(&self.conversations, &key)?;
+            facts.conversations.insert(key, conversation);
+        }
+        let others = query.more_agents(&facts.conversations);
+        for key in query.agents.iter().chain(&others) {
+            let version = self.current(&self.agents, key)?;
+            facts.agents.insert(key.clone(), version);
+        }
+        let others = query.more_turns(&facts);
+        for key in query.ended.iter().chain(&others) {
+            let turn = self.current(&self.turns, key)?;
+            facts.turns.insert(key.clone(), turn);
+        }
+        Some(facts)
+    }
+
+    /// The head of a tenant whose facts may be used.
+    fn head(&mut self, tenant: &TenantId) -> Option<Seq> {
+        let mut known = self.tenants.get_mut(tenant)?;
+        let head = known.head?;
+        if known.skipped > 0 {
+            known.skipped -= 1;
+            return None;
+        }
+        Some(head)
+    }
+
+    fn current<Id, T, W>(
+        &self,
+        cache: &Cache<InTenant<Id>, Recorded<T>, W>,
+        key: &InTenant<Id>,
+    ) -> Option<T>
+    where
+        Id: Eq + std::hash::Hash,
+        T: Clone,
+        W: Weighter<InTenant<Id>, Recorded<T>>,
+    {
+        let recorded = cache.get(key)?;
+        (recorded.epoch == self.tenants.get(&key.0)?.epoch).then(|| recorded.value.clone())
+    }
+
+    /// Records that the facts of these tenants were found outdated.
+    pub(super) fn invalidate<'t>(&mut self, tenants: impl IntoIterator<Item = &'t TenantId>) {
+        for tenant in tenants {
+            if let Some(mut known) = self.tenants.get_mut(tenant) {
+                known.head = None;
+                known.misses = known.misses.saturating_add(1);
+                known.skipped = (1 << known.misses.min(16)).min(MAX_SKIPPED_BATCHES) - 2;
+            }
+        }
+    }
+}
+
+/// Recording what a committed transaction has read and written.
+impl KnownFacts {
+    /// Records `facts`, which a transaction read under the lock of its tenants or assumed and
+    /// confirmed, and the changes of `rows`, which it wrote.
+    pub(super) fn record(&mut self, facts: &Facts, rows: &Rows) {
+        for (tenant, head) in &facts.heads {
+            self.enter(tenant, *head);
+        }
+        for (key, version) in &facts.agents {
+            self.keep_agent(key, *version);
+        }
+        for (key, conversation) in &facts.conversations {
+            self.keep_agent(
+                &(key.0.clone(), conversation.agent_id),
+                conversation.agent_version,
+            );
+            self.keep_conversation(key, conversation.clone());
+        }
+        for turn in facts.turns.values() {
+            self.keep_turn(turn);
+        }
+        for row in &rows.conversations {
+            self.add_conversation(row);
+        }
+        for row in &rows.advances {
+            self.advance(row);
+        }
+        for row in &rows.turns {
+            self.add_turn(row);
+        }
+        for row in &rows.ends {
+            self.end_turn(row);
+        }
+        for row in &rows.starts {
+            self.start_turn(row);
+        }
+        for (tenant, head) in &rows.heads {
+            if let Some(mut known) = self.tenants.get_mut(tenant) {
+                known.head = Some(*head);
+            }
+        }
+    }
+
+    /// Makes the facts of a tenant valid at `head`; those recorded with another head are dropped.
+    fn enter(&mut self, tenant: &TenantId, head: Seq) {
+        let known = self.tenants.get(tenant).copied();
+        if known.is_none_or(|known| known.head != Some(head)) {
+            self.last_epoch += 1;
+            let known = KnownTenant {
+                head: Some(head),
+                epoch: self.last_epoch,
+                misses: known.map_or(0, |known| known.misses),
+                skipped: known.map_or(0, |known| known.skipped),
+            };
+            self.tenants.insert(tenant.clone(), known);
+        }
+    }
+
+    /// Drops all facts of a tenant but its head.
+    fn forget(&mut self, tenant: &TenantId) {
+        self.last_epoch += 1;
+        if let Some(mut known) = self.tenants.get_mut(tenant) {
+            known.epoch = self.last_epoch;
+        }
+    }
+
+    /// Records that the facts of these tenants were found to be valid.
+    pub(super) fn confirm<'t>(&mut self, tenants: impl IntoIterator<Item = &'t TenantId>) {
+        for tenant in tenants {
+            if let Some(mut known) = self.tenants.get_mut(tenant) {
+                known.misses = 0;
+            }
+        }
+    }
+
+    fn recorded<T>(&self, tenant: &TenantId, value: T) -> Option<Recorded<T>> {
+        let epoch = self.tenants.get(tenant)?.epoch;
+        Some(Recorded { epoch, value })
+    }
+
+    fn keep_agent(&mut self, key: &InTenant<AgentId>, version: i64) {
+        if let Some(recorded) = self.recorded(&key.0, version) {
+            self.agents.insert(key.clone(), recorded);
+        }
+    }
+
+    fn keep_conversation(&mut self, key: &InTenant<ConversationId>, facts: ConversationFacts) {
+        if let Some(recorded) = self.recorded(&key.0, facts) {
+            self.conversations.insert(key.clone(), recorded);
+        }
+    }
+
+    /// Keeps a turn that has not ended; an ended one is needed only for repeated writes.
+    fn keep_turn(&mut self, row: &TurnRow) {
+        let key = (row.tenant.clone(), row.turn.id);
+        if row.turn.status.is_final() {
+            self.turns.remove(&key);
+        } else if let Some(recorded) = self.recorded(&row.tenant, row.clone()) {
+            self.turns.insert(key, recorded);
+        }
+    }
+
+    fn add_conversation(&mut self, row: &ConversationRow) {
+        let conversation = &row.conversation;
+        let agent = (row.tenant.clone(), conversation.agent_id);
+        let Some(agent_version) = self.current(&self.agents, &agent) else {
+            return;
+        };
+        let facts = ConversationFacts {
+            agent_id: conversation.agent_id,
+            agent_version,
+            user_id: conversation.user_id.clone(),
+            message_count: conversation.message_count,
+            turn_count: row.turn_count,
+            updated_at: conversation.updated_at,
+            running: None,
+            waiting: 0,
+            first_waiting: None,
+        };
+        self.keep_conversation(&(row.tenant.clone(), conversation.id), facts);
+    }
+
+    fn advance(&mut self, row: &ConversationAdvance) {
+        self.change((&row.tenant, row.id), |facts| {
+            facts.message_count = row.message_count;
+            facts.turn_count = row.turn_count;
+            facts.updated_at = row.updated_at;
+            true
+        });
+    }
+
+    fn add_turn(&mut self, row: &TurnRow) {
+        self.keep_turn(row);
+        let id = row.turn.id;
+        self.change((&row.tenant, row.turn.conversation_id), |facts| {
+            match row.turn.status {
+                TurnStatus::InProgress => facts.running = Some(id),
+                TurnStatus::Queued => {
+                    facts.waiting += 1;
+                    facts.first_waiting.get_or_insert(id);
+                }
+                TurnStatus::Completed | TurnStatus::Failed | TurnStatus::Cancelled => {}
+            }
+            true
+        });
+    }
+
+    fn end_turn(&mut self, row: &TurnEnd) {
+        let Some((_, ended)) = self.turns.remove(&(row.tenant.clone(), row.id)) else {
+            return self.forget(&row.tenant);
+        };
+        let conversation = ended.value.turn.conversation_id;
+        self.change((&row.tenant, conversation), |facts| {
+            // The next of several queued turns is not known.
+            facts.running.take() == Some(row.id)
+        });
+    }
+
+    fn start_turn(&mut self, row: &TurnStart) {
+        let Some((_, started)) = self.turns.remove(&(row.tenant.clone(), row.id)) else {
+            return self.forget(&row.tenant);
+        };
+        let mut turn = started.value;
+        turn.turn.status = TurnStatus::InProgress;
+        turn.turn.agent_version = Some(row.agent_version);
+        turn.turn.started_at = Some(row.started_at);
+        turn.node = Some(row.node);
+        turn.turn_number = Some(row.turn_number);
+        turn.message_seq = Some(row.message_seq);
+        self.change((&row.tenant, turn.turn.conversation_id), |facts| {
+            facts.running = Some(row.id);
+            facts.waiting = facts.waiting.saturating_sub(1);
+            facts.first_waiting = None;
+            // The next of several queued turns is not known.
+            facts.waiting == 0
+        });
+        self.keep_turn(&turn);
+    }
+
+    /// Changes the facts of a conversation, if they are known. They are dropped if `change` returns
+    /// false.
+    fn change(
+        &mut self,
+        (tenant, id): (&TenantId, ConversationId),
+        change: impl FnOnce(&mut ConversationFacts) -> bool,
+    ) {
+        let key = (tenant.clone(), id);
+        let Some(mut facts) = self.current(&self.conversations, &key) else {
+            return;
+        };
+        if change(&mut facts) {
+            self.keep_conversation(&key, facts);
+        } else {
+            self.conversations.remove(&key);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! A store in memory, which computes facts and applies rows as a database does.
+
+use std::collections::{BTreeMap, HashMap};
+
+use domain::{AgentId, ConversationId, TurnId, TurnStatus};
+use parking_lot::Mutex;
+
+use super::*;
+use crate::{ConversationFacts, InTenant, TurnRow};
+
+/// The tables of the model.
+#[derive(Default)]
+pub(super) struct Tables {
+    pub(super) heads: BTreeMap<TenantId, Seq>,
+    pub(super) agents: HashMap<InTenant<AgentId>, i64>,
+    pub(super) conversations: HashMap<InTenant<ConversationId>, ConversationFacts>,
+    /// In the order of their ids, which is that of their creation.
+    pub(super) turns: BTreeMap<InTenant<TurnId>, TurnRow>,
+    /// The batches that were written with read facts, with known facts, and not at all.
+    pub(super) read: usize,
+    pub(super) known: usize,
+    pub(super) outdated: usize,
+    /// The next outcomes of commits with known facts; afterwards, they succeed.
+    pub(super) failures: Vec<BatchError>,
+}
+
+impl Tables {
+    fn facts(&self, query: &FactsQuery) -> Facts {
+        let mut facts = Facts {
+            live_nodes: query.nodes.iter().copied().collect(),
+            ..Facts::default()
+        };
+        for tenant in &query.tenants {
+            let head = self.heads.get(tenant).copied().unwrap_or_default();
+            facts.heads.insert(tenant.clone(), head);
+        }
+        for key in &query.conversations {
+            if let Some(conversation) = self.conversation(key) {
+                facts.conversations.insert(key.clone(), conversation);
+            }
+        }
+        let others = query.more_agents(&facts.conversations);
+        for key in query.agents.iter().chain(&others) {
+            facts.agents.insert(key.clone(), self.agents[key]);
+        }
+        let others = query.more_turns(&facts);
+        for key in query.ended.iter().chain(&others) {
+            if let Some(turn) = self.turns.get(key) {
+                facts.turns.insert(key.clone(), turn.clone());
+            }
+        }
+        facts
+    }
+
+    /// The facts of a conversation, with its open turns.
+    pub(super) fn conversation(&self, key: &InTenant<ConversationId>) -> Option<ConversationFacts> {
+        let stored = self.conversations.get(key)?;
+        let turns = || {
+            let turns = self.turns.values();
+            turns.filter(|row| (&row.tenant, row.turn.conversation_id) == (&key.0, key.1))
+        };
+        let of = |status| turns().filter(move |row| row.turn.status == status);
+        let first_waiting = of(TurnStatus::Queued).min_by_key(|row| row.queued_seq);
+        Some(ConversationFacts {
+            agent_version: self.agents[&(key.0.clone(), stored.agent_id)],
+            running: of(TurnStatus::InProgress).next().map(|row| row.turn.id),
+            waiting: u32::try_from(of(TurnStatus::Queued).count()).unwrap(),
+            first_waiting: first_waiting.map(|row| row.turn.id),
+            ..stored.clone()
+        })
+    }
+
+    fn apply(&mut self, rows: &Rows) {
+        for row in &rows.conversations {
+            let conversation = &row.conversation;
+            let facts = ConversationFacts {
+                agent_id: conversation.agent_id,
+                agent_version: 0,
+                user_id: conversation.user_id.clone(),
+                message_count: conversation.message_count,
+                turn_count: row.turn_count,
+                updated_at: conversation.updated_at,
+                running: None,
+                waiting: 0,
+                first_waiting: None,
+            };
+            let key = (row.tenant.clone(), conversation.id);
+            self.conversations.insert(key, facts);
+        }
+        for row in &rows.advances {
+            let key = (row.tenant.clone(), row.id);
+            let facts = self.conversations.get_mut(&key).expect("it exists");
+            facts.message_count = row.message_count;
+            facts.turn_count = row.turn_count;
+            facts.updated_at = row.updated_at;
+        }
+        for row in &rows.turns {
+            let key = (row.tenant.clone(), row.turn.id);
+            self.turns.insert(key, row.clone());
+        }
+        for row in &rows.ends {
+            let key = (row.tenant.clone(), row.id);
+            let turn = self.turns.get_mut(&key).expect("it exists");
+            turn.turn.status = row.status;
+            turn.turn.error.clone_from(&row.error);
+            turn.turn.finished_at = Some(row.finished_at);
+        }
+        for row in &rows.starts {
+            let key = (row.tenant.clone(), row.id);
+            let turn = self.turns.get_mut(&key).expect("it exists");
+            turn.turn.status = TurnStatus::InProgress;
+            turn.turn.agent_version = Some(row.agent_version);
+            turn.turn.started_at = Some(row.started_at);
+            turn.node = Some(row.node);
+            turn.turn_number = Some(row.turn_number);
+            turn.message_seq = Some(row.message_seq);
+        }
+        self.heads.extend(rows.heads.iter().cloned());
+    }
+}
+
+/// The model. Clones share the tables.
+#[derive(Clone, Default)]
+pub(super) struct ModelStore(pub(super) Arc<Mutex<Tables>>);
+
+#[async_trait]
+impl BatchStore for ModelStore {
+    async fn commit(
+        &mut self,
+        ops: Arc<[WriteOp]>,
+        in_doubt_since: Option<&HeadsBefore>,
+    ) -> Result<CommittedBatch, BatchError> {
+        let mut tables = self.0.lock();
+        let facts = tables.facts(&FactsQuery::new(&ops, in_doubt_since));
+        let crate::Plan { rows, outcomes } = crate::plan(&ops, &facts);
+        tables.apply(&rows);
+        tables.read += 1;
+        Ok(CommittedBatch {
+            outcomes,
+            facts,
+            rows,
+        })
+    }
+
+    async fn commit_if_current(&mut self, batch: Arc<PlannedBatch>) -> Result<bool, BatchError> {
+        let mut tables = self.0.lock();
+        if let Some(failure) = tables.failures.pop() {
+            return Err(failure);
+        }
+        let stored = tables.facts(&batch.query);
+        if stored.heads != batch.facts.heads {
+            tables.outdated += 1;
+            return Ok(false);
+        }
+        assert_eq!(stored.conversations, batch.facts.conversations);
+        assert_eq!(stored.agents, batch.facts.agents);
+        assert_eq!(stored.turns, batch.facts.turns);
+        tables.apply(&batch.rows);
+        tables.known += 1;
+        Ok(true)
+    }
+}
