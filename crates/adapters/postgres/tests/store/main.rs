@@ -8,6 +8,7 @@ mod migrations;
 mod newer_version;
 mod proxy;
 mod read_only;
+mod round_trips;
 mod signing_keys;
 mod statements;
 mod tenant_lock;

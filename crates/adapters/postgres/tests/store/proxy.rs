@@ -2,7 +2,10 @@
 
 use std::{
     net::SocketAddr,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use sqlx::postgres::PgConnectOptions;
@@ -28,6 +31,7 @@ pub(crate) enum ProxyFault {
 /// A proxy that listens on its own port.
 pub(crate) struct FaultyProxy {
     fault: Arc<Mutex<ProxyFault>>,
+    requests: Arc<AtomicUsize>,
     address: SocketAddr,
 }
 
@@ -39,15 +43,31 @@ impl FaultyProxy {
         let address = listener.local_addr().expect("a bound port");
         let fault = Arc::new(Mutex::new(ProxyFault::None));
         let shared = Arc::clone(&fault);
+        let requests = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&requests);
         let tasks = TaskTracker::new();
         let connections = tasks.clone();
         tasks.spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let server = TcpStream::connect(&server).await.expect("the server");
-                connections.spawn(forward(client, server, Arc::clone(&shared)));
+                connections.spawn(forward(
+                    client,
+                    server,
+                    Arc::clone(&shared),
+                    Arc::clone(&counter),
+                ));
             }
         });
-        Self { fault, address }
+        Self {
+            fault,
+            requests,
+            address,
+        }
+    }
+
+    /// The number of requests so far, each of which is answered before the next.
+    pub(crate) fn requests(&self) -> usize {
+        self.requests.load(Ordering::SeqCst)
     }
 
     /// The connection options for the server through this proxy.
@@ -71,7 +91,12 @@ impl FaultyProxy {
 
 /// Forwards one connection until one end closes it or a fault cuts it. Dropping both sockets cuts
 /// the connection.
-async fn forward(mut client: TcpStream, mut server: TcpStream, fault: Arc<Mutex<ProxyFault>>) {
+async fn forward(
+    mut client: TcpStream,
+    mut server: TcpStream,
+    fault: Arc<Mutex<ProxyFault>>,
+    requests: Arc<AtomicUsize>,
+) {
     let mut request = vec![0; 64 * 1024];
     let mut response = vec![0; 64 * 1024];
     let mut in_transaction = false;
@@ -79,6 +104,7 @@ async fn forward(mut client: TcpStream, mut server: TcpStream, fault: Arc<Mutex<
         tokio::select! {
             length = client.read(&mut request) => {
                 let Ok(length @ 1..) = length else { return };
+                requests.fetch_add(1, Ordering::SeqCst);
                 let is_commit = is_commit(&request[..length], &mut in_transaction);
                 match apply_fault(&fault, is_commit) {
                     ProxyFault::None => {
