@@ -22,6 +22,7 @@ use api::socket::{
 use bytestring::ByteString;
 use futures::StreamExt as _;
 use http_server::ConnectionState;
+use tokio_util::sync::CancellationToken;
 
 /// The time for the client's answer to a close frame.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -31,7 +32,8 @@ async fn main() -> Result<()> {
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     println!("ws://{}/", listener.local_addr()?);
     let app = || App::new().route("/", web::get().to(open));
-    http_server::serve(listener, 1, Duration::ZERO, app)?.await?;
+    let closing = CancellationToken::new();
+    http_server::serve(listener, 1, Duration::ZERO, &closing, app)?.await?;
     Ok(())
 }
 

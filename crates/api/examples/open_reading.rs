@@ -66,15 +66,16 @@ async fn main() -> Result<()> {
 
 fn serve(listener: TcpListener, workers: usize, wired: ServerParts) -> Result<Server> {
     let principal_of_all = principal_of_all()?;
+    let closing = CancellationToken::new();
     let server = if std::env::var_os("COUNT_REQUESTS").is_some() {
-        http_server::serve(listener, workers, GRACE, move || {
+        http_server::serve(listener, workers, GRACE, &closing, move || {
             outer_layers(
                 inner_layers(wired.clone()).wrap(from_fn(rate_limit)),
                 principal_of_all.clone(),
             )
         })
     } else {
-        http_server::serve(listener, workers, GRACE, move || {
+        http_server::serve(listener, workers, GRACE, &closing, move || {
             outer_layers(inner_layers(wired.clone()), principal_of_all.clone())
         })
     };

@@ -47,6 +47,7 @@ pub struct Service {
     state: Data<ApiState>,
     turns: Turns,
     handle: ServerHandle,
+    listener: TcpListener,
     served: tokio::task::JoinHandle<std::io::Result<()>>,
     store: Store,
     /// The writers of the store, which end after everything that may still write.
@@ -112,7 +113,8 @@ impl Service {
         })
         .await?;
         let (state, turns) = (wired.state.clone(), wired.turns.clone());
-        let http = start_http(wired, listener, settings.server.workers)?;
+        let listening = listener.try_clone()?;
+        let http = start_http(wired, listening, settings.server.workers)?;
         let handle = http.handle();
         let served = tasks.spawn(http);
         Ok(Self {
@@ -120,6 +122,7 @@ impl Service {
             state,
             turns,
             handle,
+            listener,
             served,
             store,
             store_tasks,
@@ -145,9 +148,12 @@ impl Service {
         // From now on no new requests are accepted; callers that wait for a turn are answered when
         // it ends.
         self.state.closing.cancel();
-        let stopped = self.handle.stop(true);
-        self.turns.drain(Instant::now() + TURNS_TIMEOUT).await;
-        stopped.await;
+        http_server::refuse_connections(&self.handle, &self.listener).await;
+        let turns_deadline = Instant::now() + TURNS_TIMEOUT;
+        self.turns.drain(turns_deadline).await;
+        // Turns run on the threads of the HTTP server, which therefore ends after them.
+        let deadline = turns_deadline + LAST_RESPONSES_TIMEOUT;
+        wait_for(deadline, "responses", self.handle.stop(true)).await;
         self.stop.cancel();
         self.tool_tasks.close();
         let tools = self.tool_tasks.wait();
@@ -182,10 +188,12 @@ fn start_http(
     let ServerParts {
         state, services, ..
     } = wired;
+    let closing = state.closing.clone();
     let server = http_server::serve(
         listener,
         workers,
         TURNS_TIMEOUT + LAST_RESPONSES_TIMEOUT,
+        &closing,
         move || {
             // The last wrapped layer is the outermost.
             App::new()

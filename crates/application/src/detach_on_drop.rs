@@ -20,11 +20,18 @@ impl Background {
         Self { tasks, runtime }
     }
 
+    /// Runs work on the background's runtime.
     pub(crate) fn spawn<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> JoinHandle<T> {
         self.tasks.spawn_on(work, &self.runtime)
+    }
+
+    /// Runs work on the caller's runtime, so that neither has to wake the other's thread. That
+    /// runtime MUST NOT end before the work.
+    pub(crate) fn spawn_here(&self, work: impl Future<Output: Send> + Send + 'static) {
+        drop(self.tasks.spawn(work));
     }
 }
 

@@ -23,6 +23,7 @@ macro_rules! event_bus_contract {
                 publishing_without_subscribers_does_not_fail,
                 a_subscriber_that_does_not_read_delays_no_others,
                 a_slow_subscriber_continues_with_the_newest_signals,
+                a_subscriber_receives_what_passes_its_filter,
                 a_subscriber_that_ends_does_not_affect_others,
                 subscriptions_end_when_the_bus_is_closed,
             }
@@ -63,6 +64,11 @@ async fn next(signals: &mut BoxStream<'static, Signal>) -> Option<Signal> {
     next.expect("nothing comes")
 }
 
+/// Subscribes to all signals.
+fn all(bus: &Arc<dyn EventBus>) -> BoxStream<'static, Signal> {
+    bus.subscribe(Box::new(|_| true))
+}
+
 async fn next_head(signals: &mut BoxStream<'static, Signal>) -> i64 {
     match next(signals).await {
         Some(Signal::LogAppended { head, .. }) => head.0,
@@ -72,7 +78,7 @@ async fn next_head(signals: &mut BoxStream<'static, Signal>) -> i64 {
 
 /// A signal reaches every subscriber, including the publisher's own subscription.
 pub async fn every_subscriber_receives_signals_including_the_publisher(bus: Arc<dyn EventBus>) {
-    let mut subscribers: Vec<_> = (0..5).map(|_| bus.subscribe()).collect();
+    let mut subscribers: Vec<_> = (0..5).map(|_| all(&bus)).collect();
     for head in 1..=10 {
         bus.publish(log_appended(head));
         for signals in &mut subscribers {
@@ -92,7 +98,7 @@ pub async fn each_signal_is_delivered_once_and_unchanged(bus: Arc<dyn EventBus>)
         connection_id: "01a1fbb5-0710-72ac-81a3-f4a9b26dcf52".to_owned(),
         typing,
     };
-    let mut signals = bus.subscribe();
+    let mut signals = all(&bus);
     let published = [
         log_appended(i64::MAX),
         typing(Some("ada \u{1f469}"), true),
@@ -117,7 +123,7 @@ pub async fn each_signal_is_delivered_once_and_unchanged(bus: Arc<dyn EventBus>)
 /// A subscription starts with the call of `subscribe`.
 pub async fn signals_before_the_subscription_are_not_delivered(bus: Arc<dyn EventBus>) {
     bus.publish(log_appended(1));
-    let mut signals = bus.subscribe();
+    let mut signals = all(&bus);
     bus.publish(log_appended(2));
     assert_eq!(next(&mut signals).await, Some(log_appended(2)));
 }
@@ -125,11 +131,11 @@ pub async fn signals_before_the_subscription_are_not_delivered(bus: Arc<dyn Even
 /// `publish` MUST never fail.
 pub async fn publishing_without_subscribers_does_not_fail(bus: Arc<dyn EventBus>) {
     bus.publish(log_appended(1));
-    drop(bus.subscribe());
+    drop(all(&bus));
     bus.publish(log_appended(2));
     assert_eq!(
         {
-            let mut signals = bus.subscribe();
+            let mut signals = all(&bus);
             bus.publish(log_appended(3));
             next(&mut signals).await
         },
@@ -140,8 +146,8 @@ pub async fn publishing_without_subscribers_does_not_fail(bus: Arc<dyn EventBus>
 /// `publish` MUST return at once, however many signals a subscriber has not read, and the other
 /// subscribers receive all of them.
 pub async fn a_subscriber_that_does_not_read_delays_no_others(bus: Arc<dyn EventBus>) {
-    let _unread = bus.subscribe();
-    let mut signals = bus.subscribe();
+    let _unread = all(&bus);
+    let mut signals = all(&bus);
     for head in 1..=TOO_MANY {
         bus.publish(log_appended(head));
         assert_eq!(next_head(&mut signals).await, head);
@@ -151,7 +157,7 @@ pub async fn a_subscriber_that_does_not_read_delays_no_others(bus: Arc<dyn Event
 /// A subscriber that is too slow loses the oldest signals: it continues, reaches the newest, and
 /// receives none twice.
 pub async fn a_slow_subscriber_continues_with_the_newest_signals(bus: Arc<dyn EventBus>) {
-    let mut signals = bus.subscribe();
+    let mut signals = all(&bus);
     for head in 1..=TOO_MANY {
         bus.publish(log_appended(head));
     }
@@ -164,10 +170,23 @@ pub async fn a_slow_subscriber_continues_with_the_newest_signals(bus: Arc<dyn Ev
     while next_head(&mut signals).await != 0 {}
 }
 
+/// A subscriber receives the signals that pass its filter, and no others.
+pub async fn a_subscriber_receives_what_passes_its_filter(bus: Arc<dyn EventBus>) {
+    let is_even =
+        |signal: &Signal| matches!(signal, Signal::LogAppended { head, .. } if head.0 % 2 == 0);
+    let (mut even, mut whole) = (bus.subscribe(Box::new(is_even)), all(&bus));
+    for head in 1..=4 {
+        bus.publish(log_appended(head));
+        assert_eq!(next_head(&mut whole).await, head);
+    }
+    let received = HashSet::from([next_head(&mut even).await, next_head(&mut even).await]);
+    assert_eq!(received, HashSet::from([2, 4]));
+}
+
 /// A subscriber that ends does not affect the others.
 pub async fn a_subscriber_that_ends_does_not_affect_others(bus: Arc<dyn EventBus>) {
-    let leaving = bus.subscribe();
-    let mut staying = bus.subscribe();
+    let leaving = all(&bus);
+    let mut staying = all(&bus);
     bus.publish(log_appended(1));
     drop(leaving);
     bus.publish(log_appended(2));
@@ -177,7 +196,7 @@ pub async fn a_subscriber_that_ends_does_not_affect_others(bus: Arc<dyn EventBus
 
 /// A subscription MUST end when the bus is closed, after the signals that were published before.
 pub async fn subscriptions_end_when_the_bus_is_closed(bus: Arc<dyn EventBus>) {
-    let mut subscribers = [bus.subscribe(), bus.subscribe()];
+    let mut subscribers = [all(&bus), all(&bus)];
     bus.publish(log_appended(1));
     drop(bus);
     for signals in &mut subscribers {

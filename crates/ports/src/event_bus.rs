@@ -33,13 +33,17 @@ pub enum Signal {
     },
 }
 
+/// Selects the signals that a subscriber receives. Publishers call it, so it MUST return at once.
+pub type SignalFilter = Box<dyn Fn(&Signal) -> bool + Send + Sync>;
+
 /// A bus that delivers signals to all nodes, at most once and in no guaranteed order.
 pub trait EventBus: Send + Sync {
     /// Publishes a signal to every node, this one included. MUST return at once and never fail; a
     /// signal that cannot be sent now is dropped.
     fn publish(&self, signal: Signal);
 
-    /// Returns all signals from now on, those of this node included. The stream MUST end when the
-    /// bus is closed. A slow subscriber loses its oldest signals and MUST NOT delay others.
-    fn subscribe(&self) -> BoxStream<'static, Signal>;
+    /// Returns the signals from now on that pass `filter`, those of this node included. Other
+    /// signals do not wake the subscriber. The stream MUST end when the bus is closed. A slow
+    /// subscriber loses its oldest signals and MUST NOT delay others.
+    fn subscribe(&self, filter: SignalFilter) -> BoxStream<'static, Signal>;
 }

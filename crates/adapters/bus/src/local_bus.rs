@@ -1,37 +1,46 @@
 //! The implementation of the port.
 
 use futures::stream::{self, BoxStream, StreamExt as _};
-use ports::{EventBus, Signal};
+use parking_lot::RwLock;
+use ports::{EventBus, Signal, SignalFilter};
 use tokio::sync::broadcast::{self, error::RecvError};
 
-/// The number of signals that are kept for the slowest subscriber. Lost signals do no harm, since
+/// The number of signals that are kept for a slow subscriber. Lost signals do no harm, since
 /// subscribers read the event log. Each takes about a hundred bytes.
-const CAPACITY: usize = 4_096;
+const CAPACITY: usize = 1_024;
 
 /// An event bus within this process.
-pub struct LocalBus(broadcast::Sender<Signal>);
+#[derive(Default)]
+pub struct LocalBus(RwLock<Vec<Subscriber>>);
+
+struct Subscriber {
+    filter: SignalFilter,
+    /// Of one receiver: its queue drops the oldest signals.
+    sender: broadcast::Sender<Signal>,
+}
 
 impl LocalBus {
     /// Creates a bus without subscribers.
     pub fn new() -> Self {
-        Self(broadcast::Sender::new(CAPACITY))
-    }
-}
-
-impl Default for LocalBus {
-    fn default() -> Self {
-        Self::new()
+        Self::default()
     }
 }
 
 impl EventBus for LocalBus {
     fn publish(&self, signal: Signal) {
-        // Fails if there is no subscriber, which is not an error.
-        let _ = self.0.send(signal);
+        for subscriber in self.0.read().iter() {
+            if (subscriber.filter)(&signal) {
+                // Fails if the subscriber has ended, which is not an error.
+                let _ = subscriber.sender.send(signal.clone());
+            }
+        }
     }
 
-    fn subscribe(&self) -> BoxStream<'static, Signal> {
-        let signals = self.0.subscribe();
+    fn subscribe(&self, filter: SignalFilter) -> BoxStream<'static, Signal> {
+        let (sender, signals) = broadcast::channel(CAPACITY);
+        let mut subscribers = self.0.write();
+        subscribers.retain(|known| known.sender.receiver_count() > 0);
+        subscribers.push(Subscriber { filter, sender });
         stream::unfold(signals, async |mut signals| {
             loop {
                 match signals.recv().await {

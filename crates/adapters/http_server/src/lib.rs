@@ -5,12 +5,13 @@
 use std::{fmt, io, net::TcpListener, time::Duration};
 
 use actix_http::{HttpService, Protocol, Request, Response, body::MessageBody};
-use actix_server::Server;
+use actix_server::{Server, ServerHandle};
 use actix_service::{
     IntoServiceFactory, Service, ServiceFactory, ServiceFactoryExt as _, fn_service, map_config,
 };
 use actix_web::{Error, dev::AppConfig};
 use tokio::net::TcpStream;
+use tokio_util::sync::CancellationToken;
 
 mod connection;
 
@@ -23,12 +24,14 @@ const KEEP_ALIVE: Duration = Duration::from_secs(75);
 /// The time for which the client may take to close a connection that the server has closed.
 const DISCONNECT_DEADLINE: Duration = Duration::from_secs(1);
 
-/// Runs the HTTP server with `workers` threads. After it is stopped, running requests have the time
-/// `grace`. Replaces `actix_web::HttpServer`, which cannot use these connections.
+/// Runs the HTTP server with `workers` threads. Idle connections are closed once `closing` is
+/// cancelled; after the server is stopped, running requests have the time `grace`. Replaces
+/// `actix_web::HttpServer`, which cannot use these connections.
 pub fn serve<F, I, S, B>(
     listener: TcpListener,
     workers: usize,
     grace: Duration,
+    closing: &CancellationToken,
     app: F,
 ) -> io::Result<Server>
 where
@@ -46,19 +49,16 @@ where
         .workers(workers)
         .shutdown_timeout(grace.as_secs())
         .disable_signals();
-    let stopping = builder.graceful_shutdown_signal();
+    let closing = closing.clone();
     let address = listener.local_addr()?;
     let builder = builder.listen("http", listener, move || {
-        let stopping = stopping.clone();
+        let closing = closing.clone();
         let app = app().into_factory().map_err(|error| {
             let error: Error = error.into();
             error.error_response()
         });
         let http = HttpService::build()
-            .graceful_shutdown_signal(move || {
-                let stopping = stopping.clone();
-                async move { stopping.notified().await }
-            })
+            .graceful_shutdown_signal(move || closing.clone().cancelled_owned())
             .keep_alive(KEEP_ALIVE)
             // [`Connection`]s have their own deadline for the heads of requests.
             .client_request_timeout(Duration::ZERO)
@@ -82,6 +82,14 @@ where
         .and_then(http)
     })?;
     Ok(builder.run())
+}
+
+/// Makes a running server refuse new connections; `listener` is a clone of its listener.
+pub async fn refuse_connections(server: &ServerHandle, listener: &TcpListener) {
+    server.pause().await;
+    // A paused server leaves new connections in the backlog. Where the system cannot shut down a
+    // listener, they wait there until the server is stopped.
+    let _ = socket2::SockRef::from(listener).shutdown(std::net::Shutdown::Both);
 }
 
 /// Limits the unsent bytes that the system accepts beyond the client's receive window. By default

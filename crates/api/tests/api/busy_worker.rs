@@ -14,6 +14,7 @@ use std::{
 use actix_web::{App, HttpRequest, HttpResponse, web};
 use http_server::ConnectionState;
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use crate::raw::Connection;
 
@@ -48,7 +49,9 @@ fn serve() -> (SocketAddr, IsBusy, JoinSet<io::Result<()>>) {
             .route("/", web::get().to(respond))
             .route("/block", web::get().to(block))
     };
-    let server = http_server::serve(listener, 1, Duration::ZERO, app).expect("a server");
+    let closing = CancellationToken::new();
+    let server = http_server::serve(listener, 1, Duration::ZERO, &closing, app);
+    let server = server.expect("a server");
     let mut serving = JoinSet::new();
     serving.spawn(server);
     (address, is_busy, serving)

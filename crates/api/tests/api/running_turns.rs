@@ -1,14 +1,16 @@
 //! Running turns: cancelled, abandoned and queued.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use domain::ProblemCode;
 use serde_json::{Value, json};
+use tokio::{net::TcpStream, time::sleep};
 
 use crate::{
-    api_server::{ApiServer, id_of},
+    api_server::{ApiServer, ApiServerBuilder, id_of},
     engines::{contents, scripted_agent, turn},
     raw::Connection,
+    script::scripted,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -210,4 +212,29 @@ async fn a_shutdown_waits_for_running_turns() {
         let ((), ()) = tokio::join!(api.stop(), call.answer("Good-bye."));
     });
     assert_eq!(response.ok()["message"], "Good-bye.");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_shutdown_waits_for_turns_without_a_waiting_caller() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let address = api.address;
+    let command = json!({"agentId": agent, "message": "Hello"});
+    let chat = api.writer().request("POST", "/api/chat");
+    let accepted = chat.header("Prefer", "respond-async").json(&command);
+    let accepted = accepted.send().await;
+    assert_eq!(accepted.status, 202);
+    let accepted = accepted.json();
+    let conversation = accepted["conversationId"].as_str().expect("an id");
+    let call = script.next_call().await;
+    let (engine, _script) = scripted();
+    let builder = ApiServerBuilder::default().engine("scripted", engine);
+    let (api, ()) = tokio::join!(api.restart(builder), async {
+        // Connections are refused at once, not when the last turn has ended.
+        while TcpStream::connect(address).await.is_ok() {
+            sleep(Duration::from_millis(10)).await;
+        }
+        call.answer("Good-bye.").await;
+    });
+    assert_eq!(contents(&api, conversation).await, ["Hello", "Good-bye."]);
+    api.stop().await;
 }

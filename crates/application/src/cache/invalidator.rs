@@ -78,7 +78,15 @@ impl CacheInvalidator {
 
     /// Returns a stream of the newest head of each tenant, as signals report them.
     fn signalled_heads(&self) -> BoxStream<'static, HashMap<TenantId, Seq>> {
-        let signals = self.bus.subscribe().ready_chunks(MAX_SIGNALS);
+        // Weak, because the progress owns the bus, which owns the filter.
+        let applied = Arc::downgrade(&self.caches.applied);
+        let signals = self.bus.subscribe(Box::new(move |signal| match signal {
+            Signal::LogAppended { tenant, head } => applied
+                .upgrade()
+                .is_some_and(|applied| applied.is_behind(tenant, *head)),
+            Signal::Typing { .. } => false,
+        }));
+        let signals = signals.ready_chunks(MAX_SIGNALS);
         let newest = |signals: Vec<Signal>| {
             let mut heads = HashMap::new();
             for signal in signals {
@@ -94,7 +102,7 @@ impl CacheInvalidator {
 
     /// Applies the changes of other processes up to these heads.
     async fn apply_up_to(&self, mut heads: HashMap<TenantId, Seq>) -> Result<(), RepositoryError> {
-        heads.retain(|tenant, head| self.is_unapplied(tenant, *head));
+        heads.retain(|tenant, head| self.caches.applied.is_behind(tenant, *head));
         if heads.is_empty() {
             return Ok(());
         }
@@ -131,11 +139,6 @@ impl CacheInvalidator {
             outcome = outcome.and(self.apply(&tenant, head).await);
         }
         outcome
-    }
-
-    fn is_unapplied(&self, tenant: &TenantId, head: Seq) -> bool {
-        let position = self.caches.applied.position(tenant);
-        position.is_some_and(|position| position < head)
     }
 
     async fn apply(&self, tenant: &TenantId, head: Seq) -> Result<(), RepositoryError> {

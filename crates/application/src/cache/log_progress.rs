@@ -137,6 +137,12 @@ impl LogProgress {
         tenants.get(tenant).map(|applied| Seq(applied.up_to))
     }
 
+    /// Returns whether a followed tenant's log has changes up to `head` that are not reflected.
+    pub fn is_behind(&self, tenant: &TenantId, head: Seq) -> bool {
+        self.position(tenant)
+            .is_some_and(|position| position < head)
+    }
+
     /// Records the time at which the heads were read, as `Clock::running_for` measures it. Every
     /// earlier change is applied.
     pub(super) fn confirm(&self, at: Duration) {
@@ -158,6 +164,7 @@ mod tests {
     };
 
     use parking_lot::Mutex;
+    use ports::SignalFilter;
 
     use super::*;
 
@@ -170,7 +177,7 @@ mod tests {
             self.0.lock().push(signal);
         }
 
-        fn subscribe(&self) -> BoxStream<'static, Signal> {
+        fn subscribe(&self, _: SignalFilter) -> BoxStream<'static, Signal> {
             stream::empty().boxed()
         }
     }

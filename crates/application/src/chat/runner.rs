@@ -70,7 +70,7 @@ impl TurnRunner {
         // Marked before the caller learns of the turn, so that no waiter polls the store.
         task.ownership.live.mark_started(task.started);
         let runner = Arc::clone(self);
-        self.context.background.spawn(async move {
+        self.context.background.spawn_here(async move {
             let node = task.ownership.node;
             let next = runner.perform(task).await;
             runner.run_following(next, node).await;

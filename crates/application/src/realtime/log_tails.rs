@@ -45,7 +45,11 @@ impl LogTails {
 
     /// Makes the tails read the events that `bus` reports as appended to their logs, until `stop`.
     pub async fn run(self: Arc<Self>, bus: Arc<dyn EventBus>) {
-        let mut signals = bus.subscribe();
+        let tails = Arc::clone(&self.tails);
+        let mut signals = bus.subscribe(Box::new(move |signal| match signal {
+            Signal::LogAppended { tenant, .. } => tails.0.read().contains_key(tenant),
+            Signal::Typing { .. } => false,
+        }));
         while let Some(Some(signal)) = self.stop.run_until_cancelled(signals.next()).await {
             if let Signal::LogAppended { tenant, head } = signal {
                 self.report_head(&tenant, head);

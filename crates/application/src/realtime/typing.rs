@@ -96,7 +96,8 @@ impl Typing {
 
     /// Forwards the updates of all nodes to the listeners, until `stop`.
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
-        let mut signals = self.bus.subscribe();
+        let is_typing = |signal: &Signal| matches!(signal, Signal::Typing { .. });
+        let mut signals = self.bus.subscribe(Box::new(is_typing));
         while let Some(Some(signal)) = stop.run_until_cancelled(signals.next()).await {
             if let Signal::Typing {
                 tenant,
