@@ -1,4 +1,4 @@
-//! The commit of a batch of turns, on a dedicated connection.
+//! The commit of a batch of writes, on a dedicated connection.
 
 use std::sync::Arc;
 

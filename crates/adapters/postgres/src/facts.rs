@@ -9,7 +9,7 @@ use relational::{
     reply_columns,
     stored::{
         StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
-        facts::{agent_version, head, turn},
+        facts::{agent_id, agent_version, head, turn},
     },
     turn_columns,
 };
@@ -55,6 +55,9 @@ const AGENTS: &str = "\
     from unnest($1::text[], $2::uuid[]) as q (tenant_id, id) \
     join agents a on a.tenant_id = q.tenant_id and a.id = q.id \
     where num_nonnulls(a.deleted_at) = 0";
+const EXISTING_AGENTS: &str = "\
+    select a.tenant_id, a.id from unnest($1::text[], $2::uuid[]) as q (tenant_id, id) \
+    join agents a on a.tenant_id = q.tenant_id and a.id = q.id";
 const TURNS: &str = concat!(
     "select ",
     turn_columns!(),
@@ -72,10 +75,11 @@ const RECORDS: &str = "\
     join idempotency_records r on r.tenant_id = q.tenant_id and r.principal = q.principal \
         and r.operation = q.operation and r.key = q.key";
 const LOGGED: &str = "\
-    select e.tenant_id, e.seq, e.type, e.conversation_id, e.turn_id \
+    select e.tenant_id, e.seq, e.type, e.agent_id, e.conversation_id, e.turn_id \
     from unnest($1::text[], $2::bigint[]) as q (tenant_id, seq) \
     join events e on e.tenant_id = q.tenant_id and e.seq > q.seq \
     where e.conversation_id = any($3) \
+        or e.conversation_id is null and e.agent_id = any($4) \
     order by e.tenant_id, e.seq";
 
 /// The statements of this file.
@@ -83,6 +87,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
     LOCK,
     CONVERSATIONS_AND_NODES,
     AGENTS,
+    EXISTING_AGENTS,
     TURNS,
     RECORDS,
     LOGGED,
@@ -112,6 +117,10 @@ pub(crate) async fn read(
     if !wanted.is_empty() {
         let agents = by_ids(AGENTS, &wanted, |id| id.uuid());
         facts.agents = fetch(connection, agents, "agents", agent_version).await?;
+    }
+    if !query.new_agents.is_empty() {
+        let existing = by_ids(EXISTING_AGENTS, &query.new_agents, |id| id.uuid());
+        facts.existing_agents = fetch(connection, existing, "agents", agent_id).await?;
     }
     let mut wanted = query.more_turns(&facts);
     wanted.extend(query.ended.iter().cloned());
@@ -215,10 +224,12 @@ async fn logged(
     let since = &query.logged_since;
     let tenants: Vec<_> = since.keys().map(TenantId::as_str).collect();
     let conversations = query.conversations.iter().map(|(_, id)| id.uuid());
+    let agents = query.changed_agents().map(|(_, id)| id.uuid());
     let query = sqlx::query(LOGGED)
         .bind(tenants)
         .bind(since.values().map(|seq| seq.0).collect::<Vec<_>>())
-        .bind(conversations.collect::<Vec<_>>());
+        .bind(conversations.collect::<Vec<_>>())
+        .bind(agents.collect::<Vec<_>>());
     let events = fetch(connection, query, "events", StoredEventInDoubt::into_event);
     let events: Vec<Option<EventInDoubt>> = events.await?;
     Ok(events.into_iter().flatten().collect())

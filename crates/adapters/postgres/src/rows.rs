@@ -4,6 +4,7 @@
 //! costs as many round trips as a single turn. All statements together cost one round trip;
 //! released idempotency keys cost another.
 
+mod agents;
 mod conversations;
 mod log;
 mod messages;
@@ -17,6 +18,7 @@ use crate::{cte_batch::CteBatch, error::from_sqlx};
 
 /// The statements of this module.
 pub(crate) const STATEMENTS: &[&[&str]] = &[
+    agents::STATEMENTS,
     conversations::STATEMENTS,
     turns::STATEMENTS,
     messages::STATEMENTS,
@@ -86,6 +88,7 @@ pub(crate) async fn write_if_current(
 
 /// Adds all changes but those of idempotency keys.
 fn add_changes(batch: &mut CteBatch, rows: &Rows) {
+    agents::insert(batch, &rows.agents);
     conversations::insert(batch, &rows.conversations);
     conversations::advance(batch, &rows.advances);
     turns::insert(batch, &rows.turns);

@@ -9,10 +9,12 @@ use crate::WriteOp;
 pub const MAX_BATCH_OPS: usize = 512;
 
 /// Takes the next batch from the front of `queue`: at most [`MAX_BATCH_OPS`], and at most one per
-/// conversation and per idempotency key, since the decision about one write must not depend on
-/// another of the same batch. The remaining entries keep their order.
+/// conversation, per changed agent and per idempotency key, since the decision about one write must
+/// not depend on another of the same batch. The remaining entries keep their order. Changes of
+/// agents come last in the batch, since turns assume the versions from before it.
 pub fn next_batch<T>(queue: &mut VecDeque<T>, op: impl Fn(&T) -> &WriteOp) -> Vec<T> {
     let mut conversations = HashSet::new();
+    let mut agents = HashSet::new();
     let mut keys = HashSet::new();
     let mut batch = Vec::new();
     let mut left = VecDeque::new();
@@ -21,12 +23,14 @@ pub fn next_batch<T>(queue: &mut VecDeque<T>, op: impl Fn(&T) -> &WriteOp) -> Ve
             left.push_back(entry);
             break;
         }
-        let conversation = (op(&entry).tenant().clone(), op(&entry).conversation_id());
-        let key = op(&entry).idempotency_key();
-        // Both are recorded even if the entry stays queued: later entries must not overtake it.
-        let first_of_conversation = conversations.insert(conversation);
+        let (tenant, key) = (op(&entry).tenant(), op(&entry).idempotency_key());
+        let conversation = op(&entry).conversation_id().map(|id| (tenant.clone(), id));
+        let agent = op(&entry).changed_agent().map(|id| (tenant.clone(), id));
+        // All are recorded even if the entry stays queued: later entries must not overtake it.
+        let first_of_conversation = conversation.is_none_or(|id| conversations.insert(id));
+        let first_of_agent = agent.is_none_or(|id| agents.insert(id));
         let first_of_key = key.is_none_or(|key| keys.insert(key));
-        if first_of_conversation && first_of_key {
+        if first_of_conversation && first_of_agent && first_of_key {
             batch.push(entry);
         } else {
             left.push_back(entry);
@@ -34,6 +38,7 @@ pub fn next_batch<T>(queue: &mut VecDeque<T>, op: impl Fn(&T) -> &WriteOp) -> Ve
     }
     left.append(queue);
     *queue = left;
+    batch.sort_by_key(|entry| op(entry).changed_agent().is_some());
     batch
 }
 
@@ -59,7 +64,7 @@ mod tests {
     fn next(queue: &mut VecDeque<WriteOp>) -> Vec<domain::TurnId> {
         next_batch(queue, |op| op)
             .iter()
-            .map(WriteOp::turn_id)
+            .filter_map(|op| Some(op.begin_turn()?.turn_id))
             .collect()
     }
 

@@ -1,11 +1,11 @@
-//! The methods of `TurnRepository` whose writes are committed in groups.
+//! The calls of ports whose writes are committed in groups.
 
 use ports::{
-    BeginOutcome, BeginTurn, CompletedTurn, FinishOutcome, FinishTurn, RecordTurnOutcome,
-    RepositoryError,
+    BeginOutcome, BeginTurn, Committed, CompletedTurn, FinishOutcome, FinishTurn, Idempotent,
+    RecordTurnOutcome, RepositoryError,
 };
 
-use crate::{GroupCommit, WriteOp, WriteOutcome};
+use crate::{CreateAgent, GroupCommit, WriteOp, WriteOutcome};
 
 impl GroupCommit {
     /// `TurnRepository::record_completed_turn`.
@@ -37,6 +37,17 @@ impl GroupCommit {
             other => Err(mismatch(&other)),
         }
     }
+
+    /// `AgentRepository::insert`.
+    pub async fn create_agent(
+        &self,
+        create: CreateAgent,
+    ) -> Result<Idempotent<Committed>, RepositoryError> {
+        match self.submit(WriteOp::CreateAgent(Box::new(create))).await? {
+            WriteOutcome::CreateAgent(outcome) => Ok(outcome),
+            other => Err(mismatch(&other)),
+        }
+    }
 }
 
 /// The error of a write that received the outcome of another kind, which is a bug in this crate.
@@ -45,6 +56,7 @@ fn mismatch(outcome: &WriteOutcome) -> RepositoryError {
         WriteOutcome::CompletedTurn(_) => "completed turn",
         WriteOutcome::Begin(_) => "begin",
         WriteOutcome::Finish(_) => "finish",
+        WriteOutcome::CreateAgent(_) => "create agent",
     };
     RepositoryError::Corrupt {
         what: "the outcome of a batch".to_owned(),

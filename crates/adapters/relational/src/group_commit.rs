@@ -1,5 +1,5 @@
-//! Group commit: one writer for all chats of a process. All writes that were queued during one
-//! transaction form the next one.
+//! Group commit: one writer for all chats, creations and updates of a process. All writes that were
+//! queued during one transaction form the next one.
 
 mod known_facts;
 mod writer;

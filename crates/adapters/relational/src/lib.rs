@@ -8,6 +8,7 @@
 
 pub mod batch;
 mod calls;
+mod changes;
 pub mod column;
 pub mod event_page;
 pub mod event_rows;
@@ -25,6 +26,7 @@ pub mod text_range;
 pub mod write_op;
 mod writer_thread;
 
+pub use changes::CreateAgent;
 pub use event_page::{EventContent, EventRecord, EventScan, EventTurn};
 pub use facts::{ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant, RecordKey};
 pub use group_commit::{
@@ -32,8 +34,8 @@ pub use group_commit::{
 };
 pub use plan::{Plan, plan};
 pub use rows::{
-    ConversationAdvance, ConversationRow, EventRow, KeyName, MessageRow, RecordRow, ReleasedKey,
-    Rows, TurnEnd, TurnRow, TurnStart,
+    AgentRow, ConversationAdvance, ConversationRow, EventRow, KeyName, MessageRow, RecordRow,
+    ReleasedKey, Rows, TurnEnd, TurnRow, TurnStart,
 };
 pub use store::{Store, Work};
 pub use write_op::{Outcomes, WriteOp, WriteOutcome};

@@ -1,12 +1,12 @@
 //! The writes that are committed in groups, and their outcomes.
 
-use domain::{ConversationId, IdempotencyEntry, TenantId, TurnId};
+use domain::{AgentId, ConversationId, IdempotencyEntry, TenantId};
 use ports::{
-    BeginOutcome, BeginTurn, CompletedTurn, ConversationTarget, FinishOutcome, FinishTurn,
-    RecordTurnOutcome, RepositoryError,
+    BeginOutcome, BeginTurn, Committed, CompletedTurn, ConversationTarget, FinishOutcome,
+    FinishTurn, Idempotent, RecordTurnOutcome, RepositoryError,
 };
 
-use crate::facts::RecordKey;
+use crate::{CreateAgent, facts::RecordKey};
 
 /// A call of a port whose write is committed together with others.
 #[derive(Debug, Clone)]
@@ -17,6 +17,8 @@ pub enum WriteOp {
     Begin(Box<BeginTurn>),
     /// `TurnRepository::finish_turn`.
     Finish(Box<FinishTurn>),
+    /// `AgentRepository::insert`.
+    CreateAgent(Box<CreateAgent>),
 }
 
 impl WriteOp {
@@ -26,33 +28,34 @@ impl WriteOp {
             Self::CompletedTurn(completed_turn) => &completed_turn.begin.tenant,
             Self::Begin(begin) => &begin.tenant,
             Self::Finish(finish) => &finish.tenant,
+            Self::CreateAgent(create) => &create.tenant,
         }
     }
 
-    /// The conversation of the turn.
-    pub fn conversation_id(&self) -> ConversationId {
+    /// The conversation that it creates or changes.
+    pub fn conversation_id(&self) -> Option<ConversationId> {
         match self {
-            Self::CompletedTurn(completed_turn) => completed_turn.begin.target.id(),
-            Self::Begin(begin) => begin.target.id(),
-            Self::Finish(finish) => finish.conversation_id,
+            Self::CompletedTurn(completed_turn) => Some(completed_turn.begin.target.id()),
+            Self::Begin(begin) => Some(begin.target.id()),
+            Self::Finish(finish) => Some(finish.conversation_id),
+            Self::CreateAgent(_) => None,
         }
     }
 
-    /// The turn that begins or ends.
-    pub fn turn_id(&self) -> TurnId {
+    /// The agent that it creates or changes.
+    pub fn changed_agent(&self) -> Option<AgentId> {
         match self {
-            Self::CompletedTurn(completed_turn) => completed_turn.begin.turn_id,
-            Self::Begin(begin) => begin.turn_id,
-            Self::Finish(finish) => finish.turn_id,
+            Self::CreateAgent(create) => Some(create.agent.id),
+            Self::CompletedTurn(_) | Self::Begin(_) | Self::Finish(_) => None,
         }
     }
 
-    /// The start of the turn, unless this write ends a turn.
+    /// The start of a turn, if this write begins one.
     pub fn begin_turn(&self) -> Option<&BeginTurn> {
         match self {
             Self::CompletedTurn(completed_turn) => Some(&completed_turn.begin),
             Self::Begin(begin) => Some(begin),
-            Self::Finish(_) => None,
+            Self::Finish(_) | Self::CreateAgent(_) => None,
         }
     }
 
@@ -64,7 +67,12 @@ impl WriteOp {
 
     /// Its idempotency claim.
     pub fn idempotency(&self) -> Option<&IdempotencyEntry> {
-        self.begin_turn()?.idempotency.as_ref()
+        match self {
+            Self::CompletedTurn(completed_turn) => completed_turn.begin.idempotency.as_ref(),
+            Self::Begin(begin) => begin.idempotency.as_ref(),
+            Self::CreateAgent(create) => create.idempotency.as_ref(),
+            Self::Finish(_) => None,
+        }
     }
 
     /// The key of its idempotency claim.
@@ -83,6 +91,8 @@ pub enum WriteOutcome {
     Begin(BeginOutcome),
     /// The outcome of a [`WriteOp::Finish`].
     Finish(FinishOutcome),
+    /// The outcome of a [`WriteOp::CreateAgent`].
+    CreateAgent(Idempotent<Committed>),
 }
 
 impl WriteOutcome {
@@ -93,6 +103,7 @@ impl WriteOutcome {
             Self::CompletedTurn(RecordTurnOutcome::Recorded { .. })
                 | Self::Begin(BeginOutcome::Started { .. } | BeginOutcome::Queued(_))
                 | Self::Finish(FinishOutcome::Finished { .. })
+                | Self::CreateAgent(Idempotent::Applied(_))
         )
     }
 }

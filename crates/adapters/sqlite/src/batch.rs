@@ -1,4 +1,4 @@
-//! The commit of a batch of turns.
+//! The commit of a batch of writes.
 
 use std::sync::Arc;
 

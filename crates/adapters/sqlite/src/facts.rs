@@ -9,7 +9,7 @@ use relational::{
     reply_columns,
     stored::{
         StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
-        facts::{agent_version, head, turn},
+        facts::{agent_id, agent_version, head, turn},
     },
     turn_columns,
 };
@@ -45,6 +45,9 @@ const AGENTS: &str = "\
     select a.tenant_id, a.id, a.version from json_each(?) q \
     cross join agents a on a.tenant_id = q.value ->> 0 and a.id = unhex(q.value ->> 1) \
     where a.deleted_at is null";
+const EXISTING_AGENTS: &str = "\
+    select a.tenant_id, a.id from json_each(?) q \
+    cross join agents a on a.tenant_id = q.value ->> 0 and a.id = unhex(q.value ->> 1)";
 const TURNS: &str = concat!(
     "select ",
     turn_columns!(),
@@ -64,10 +67,12 @@ const LIVE_NODES: &str = "\
     select n.id from json_each(?) q cross join nodes n on n.id = unhex(q.value) \
     where n.swept = 0";
 const LOGGED: &str = "\
-    select e.tenant_id, e.seq, e.type, e.conversation_id, e.turn_id \
+    select e.tenant_id, e.seq, e.type, e.agent_id, e.conversation_id, e.turn_id \
     from json_each(?) q cross join events e \
         on e.tenant_id = q.value ->> 0 and e.seq > q.value ->> 1 \
     where e.conversation_id in (select unhex(value) from json_each(?)) \
+        or e.conversation_id is null \
+            and e.agent_id in (select unhex(value) from json_each(?)) \
     order by e.tenant_id, e.seq";
 
 /// The statements of this file.
@@ -75,6 +80,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
     HEADS,
     CONVERSATIONS,
     AGENTS,
+    EXISTING_AGENTS,
     TURNS,
     RECORDS,
     LIVE_NODES,
@@ -92,16 +98,25 @@ pub(crate) async fn read(
         BatchQuery::new(HEADS, query.tenants.iter().map(TenantId::as_str))?,
         BatchQuery::new(CONVERSATIONS, conversations)?,
         BatchQuery::new(AGENTS, query.agents.iter().map(agent_key))?,
+        BatchQuery::new(EXISTING_AGENTS, query.new_agents.iter().map(agent_key))?,
         BatchQuery::new(TURNS, query.ended.iter().map(turn_key))?,
         BatchQuery::new(RECORDS, query.idempotency.iter().map(key_columns))?,
         BatchQuery::new(LIVE_NODES, query.nodes.iter().map(|id| id.uuid().simple()))?,
     ];
-    let [heads, conversations, agents, turns, idempotency, live_nodes] =
-        script::fetch(connection, queries).await?;
+    let [
+        heads,
+        conversations,
+        agents,
+        existing,
+        turns,
+        idempotency,
+        live_nodes,
+    ] = script::fetch(connection, queries).await?;
     let mut facts = Facts {
         heads: read::rows("tenants", heads, head)?,
         conversations: read::rows("conversations", conversations, conversation)?,
         agents: read::rows("agents", agents, agent_version)?,
+        existing_agents: read::rows("agents", existing, agent_id)?,
         turns: read::rows("turns", turns, turn)?,
         idempotency: read::rows("idempotency_records", idempotency, record)?,
         live_nodes: read::rows("nodes", live_nodes, |(id,)| Ok(NodeId::new(id)))?,
@@ -173,9 +188,11 @@ async fn logged(
     let since: Vec<_> = since.map(|(of, head)| (of.as_str(), head.0)).collect();
     let conversations = query.conversations.iter();
     let conversations: Vec<_> = conversations.map(|(_, id)| id.uuid().simple()).collect();
+    let agents = query.changed_agents().map(|(_, id)| id.uuid().simple());
     let rows = sqlx::query(LOGGED)
         .bind(Json(&since))
         .bind(Json(&conversations))
+        .bind(Json(agents.collect::<Vec<_>>()))
         .fetch_all(connection)
         .await
         .map_err(from_sqlx)?;

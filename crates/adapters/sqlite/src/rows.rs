@@ -11,6 +11,7 @@ macro_rules! given {
     };
 }
 
+mod agents;
 mod conversations;
 mod log;
 mod messages;
@@ -42,6 +43,7 @@ const SET_CONDITION: &str = "\
 /// The statements of this module.
 pub(crate) const STATEMENTS: &[&[&str]] = &[
     &[SET_CONDITION],
+    agents::STATEMENTS,
     conversations::STATEMENTS,
     turns::STATEMENTS,
     messages::STATEMENTS,
@@ -79,6 +81,7 @@ pub(crate) async fn write_if_current(
 }
 
 fn add_changes(script: &mut Script, rows: &Rows) -> Result<(), RepositoryError> {
+    agents::insert(script, &rows.agents)?;
     conversations::insert(script, &rows.conversations)?;
     conversations::advance(script, &rows.advances)?;
     turns::insert(script, &rows.turns)?;

@@ -17,12 +17,12 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    error::{conflict_on, from_sqlx, in_table},
+    error::{from_sqlx, in_table},
 };
 
 pub(crate) use statements::STATEMENTS;
 use statements::{
-    DELETE, DELETE_CAPABILITIES, FIND, INSERT, INSERT_CAPABILITIES, LIST_ALL, LIST_BY_CAPABILITY,
+    DELETE, DELETE_CAPABILITIES, FIND, INSERT_CAPABILITIES, LIST_ALL, LIST_BY_CAPABILITY,
     LIST_BY_NAME, UPDATE, VERSION,
 };
 
@@ -83,30 +83,6 @@ impl AgentSql for PostgresStore {
             .fetch_optional(connection)
             .await
             .map_err(in_table("agents"))
-    }
-
-    async fn insert_agent(
-        connection: &mut PgConnection,
-        tenant: &TenantId,
-        agent: &Agent,
-        sort_seq: Seq,
-    ) -> Result<(), RepositoryError> {
-        sqlx::query(INSERT)
-            .bind(tenant.as_str())
-            .bind(agent.id.uuid())
-            .bind(&agent.name)
-            .bind(search_key(&agent.name))
-            .bind(&agent.personality)
-            .bind(Json(&agent.capabilities))
-            .bind(Json(&agent.config))
-            .bind(agent.version)
-            .bind(agent.created_at.date_time())
-            .bind(agent.updated_at.date_time())
-            .bind(sort_seq.0)
-            .execute(&mut *connection)
-            .await
-            .map_err(conflict_on("agent"))?;
-        insert_capabilities(connection, tenant, agent).await
     }
 
     async fn update_agent(

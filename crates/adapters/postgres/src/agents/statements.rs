@@ -26,10 +26,6 @@ macro_rules! list {
     };
 }
 
-pub(super) const INSERT: &str = "\
-    insert into agents (tenant_id, id, name, name_key, personality, capabilities, config, \
-        version, created_at, updated_at, sort_seq) \
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
 pub(super) const INSERT_CAPABILITIES: &str = "\
     insert into agent_capabilities (tenant_id, capability, agent_id, sort_seq) \
     select $1, unnest($3::text[]), $2, a.sort_seq from agents a \
@@ -73,7 +69,6 @@ pub(super) const DELETE: &str =
 
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[
-    INSERT,
     INSERT_CAPABILITIES,
     DELETE_CAPABILITIES,
     FIND,

@@ -44,14 +44,16 @@ pub fn is_within_retention(record: &IdempotencyRecord, now: Timestamp) -> bool {
     now < record.created_at + RETENTION
 }
 
-/// The facts that a store has read under the lock of the tenants in `heads`. Deleted entities are
-/// not contained.
+/// The facts that a store has read under the lock of the tenants in `heads`. Unless a field says
+/// otherwise, deleted entities are not contained.
 #[derive(Debug, Default)]
 pub struct Facts {
     /// The newest event of each tenant that exists.
     pub heads: BTreeMap<TenantId, Seq>,
     /// The versions of agents.
     pub agents: HashMap<InTenant<AgentId>, i64>,
+    /// The ids of new agents that existed before, also those of deleted agents.
+    pub existing_agents: HashSet<InTenant<AgentId>>,
     /// Conversations.
     pub conversations: HashMap<InTenant<ConversationId>, ConversationFacts>,
     /// Turns with their replies: the turns to end, and those that [`FactsQuery::more_turns`]
@@ -91,12 +93,14 @@ impl Facts {
         self.turns.get(&(tenant.clone(), id))
     }
 
-    /// The record of an earlier use of the claim's key, if it is within its retention time.
-    pub fn existing_record(
+    /// The record of an earlier use of the claim's key, if a claim is given and the record is
+    /// within its retention time.
+    pub(crate) fn existing_record(
         &self,
         tenant: &TenantId,
-        idempotency: &IdempotencyEntry,
+        idempotency: Option<&IdempotencyEntry>,
     ) -> Option<&IdempotencyRecord> {
+        let idempotency = idempotency?;
         self.idempotency
             .get(&RecordKey::new(tenant, idempotency))
             .filter(|record| is_within_retention(record, idempotency.created_at))
@@ -135,6 +139,8 @@ pub struct EventInDoubt {
     pub seq: Seq,
     /// The type of the event.
     pub kind: EventType,
+    /// The agent that it refers to.
+    pub agent_id: Option<AgentId>,
     /// The conversation that it refers to.
     pub conversation_id: Option<ConversationId>,
     /// The turn that it refers to.

@@ -19,6 +19,8 @@ pub struct FactsQuery {
     pub promotions: HashSet<InTenant<ConversationId>>,
     /// The agents of new conversations.
     pub agents: HashSet<InTenant<AgentId>>,
+    /// The agents to create.
+    pub new_agents: Vec<InTenant<AgentId>>,
     /// The turns to end.
     pub ended: Vec<InTenant<TurnId>>,
     /// Idempotency keys.
@@ -26,7 +28,7 @@ pub struct FactsQuery {
     /// The nodes that are to run a turn.
     pub nodes: BTreeSet<NodeId>,
     /// The head of each tenant's log before the first attempt whose commit outcome is unknown.
-    /// Later events of `conversations` are read, too.
+    /// Later events of `conversations` and [`Self::changed_agents`] are read, too.
     pub logged_since: BTreeMap<TenantId, Seq>,
     /// The conversations and agents of turns that begin in existing conversations.
     begins_in_existing: Vec<(InTenant<ConversationId>, InTenant<AgentId>)>,
@@ -65,31 +67,41 @@ impl FactsQuery {
 
     fn add(&mut self, op: &WriteOp) {
         let tenant = op.tenant();
-        let conversation = (tenant.clone(), op.conversation_id());
         self.tenants.insert(tenant.clone());
         self.idempotency.extend(op.idempotency_key());
+        let conversation = op.conversation_id().map(|id| (tenant.clone(), id));
+        self.conversations.extend(conversation);
         if let Some(begin) = op.begin_turn() {
             let agent = (tenant.clone(), begin.agent_id);
             match begin.target {
                 ConversationTarget::New(_) => drop(self.agents.insert(agent)),
                 ConversationTarget::Existing { .. } => {
-                    self.begins_in_existing.push((conversation.clone(), agent));
+                    let conversation = (tenant.clone(), begin.target.id());
+                    self.begins_in_existing.push((conversation, agent));
                 }
             }
         }
         match op {
             WriteOp::Begin(begin) => drop(self.nodes.insert(begin.node)),
-            WriteOp::Finish(finish) if finish.promote => {
-                self.nodes.insert(finish.node);
-                self.promotions.insert(conversation.clone());
+            WriteOp::Finish(finish) => {
+                let conversation = (tenant.clone(), finish.conversation_id);
+                if finish.promote {
+                    self.nodes.insert(finish.node);
+                    self.promotions.insert(conversation.clone());
+                }
+                self.ended.push((tenant.clone(), finish.turn_id));
+                self.ended_in.push(conversation);
             }
-            WriteOp::CompletedTurn(_) | WriteOp::Finish(_) => {}
+            WriteOp::CreateAgent(create) => {
+                self.new_agents.push((tenant.clone(), create.agent.id));
+            }
+            WriteOp::CompletedTurn(_) => {}
         }
-        if matches!(op, WriteOp::Finish(_)) {
-            self.ended.push((tenant.clone(), op.turn_id()));
-            self.ended_in.push(conversation.clone());
-        }
-        self.conversations.push(conversation);
+    }
+
+    /// The agents that the batch may change.
+    pub fn changed_agents(&self) -> impl Iterator<Item = &InTenant<AgentId>> {
+        self.new_agents.iter()
     }
 
     /// The agents to read once the conversations are known: those that are not the agent of the

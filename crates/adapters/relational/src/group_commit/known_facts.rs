@@ -82,7 +82,7 @@ impl Default for KnownFacts {
 impl KnownFacts {
     /// Returns the facts of `query`, if all of them are known. Assumed are facts that no head
     /// covers, which the store must check: that the nodes are alive and the idempotency keys
-    /// unused.
+    /// unused. Ids of new agents are assumed to be unused; the store rejects the data otherwise.
     pub(super) fn find(&mut self, ops: &[WriteOp], query: &FactsQuery) -> Option<Facts> {
         if !query.logged_since.is_empty() {
             return None;
@@ -95,7 +95,10 @@ impl KnownFacts {
             facts.heads.insert(tenant.clone(), self.head(tenant)?);
         }
         for op in ops.iter().filter(|op| !op.creates_conversation()) {
-            let key = (op.tenant().clone(), op.conversation_id());
+            let Some(id) = op.conversation_id() else {
+                continue;
+            };
+            let key = (op.tenant().clone(), id);
             let conversation = self.current(&self.conversations, &key)?;
             facts.conversations.insert(key, conversation);
         }
@@ -169,6 +172,9 @@ impl KnownFacts {
         }
         for turn in facts.turns.values() {
             self.keep_turn(turn);
+        }
+        for row in &rows.agents {
+            self.keep_agent(&(row.tenant.clone(), row.agent.id), row.agent.version);
         }
         for row in &rows.conversations {
             self.add_conversation(row);

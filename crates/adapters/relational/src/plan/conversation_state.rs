@@ -35,8 +35,7 @@ impl<'a> ConversationState<'a> {
     /// Checks the idempotency key first, then whether agent and conversation exist.
     pub(super) fn resolve(facts: &'a Facts, begin: &'a BeginTurn) -> Result<Self, Rejection> {
         let idempotency = begin.idempotency.as_ref();
-        let record =
-            idempotency.and_then(|idempotency| facts.existing_record(&begin.tenant, idempotency));
+        let record = facts.existing_record(&begin.tenant, idempotency);
         if let Some(record) = record.filter(|record| is_replay(record, begin)) {
             return Err(Rejection::Replayed(record.clone()));
         }

@@ -1,9 +1,9 @@
 //! The stored outcomes of an earlier attempt whose commit was not confirmed.
 
-use domain::{EventType, Seq, TenantId, TurnId, TurnStatus};
+use domain::{AgentId, EventType, Seq, TenantId, TurnId, TurnStatus};
 use ports::{
     BeginOutcome, BeginTurn, Committed, CompletedTurn, ConversationTarget, FinishOutcome,
-    FinishTurn, PromotedTurn, RecordTurnOutcome, TurnEnding,
+    FinishTurn, Idempotent, PromotedTurn, RecordTurnOutcome, TurnEnding,
 };
 
 use super::{committed, finish};
@@ -20,6 +20,16 @@ pub(super) fn outcome(facts: &Facts, op: &WriteOp) -> Option<WriteOutcome> {
         }
         WriteOp::Begin(begin) => begin_outcome(facts, begin).map(WriteOutcome::Begin),
         WriteOp::Finish(finish) => finish_outcome(facts, finish).map(WriteOutcome::Finish),
+        WriteOp::CreateAgent(create) => {
+            let created = agent_event(
+                facts,
+                &create.tenant,
+                create.agent.id,
+                EventType::AgentCreated,
+            );
+            let applied = |seq| Idempotent::Applied(committed(seq, seq));
+            created.map(applied).map(WriteOutcome::CreateAgent)
+        }
     }
 }
 
@@ -107,6 +117,13 @@ fn creation_event(facts: &Facts, begin: &BeginTurn) -> Option<Seq> {
         event.tenant == begin.tenant
             && event.conversation_id == Some(conversation.id)
             && event.kind == EventType::ConversationCreated
+    };
+    facts.logged.iter().find(matches).map(|event| event.seq)
+}
+
+fn agent_event(facts: &Facts, tenant: &TenantId, agent: AgentId, kind: EventType) -> Option<Seq> {
+    let matches = |event: &&EventInDoubt| {
+        event.tenant == *tenant && event.agent_id == Some(agent) && event.kind == kind
     };
     facts.logged.iter().find(matches).map(|event| event.seq)
 }

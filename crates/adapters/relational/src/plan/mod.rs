@@ -1,5 +1,6 @@
 //! The decisions of a transaction: a pure function of its facts, shared by all stores.
 
+mod agent;
 mod begin;
 mod cancel;
 mod completed_turn;
@@ -37,8 +38,8 @@ pub struct Plan {
     pub outcomes: Outcomes,
 }
 
-/// Decides on a batch. The writes must belong to different conversations and keys (see
-/// [`crate::batch::next_batch`]). A write that an earlier attempt has stored according to
+/// Decides on a batch. The writes must belong to different conversations, changed agents and keys
+/// (see [`crate::batch::next_batch`]). A write that an earlier attempt has stored according to
 /// `facts.logged` gets its stored outcome, and nothing is written for it.
 pub fn plan(ops: &[WriteOp], facts: &Facts) -> Plan {
     let mut planner = Planner::new(facts);
@@ -54,6 +55,7 @@ pub fn plan(ops: &[WriteOp], facts: &Facts) -> Plan {
                 }
                 WriteOp::Begin(begin) => begin::plan(&mut planner, begin),
                 WriteOp::Finish(finish) => Ok(finish::plan(&mut planner, finish)),
+                WriteOp::CreateAgent(create) => agent::create(&mut planner, create),
             }
         })
         .collect();

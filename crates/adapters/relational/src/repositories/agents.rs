@@ -3,13 +3,11 @@
 use std::{future::Future, sync::Arc};
 
 use async_trait::async_trait;
-use domain::{
-    Agent, AgentId, AsOf, IdempotencyEntry, Listed, Page, Seq, Stamp, TenantId, Timestamp,
-};
+use domain::{Agent, AgentId, AsOf, IdempotencyEntry, Listed, Page, Stamp, TenantId, Timestamp};
 use ports::{AgentQuery, AgentRepository, Committed, Deletion, Idempotent, RepositoryError};
 
 use super::TurnSql;
-use crate::{RecordRow, event_rows, plan};
+use crate::{CreateAgent, event_rows, plan};
 
 /// The SQL on agents.
 pub trait AgentSql: TurnSql {
@@ -33,14 +31,6 @@ pub trait AgentSql: TurnSql {
         tenant: &TenantId,
         id: AgentId,
     ) -> impl Future<Output = Result<Option<i64>, RepositoryError>> + Send;
-
-    /// Inserts an agent and its capabilities; fails with `Conflict` if the id exists.
-    fn insert_agent(
-        connection: &mut Self::Connection,
-        tenant: &TenantId,
-        agent: &Agent,
-        sort_seq: Seq,
-    ) -> impl Future<Output = Result<(), RepositoryError>> + Send;
 
     /// Updates an agent and its capabilities.
     fn update_agent(
@@ -70,15 +60,13 @@ impl<S: AgentSql> AgentRepository for Agents<S> {
         stamp: &Stamp,
         idempotency: Option<&IdempotencyEntry>,
     ) -> Result<Idempotent<Committed>, RepositoryError> {
-        let (tenant, agent) = (tenant.clone(), agent.clone());
-        let (stamp, idempotency) = (stamp.clone(), idempotency.cloned());
-        self.0
-            .transaction(move |connection| {
-                Box::pin(async move {
-                    insert::<S>(connection, &tenant, &agent, &stamp, idempotency.as_ref()).await
-                })
-            })
-            .await
+        let create = CreateAgent {
+            tenant: tenant.clone(),
+            agent: agent.clone(),
+            stamp: stamp.clone(),
+            idempotency: idempotency.cloned(),
+        };
+        self.0.group_commit().create_agent(create).await
     }
 
     async fn find(
@@ -127,27 +115,6 @@ impl<S: AgentSql> AgentRepository for Agents<S> {
             })
             .await
     }
-}
-
-async fn insert<S: AgentSql>(
-    connection: &mut S::Connection,
-    tenant: &TenantId,
-    agent: &Agent,
-    stamp: &Stamp,
-    idempotency: Option<&IdempotencyEntry>,
-) -> Result<Idempotent<Committed>, RepositoryError> {
-    let head = S::lock_tenant(connection, tenant).await?;
-    if let Some(record) = S::existing_record(connection, tenant, idempotency).await? {
-        return Ok(Idempotent::Replayed(record));
-    }
-    let (mut rows, committed) = plan::log_change(tenant, head, stamp, |position| {
-        event_rows::agent_created(position, agent)
-    });
-    S::insert_agent(connection, tenant, agent, committed.last).await?;
-    rows.idempotency
-        .extend(RecordRow::without_turn(tenant, idempotency));
-    S::write(connection, &rows).await?;
-    Ok(Idempotent::Applied(committed))
 }
 
 async fn update<S: AgentSql>(

@@ -17,7 +17,7 @@ use crate::{
 
 /// The SQL on turns.
 pub trait TurnSql: Store {
-    /// The group commit of the writes of turns.
+    /// The group commit of the writes of turns, creations and updates.
     fn group_commit(&self) -> &GroupCommit;
 
     /// `TurnRepository::find`.

@@ -1,5 +1,6 @@
 //! The rows that a transaction writes, in domain types.
 
+mod agent;
 mod turn;
 
 use domain::{
@@ -8,12 +9,15 @@ use domain::{
 };
 use serde_json::Value;
 
+pub use self::agent::AgentRow;
 pub use self::turn::{KeyName, TurnEnd, TurnRow, TurnStart};
 
 /// All rows that one transaction writes. Each list is written to one table with one statement,
 /// under the locks of the tenants in `heads`.
 #[derive(Debug, Default, PartialEq)]
 pub struct Rows {
+    /// New agents.
+    pub agents: Vec<AgentRow>,
     /// New conversations.
     pub conversations: Vec<ConversationRow>,
     /// Conversations with new messages or a newly started turn.

@@ -129,6 +129,7 @@ pub struct StoredEventInDoubt {
     tenant_id: String,
     seq: i64,
     r#type: String,
+    agent_id: Option<Uuid>,
     conversation_id: Option<Uuid>,
     turn_id: Option<Uuid>,
 }
@@ -144,6 +145,7 @@ impl StoredEventInDoubt {
             tenant: column::parse("tenants.id", &self.tenant_id)?,
             seq: Seq(self.seq),
             kind,
+            agent_id: self.agent_id.map(AgentId::new),
             conversation_id: self.conversation_id.map(ConversationId::new),
             turn_id: self.turn_id.map(TurnId::new),
         }))

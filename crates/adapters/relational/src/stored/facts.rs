@@ -60,6 +60,11 @@ pub fn agent_version(
     Ok(((tenant(&of)?, AgentId::new(id)), version))
 }
 
+/// Converts the columns `tenant_id` and `id` of an agent.
+pub fn agent_id((of, id): (String, Uuid)) -> Result<InTenant<AgentId>, RepositoryError> {
+    Ok((tenant(&of)?, AgentId::new(id)))
+}
+
 /// Converts a turn, with its key.
 pub fn turn(row: StoredTurn) -> Result<(InTenant<TurnId>, TurnRow), RepositoryError> {
     let row = TurnRow::try_from(row)?;

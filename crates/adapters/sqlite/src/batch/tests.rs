@@ -163,7 +163,7 @@ async fn a_batch_with_rejected_data_writes_nothing_and_its_writes_can_be_retried
 
     let mut same_turn = fixture.turn_in_new_conversation(3);
     if let WriteOp::CompletedTurn(completed_turn) = &mut same_turn {
-        completed_turn.begin.turn_id = stored.turn_id();
+        completed_turn.begin.turn_id = stored.begin_turn().unwrap().turn_id;
     }
     let ops = [fixture.turn_in_new_conversation(4), same_turn];
     let Err(BatchError::Failed(error)) = fixture.batches.commit(ops.clone().into(), None).await

@@ -41,8 +41,13 @@ impl Tables {
         }
         let others = query.more_agents(&facts.conversations);
         for key in query.agents.iter().chain(&others) {
-            facts.agents.insert(key.clone(), self.agents[key]);
+            if let Some(version) = self.agents.get(key) {
+                facts.agents.insert(key.clone(), *version);
+            }
         }
+        let new_agents = query.new_agents.iter();
+        let existing = new_agents.filter(|key| self.agents.contains_key(*key));
+        facts.existing_agents = existing.cloned().collect();
         let others = query.more_turns(&facts);
         for key in query.ended.iter().chain(&others) {
             if let Some(turn) = self.turns.get(key) {
@@ -71,6 +76,10 @@ impl Tables {
     }
 
     fn apply(&mut self, rows: &Rows) {
+        for row in &rows.agents {
+            let key = (row.tenant.clone(), row.agent.id);
+            assert_eq!(self.agents.insert(key, row.agent.version), None);
+        }
         for row in &rows.conversations {
             let conversation = &row.conversation;
             let facts = ConversationFacts {

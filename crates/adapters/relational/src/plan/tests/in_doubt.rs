@@ -11,6 +11,7 @@ fn logged(seq: i64, kind: EventType, turn: u32) -> EventInDoubt {
         tenant: fixture::tenant(),
         seq: Seq(seq),
         kind,
+        agent_id: Some(agent().id),
         conversation_id: Some(fixture::conversation_id(1)),
         turn_id: Some(fixture::turn_id(turn)),
     }

@@ -1,0 +1,14 @@
+//! Rows of `agents`.
+
+use domain::{Agent, Seq, TenantId};
+
+/// A row of `agents`, with its rows of `agent_capabilities`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentRow {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The agent.
+    pub agent: Agent,
+    /// Its sort key in listings: the position of its `agent.created` event.
+    pub sort_seq: Seq,
+}
