@@ -5,7 +5,7 @@ use ports::{
     RecordTurnOutcome, RepositoryError,
 };
 
-use crate::{CreateAgent, GroupCommit, WriteOp, WriteOutcome};
+use crate::{CreateAgent, CreateConversation, GroupCommit, WriteOp, WriteOutcome};
 
 impl GroupCommit {
     /// `TurnRepository::record_completed_turn`.
@@ -48,6 +48,18 @@ impl GroupCommit {
             other => Err(mismatch(&other)),
         }
     }
+
+    /// `ConversationRepository::insert`.
+    pub async fn create_conversation(
+        &self,
+        create: CreateConversation,
+    ) -> Result<Idempotent<Option<Committed>>, RepositoryError> {
+        let op = WriteOp::CreateConversation(Box::new(create));
+        match self.submit(op).await? {
+            WriteOutcome::CreateConversation(outcome) => Ok(outcome),
+            other => Err(mismatch(&other)),
+        }
+    }
 }
 
 /// The error of a write that received the outcome of another kind, which is a bug in this crate.
@@ -57,6 +69,7 @@ fn mismatch(outcome: &WriteOutcome) -> RepositoryError {
         WriteOutcome::Begin(_) => "begin",
         WriteOutcome::Finish(_) => "finish",
         WriteOutcome::CreateAgent(_) => "create agent",
+        WriteOutcome::CreateConversation(_) => "create conversation",
     };
     RepositoryError::Corrupt {
         what: "the outcome of a batch".to_owned(),

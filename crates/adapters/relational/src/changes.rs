@@ -1,6 +1,6 @@
-//! The calls of ports that create agents.
+//! The calls of ports that create agents and conversations.
 
-use domain::{Agent, IdempotencyEntry, Stamp, TenantId};
+use domain::{Agent, Conversation, IdempotencyEntry, Message, Stamp, TenantId};
 
 /// A call of `AgentRepository::insert`.
 #[derive(Debug, Clone)]
@@ -9,6 +9,21 @@ pub struct CreateAgent {
     pub tenant: TenantId,
     /// The new agent.
     pub agent: Agent,
+    /// The time and the actor.
+    pub stamp: Stamp,
+    /// The idempotency claim.
+    pub idempotency: Option<IdempotencyEntry>,
+}
+
+/// A call of `ConversationRepository::insert`.
+#[derive(Debug, Clone)]
+pub struct CreateConversation {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The new conversation.
+    pub conversation: Conversation,
+    /// Its first message.
+    pub greeting: Option<Message>,
     /// The time and the actor.
     pub stamp: Stamp,
     /// The idempotency claim.

@@ -26,7 +26,7 @@ pub mod text_range;
 pub mod write_op;
 mod writer_thread;
 
-pub use changes::CreateAgent;
+pub use changes::{CreateAgent, CreateConversation};
 pub use event_page::{EventContent, EventRecord, EventScan, EventTurn};
 pub use facts::{ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant, RecordKey};
 pub use group_commit::{

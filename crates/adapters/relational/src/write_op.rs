@@ -6,7 +6,7 @@ use ports::{
     FinishTurn, Idempotent, RecordTurnOutcome, RepositoryError,
 };
 
-use crate::{CreateAgent, facts::RecordKey};
+use crate::{CreateAgent, CreateConversation, facts::RecordKey};
 
 /// A call of a port whose write is committed together with others.
 #[derive(Debug, Clone)]
@@ -19,6 +19,8 @@ pub enum WriteOp {
     Finish(Box<FinishTurn>),
     /// `AgentRepository::insert`.
     CreateAgent(Box<CreateAgent>),
+    /// `ConversationRepository::insert`.
+    CreateConversation(Box<CreateConversation>),
 }
 
 impl WriteOp {
@@ -29,6 +31,7 @@ impl WriteOp {
             Self::Begin(begin) => &begin.tenant,
             Self::Finish(finish) => &finish.tenant,
             Self::CreateAgent(create) => &create.tenant,
+            Self::CreateConversation(create) => &create.tenant,
         }
     }
 
@@ -38,6 +41,7 @@ impl WriteOp {
             Self::CompletedTurn(completed_turn) => Some(completed_turn.begin.target.id()),
             Self::Begin(begin) => Some(begin.target.id()),
             Self::Finish(finish) => Some(finish.conversation_id),
+            Self::CreateConversation(create) => Some(create.conversation.id),
             Self::CreateAgent(_) => None,
         }
     }
@@ -46,7 +50,10 @@ impl WriteOp {
     pub fn changed_agent(&self) -> Option<AgentId> {
         match self {
             Self::CreateAgent(create) => Some(create.agent.id),
-            Self::CompletedTurn(_) | Self::Begin(_) | Self::Finish(_) => None,
+            Self::CompletedTurn(_)
+            | Self::Begin(_)
+            | Self::Finish(_)
+            | Self::CreateConversation(_) => None,
         }
     }
 
@@ -55,14 +62,15 @@ impl WriteOp {
         match self {
             Self::CompletedTurn(completed_turn) => Some(&completed_turn.begin),
             Self::Begin(begin) => Some(begin),
-            Self::Finish(_) | Self::CreateAgent(_) => None,
+            Self::Finish(_) | Self::CreateAgent(_) | Self::CreateConversation(_) => None,
         }
     }
 
     /// Whether it creates its conversation.
     pub fn creates_conversation(&self) -> bool {
         let target = self.begin_turn().map(|begin| &begin.target);
-        matches!(target, Some(ConversationTarget::New(_)))
+        matches!(self, Self::CreateConversation(_))
+            || matches!(target, Some(ConversationTarget::New(_)))
     }
 
     /// Its idempotency claim.
@@ -71,6 +79,7 @@ impl WriteOp {
             Self::CompletedTurn(completed_turn) => completed_turn.begin.idempotency.as_ref(),
             Self::Begin(begin) => begin.idempotency.as_ref(),
             Self::CreateAgent(create) => create.idempotency.as_ref(),
+            Self::CreateConversation(create) => create.idempotency.as_ref(),
             Self::Finish(_) => None,
         }
     }
@@ -93,6 +102,8 @@ pub enum WriteOutcome {
     Finish(FinishOutcome),
     /// The outcome of a [`WriteOp::CreateAgent`].
     CreateAgent(Idempotent<Committed>),
+    /// The outcome of a [`WriteOp::CreateConversation`].
+    CreateConversation(Idempotent<Option<Committed>>),
 }
 
 impl WriteOutcome {
@@ -104,6 +115,7 @@ impl WriteOutcome {
                 | Self::Begin(BeginOutcome::Started { .. } | BeginOutcome::Queued(_))
                 | Self::Finish(FinishOutcome::Finished { .. })
                 | Self::CreateAgent(Idempotent::Applied(_))
+                | Self::CreateConversation(Idempotent::Applied(Some(_)))
         )
     }
 }

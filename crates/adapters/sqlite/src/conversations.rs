@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use domain::{
-    AgentId, AsOf, Conversation, ConversationContext, ConversationId, HistoryMessage, Listed,
-    Message, Page, Seq, TenantId, Timestamp,
+    AsOf, Conversation, ConversationContext, ConversationId, HistoryMessage, Listed, Message, Page,
+    Seq, TenantId, Timestamp,
 };
 use ports::{ConversationQuery, HistoryQuery, MessageQuery, RepositoryError};
 use relational::{
@@ -73,9 +73,6 @@ const FIND_IN_TRANSACTION: &str = concat!(
     " from conversations c where c.tenant_id = ?1 and c.id = ?2 and ",
     visible!()
 );
-const AGENT_EXISTS: &str = "\
-    select exists (select 1 from agents \
-        where tenant_id = ?1 and id = ?2 and deleted_at is null)";
 const UPDATE: &str = "\
     update conversations set title = ?3, metadata = ?4, version = ?5, updated_at = ?6, sort_seq = ?7 \
     where tenant_id = ?1 and id = ?2";
@@ -90,7 +87,6 @@ pub(crate) const STATEMENTS: &[&str] = &[
     LIST_OF_USER,
     LIST_OF_BOTH,
     FIND_IN_TRANSACTION,
-    AGENT_EXISTS,
     UPDATE,
     DELETE,
 ];
@@ -167,19 +163,6 @@ impl ConversationSql for SqliteStore {
         query: &HistoryQuery,
     ) -> Result<Vec<HistoryMessage>, RepositoryError> {
         messages::history(self, tenant, id, query).await
-    }
-
-    async fn agent_exists(
-        connection: &mut SqliteConnection,
-        tenant: &TenantId,
-        id: AgentId,
-    ) -> Result<bool, RepositoryError> {
-        sqlx::query_scalar(AGENT_EXISTS)
-            .bind(tenant.as_str())
-            .bind(id.uuid())
-            .fetch_one(connection)
-            .await
-            .map_err(in_table("agents"))
     }
 
     async fn read_conversation(

@@ -95,6 +95,10 @@ impl FactsQuery {
             WriteOp::CreateAgent(create) => {
                 self.new_agents.push((tenant.clone(), create.agent.id));
             }
+            WriteOp::CreateConversation(create) => {
+                let agent = (tenant.clone(), create.conversation.agent_id);
+                self.agents.insert(agent);
+            }
             WriteOp::CompletedTurn(_) => {}
         }
     }

@@ -1,6 +1,6 @@
 //! The stored outcomes of an earlier attempt whose commit was not confirmed.
 
-use domain::{AgentId, EventType, Seq, TenantId, TurnId, TurnStatus};
+use domain::{AgentId, ConversationId, EventType, Seq, TenantId, TurnId, TurnStatus};
 use ports::{
     BeginOutcome, BeginTurn, Committed, CompletedTurn, ConversationTarget, FinishOutcome,
     FinishTurn, Idempotent, PromotedTurn, RecordTurnOutcome, TurnEnding,
@@ -21,14 +21,17 @@ pub(super) fn outcome(facts: &Facts, op: &WriteOp) -> Option<WriteOutcome> {
         WriteOp::Begin(begin) => begin_outcome(facts, begin).map(WriteOutcome::Begin),
         WriteOp::Finish(finish) => finish_outcome(facts, finish).map(WriteOutcome::Finish),
         WriteOp::CreateAgent(create) => {
-            let created = agent_event(
-                facts,
-                &create.tenant,
-                create.agent.id,
-                EventType::AgentCreated,
-            );
-            let applied = |seq| Idempotent::Applied(committed(seq, seq));
-            created.map(applied).map(WriteOutcome::CreateAgent)
+            let (tenant, agent) = (&create.tenant, create.agent.id);
+            let created = agent_event(facts, tenant, agent, EventType::AgentCreated)?;
+            let applied = Idempotent::Applied(committed(created, created));
+            Some(WriteOutcome::CreateAgent(applied))
+        }
+        WriteOp::CreateConversation(create) => {
+            let (tenant, conversation) = (&create.tenant, create.conversation.id);
+            let kind = EventType::ConversationCreated;
+            let created = conversation_event(facts, tenant, conversation, kind)?;
+            let applied = Idempotent::Applied(Some(committed(created, created)));
+            Some(WriteOutcome::CreateConversation(applied))
         }
     }
 }
@@ -113,10 +116,22 @@ fn creation_event(facts: &Facts, begin: &BeginTurn) -> Option<Seq> {
     let ConversationTarget::New(conversation) = &begin.target else {
         return None;
     };
+    conversation_event(
+        facts,
+        &begin.tenant,
+        conversation.id,
+        EventType::ConversationCreated,
+    )
+}
+
+fn conversation_event(
+    facts: &Facts,
+    tenant: &TenantId,
+    conversation: ConversationId,
+    kind: EventType,
+) -> Option<Seq> {
     let matches = |event: &&EventInDoubt| {
-        event.tenant == begin.tenant
-            && event.conversation_id == Some(conversation.id)
-            && event.kind == EventType::ConversationCreated
+        event.tenant == *tenant && event.conversation_id == Some(conversation) && event.kind == kind
     };
     facts.logged.iter().find(matches).map(|event| event.seq)
 }

@@ -19,7 +19,6 @@ use ports::Committed;
 
 pub use self::{
     cancel::{OpenTurn, cancel_turn, log_change, log_deletion},
-    conversation::new_conversation,
     sweep::{SweptConversation, WaitingTurn, fail_queued, sweep, sweep_query, swept_conversations},
     update::{check_version, updated_conversation},
 };
@@ -56,6 +55,9 @@ pub fn plan(ops: &[WriteOp], facts: &Facts) -> Plan {
                 WriteOp::Begin(begin) => begin::plan(&mut planner, begin),
                 WriteOp::Finish(finish) => Ok(finish::plan(&mut planner, finish)),
                 WriteOp::CreateAgent(create) => agent::create(&mut planner, create),
+                WriteOp::CreateConversation(create) => {
+                    Ok(conversation::create(&mut planner, create))
+                }
             }
         })
         .collect();

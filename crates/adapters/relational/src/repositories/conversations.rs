@@ -4,8 +4,8 @@ use std::{future::Future, sync::Arc};
 
 use async_trait::async_trait;
 use domain::{
-    AgentId, AsOf, Conversation, ConversationContext, ConversationId, HistoryMessage,
-    IdempotencyEntry, Listed, Message, Page, Seq, Stamp, TenantId, Timestamp,
+    AsOf, Conversation, ConversationContext, ConversationId, HistoryMessage, IdempotencyEntry,
+    Listed, Message, Page, Seq, Stamp, TenantId, Timestamp,
 };
 use ports::{
     Committed, ConversationQuery, ConversationRepository, Deletion, HistoryQuery, Idempotent,
@@ -13,7 +13,7 @@ use ports::{
 };
 
 use super::TurnSql;
-use crate::{event_rows, plan};
+use crate::{CreateConversation, event_rows, plan};
 
 /// The SQL on conversations and their messages.
 pub trait ConversationSql: TurnSql {
@@ -54,13 +54,6 @@ pub trait ConversationSql: TurnSql {
         query: &HistoryQuery,
     ) -> impl Future<Output = Result<Vec<HistoryMessage>, RepositoryError>> + Send;
 
-    /// Returns whether an agent exists and is not deleted.
-    fn agent_exists(
-        connection: &mut Self::Connection,
-        tenant: &TenantId,
-        id: AgentId,
-    ) -> impl Future<Output = Result<bool, RepositoryError>> + Send;
-
     /// Finds a conversation that is not deleted.
     fn read_conversation(
         connection: &mut Self::Connection,
@@ -98,25 +91,14 @@ impl<S: ConversationSql> ConversationRepository for Conversations<S> {
         stamp: &Stamp,
         idempotency: Option<&IdempotencyEntry>,
     ) -> Result<Idempotent<Option<Committed>>, RepositoryError> {
-        let (tenant, conversation) = (tenant.clone(), conversation.clone());
-        let (greeting, stamp, idempotency) =
-            (greeting.cloned(), stamp.clone(), idempotency.cloned());
-        self.0
-            .transaction(move |connection| {
-                Box::pin(async move {
-                    let (greeting, idempotency) = (greeting.as_ref(), idempotency.as_ref());
-                    insert::<S>(
-                        connection,
-                        &tenant,
-                        &conversation,
-                        greeting,
-                        &stamp,
-                        idempotency,
-                    )
-                    .await
-                })
-            })
-            .await
+        let create = CreateConversation {
+            tenant: tenant.clone(),
+            conversation: conversation.clone(),
+            greeting: greeting.cloned(),
+            stamp: stamp.clone(),
+            idempotency: idempotency.cloned(),
+        };
+        self.0.group_commit().create_conversation(create).await
     }
 
     async fn find(
@@ -194,27 +176,6 @@ impl<S: ConversationSql> ConversationRepository for Conversations<S> {
     ) -> Result<Vec<HistoryMessage>, RepositoryError> {
         self.0.read_history(tenant, id, query).await
     }
-}
-
-async fn insert<S: ConversationSql>(
-    connection: &mut S::Connection,
-    tenant: &TenantId,
-    conversation: &Conversation,
-    greeting: Option<&Message>,
-    stamp: &Stamp,
-    idempotency: Option<&IdempotencyEntry>,
-) -> Result<Idempotent<Option<Committed>>, RepositoryError> {
-    let head = S::lock_tenant(connection, tenant).await?;
-    if let Some(record) = S::existing_record(connection, tenant, idempotency).await? {
-        return Ok(Idempotent::Replayed(record));
-    }
-    if !S::agent_exists(connection, tenant, conversation.agent_id).await? {
-        return Ok(Idempotent::Applied(None));
-    }
-    let (rows, committed) =
-        plan::new_conversation(tenant, head, conversation, greeting, stamp, idempotency);
-    S::write(connection, &rows).await?;
-    Ok(Idempotent::Applied(Some(committed)))
 }
 
 async fn update<S: ConversationSql>(
