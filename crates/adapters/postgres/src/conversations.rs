@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use domain::{
     AsOf, Conversation, ConversationContext, ConversationId, HistoryMessage, Listed, Message, Page,
-    Seq, TenantId, Timestamp,
+    TenantId,
 };
 use ports::{ConversationQuery, HistoryQuery, MessageQuery, RepositoryError};
 use relational::{
@@ -12,15 +12,9 @@ use relational::{
     repositories::ConversationSql,
     stored::{StoredContext, StoredConversation},
 };
-use sqlx::{PgConnection, types::Json};
 use uuid::Uuid;
 
-use crate::{
-    PostgresStore,
-    error::{from_sqlx, in_table},
-    fragments::visible,
-    messages,
-};
+use crate::{PostgresStore, fragments::visible, messages};
 
 /// A page of conversations joined to the tenant's head, so that both come from the same snapshot.
 macro_rules! list {
@@ -67,16 +61,6 @@ const LIST: &str = list!("");
 const LIST_OF_AGENT: &str = list!(" and c.agent_id = $5");
 const LIST_OF_USER: &str = list!(" and c.user_id = $5");
 const LIST_OF_BOTH: &str = list!(" and c.agent_id = $5 and c.user_id = $6");
-const FIND_IN_TRANSACTION: &str = concat!(
-    "select ",
-    conversation_columns!(),
-    " from conversations c where c.tenant_id = $1 and c.id = $2 and ",
-    visible!()
-);
-const UPDATE: &str = "\
-    update conversations set title = $3, metadata = $4, version = $5, updated_at = $6, sort_seq = $7 \
-    where tenant_id = $1 and id = $2";
-const DELETE: &str = "update conversations set deleted_at = $3 where tenant_id = $1 and id = $2";
 
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[
@@ -86,9 +70,6 @@ pub(crate) const STATEMENTS: &[&str] = &[
     LIST_OF_AGENT,
     LIST_OF_USER,
     LIST_OF_BOTH,
-    FIND_IN_TRANSACTION,
-    UPDATE,
-    DELETE,
 ];
 
 impl ConversationSql for PostgresStore {
@@ -163,53 +144,5 @@ impl ConversationSql for PostgresStore {
         query: &HistoryQuery,
     ) -> Result<Vec<HistoryMessage>, RepositoryError> {
         messages::history(self, tenant, id, query).await
-    }
-
-    async fn read_conversation(
-        connection: &mut PgConnection,
-        tenant: &TenantId,
-        id: ConversationId,
-    ) -> Result<Option<Conversation>, RepositoryError> {
-        let row: Option<StoredConversation> = sqlx::query_as(FIND_IN_TRANSACTION)
-            .bind(tenant.as_str())
-            .bind(id.uuid())
-            .fetch_optional(connection)
-            .await
-            .map_err(in_table("conversations"))?;
-        Ok(row.map(Conversation::from))
-    }
-
-    async fn update_conversation(
-        connection: &mut PgConnection,
-        tenant: &TenantId,
-        conversation: &Conversation,
-        sort_seq: Seq,
-    ) -> Result<(), RepositoryError> {
-        let updated = sqlx::query(UPDATE)
-            .bind(tenant.as_str())
-            .bind(conversation.id.uuid())
-            .bind(&conversation.title)
-            .bind(Json(&conversation.metadata))
-            .bind(conversation.version)
-            .bind(conversation.updated_at.date_time())
-            .bind(sort_seq.0)
-            .execute(connection)
-            .await;
-        updated.map(drop).map_err(from_sqlx)
-    }
-
-    async fn delete_conversation(
-        connection: &mut PgConnection,
-        tenant: &TenantId,
-        id: ConversationId,
-        at: Timestamp,
-    ) -> Result<(), RepositoryError> {
-        let deleted = sqlx::query(DELETE)
-            .bind(tenant.as_str())
-            .bind(id.uuid())
-            .bind(at.date_time())
-            .execute(connection)
-            .await;
-        deleted.map(drop).map_err(from_sqlx)
     }
 }

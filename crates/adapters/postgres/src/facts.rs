@@ -2,14 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use domain::{ConversationId, IdempotencyRecord, NodeId, TenantId, TurnId};
+use domain::{ConversationId, CredentialId, IdempotencyRecord, NodeId, TenantId, TurnId};
 use ports::RepositoryError;
 use relational::{
     ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant, RecordKey, TurnRow, read,
     reply_columns,
     stored::{
         StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
-        facts::{agent_id, agent_version, head, turn},
+        facts::{agent_id, agent_version, credential, head, turn},
     },
     turn_columns,
 };
@@ -23,6 +23,7 @@ use uuid::Uuid;
 use crate::{
     error::{from_sqlx, in_table},
     fragments::join_reply,
+    turns::open_turns_of_conversation,
 };
 
 /// The tenant lock. It is a statement of its own, because other conditions in it would see the
@@ -35,7 +36,7 @@ const CONVERSATIONS_AND_NODES: &str = "\
     select n.live_nodes, c.* \
     from (select array(select id from nodes where id = any($3) and not swept) as live_nodes) n \
     left join (select c.tenant_id, c.id, c.agent_id, a.version as agent_version, c.user_id, \
-        c.message_count, c.turn_count, c.updated_at, o.running, o.waiting, o.first_waiting \
+        c.version, c.message_count, c.turn_count, c.created_at, c.updated_at, c.last_message_at, o.running, o.waiting, o.first_waiting \
     from unnest($1::text[], $2::uuid[]) as q (tenant_id, id) \
     cross join lateral ( \
         select * from conversations c where c.tenant_id = q.tenant_id and c.id = q.id \
@@ -67,6 +68,8 @@ const TURNS: &str = concat!(
      join turns r on r.tenant_id = q.tenant_id and r.id = q.id",
     join_reply!()
 );
+const CREDENTIALS: &str = "\
+    select id, tenant_id, kind, revoked_at is not null from credentials where id = any($1)";
 const RECORDS: &str = "\
     select r.tenant_id, r.principal, r.operation, r.key, r.fingerprint, r.turn_id, \
         r.released_into, r.answer, r.created_at \
@@ -75,7 +78,7 @@ const RECORDS: &str = "\
     join idempotency_records r on r.tenant_id = q.tenant_id and r.principal = q.principal \
         and r.operation = q.operation and r.key = q.key";
 const LOGGED: &str = "\
-    select e.tenant_id, e.seq, e.type, e.agent_id, e.conversation_id, e.turn_id \
+    select e.tenant_id, e.seq, e.type, e.time, e.actor, e.agent_id, e.conversation_id, e.turn_id \
     from unnest($1::text[], $2::bigint[]) as q (tenant_id, seq) \
     join events e on e.tenant_id = q.tenant_id and e.seq > q.seq \
     where e.conversation_id = any($3) \
@@ -89,6 +92,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
     AGENTS,
     EXISTING_AGENTS,
     TURNS,
+    CREDENTIALS,
     RECORDS,
     LOGGED,
 ];
@@ -109,6 +113,7 @@ pub(crate) async fn read(
         conversations,
         idempotency: idempotency(connection, &query.idempotency).await?,
         live_nodes,
+        is_in_doubt: !query.logged_since.is_empty(),
         logged: logged(connection, query).await?,
         ..Facts::default()
     };
@@ -121,6 +126,15 @@ pub(crate) async fn read(
     if !query.new_agents.is_empty() {
         let existing = by_ids(EXISTING_AGENTS, &query.new_agents, |id| id.uuid());
         facts.existing_agents = fetch(connection, existing, "agents", agent_id).await?;
+    }
+    for ((tenant, id), agent) in query.deletions_with_open_turns(&facts.conversations) {
+        let open = open_turns_of_conversation(connection, &tenant, agent, id).await?;
+        facts.open_turns.insert((tenant, id), open);
+    }
+    if !query.credentials.is_empty() {
+        let ids = query.credentials.iter().map(CredentialId::as_str);
+        let credentials = sqlx::query(CREDENTIALS).bind(ids.collect::<Vec<_>>());
+        facts.credentials = fetch(connection, credentials, "credentials", credential).await?;
     }
     let mut wanted = query.more_turns(&facts);
     wanted.extend(query.ended.iter().cloned());
@@ -224,7 +238,7 @@ async fn logged(
     let since = &query.logged_since;
     let tenants: Vec<_> = since.keys().map(TenantId::as_str).collect();
     let conversations = query.conversations.iter().map(|(_, id)| id.uuid());
-    let agents = query.changed_agents().map(|(_, id)| id.uuid());
+    let agents = query.changed_agents.iter().map(|(_, id)| id.uuid());
     let query = sqlx::query(LOGGED)
         .bind(tenants)
         .bind(since.values().map(|seq| seq.0).collect::<Vec<_>>())

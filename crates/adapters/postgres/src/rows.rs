@@ -6,12 +6,14 @@
 
 mod agents;
 mod conversations;
+mod credentials;
 mod log;
 mod messages;
 mod turns;
 
+use domain::CredentialId;
 use ports::RepositoryError;
-use relational::{PlannedBatch, RecordKey, Rows};
+use relational::{CredentialFacts, PlannedBatch, RecordKey, Rows};
 use sqlx::PgConnection;
 
 use crate::{cte_batch::CteBatch, error::from_sqlx};
@@ -20,15 +22,17 @@ use crate::{cte_batch::CteBatch, error::from_sqlx};
 pub(crate) const STATEMENTS: &[&[&str]] = &[
     agents::STATEMENTS,
     conversations::STATEMENTS,
+    credentials::STATEMENTS,
     turns::STATEMENTS,
     messages::STATEMENTS,
     log::STATEMENTS,
 ];
 
 /// The condition under which a planned batch is written. The lock is taken in the order of the ids,
-/// as in [`crate::facts`]; after a wait for it, the head is compared again. Nodes and keys are read
-/// as they were before the wait, which is the same: others change them together with the head, or,
-/// as a node that is marked dead, without the lock.
+/// as in [`crate::facts`]; after a wait for it, the head is compared again. Nodes, keys and credentials
+/// are read as they were before the wait. That is the same for keys of turns, agents and
+/// conversations, which change together with the head. Nodes are marked dead without the lock, an
+/// inserted key or credential that exists is rejected, and a revoked credential is not revoked again.
 const CONDITION: &str = "\
     unchanged as materialized (select t.id \
         from unnest($1::text[], $2::bigint[]) as n (tenant, head) \
@@ -39,7 +43,11 @@ const CONDITION: &str = "\
         and not exists (select from unnest($4::text[], $5::text[], $6::text[], $7::text[]) \
             as q (tenant, principal, operation, key) \
             join idempotency_records r on r.tenant_id = q.tenant \
-                and r.principal = q.principal and r.operation = q.operation and r.key = q.key))";
+                and r.principal = q.principal and r.operation = q.operation and r.key = q.key) \
+        and (select count(*) from unnest($8::text[], $9::text[], $10::text[]) \
+            as q (id, tenant, kind) join credentials c on c.id = q.id \
+                and c.tenant_id is not distinct from q.tenant and c.kind = q.kind \
+            where c.revoked_at is null) = cardinality($8))";
 
 /// Writes all of `rows`.
 pub(crate) async fn write(
@@ -65,6 +73,9 @@ pub(crate) async fn write_if_current(
 ) -> Result<bool, sqlx::Error> {
     let PlannedBatch { query, facts, rows } = batch;
     let key = |text: fn(&RecordKey) -> &str| column(&query.idempotency, text);
+    let credential = |text: fn(&CredentialFacts) -> &str| -> Vec<&str> {
+        facts.credentials.values().map(text).collect()
+    };
     let mut statements = CteBatch::conditional(CONDITION, |condition| {
         let heads = facts.heads.iter();
         condition
@@ -80,6 +91,15 @@ pub(crate) async fn write_if_current(
             .bind(key(|key| key.principal.as_str()))
             .bind(key(|key| &key.operation))
             .bind(key(|key| &key.key))
+            .bind(
+                facts
+                    .credentials
+                    .keys()
+                    .map(CredentialId::as_str)
+                    .collect::<Vec<_>>(),
+            )
+            .bind(credential(|facts| facts.tenant.as_str()))
+            .bind(credential(|facts| facts.kind.as_str()))
     });
     add_changes(&mut statements, rows);
     log::insert_records(&mut statements, &rows.idempotency);
@@ -89,8 +109,14 @@ pub(crate) async fn write_if_current(
 /// Adds all changes but those of idempotency keys.
 fn add_changes(batch: &mut CteBatch, rows: &Rows) {
     agents::insert(batch, &rows.agents);
+    agents::update(batch, &rows.agent_updates);
     conversations::insert(batch, &rows.conversations);
     conversations::advance(batch, &rows.advances);
+    conversations::update(batch, &rows.conversation_updates);
+    conversations::delete(batch, &rows.conversation_deletions);
+    credentials::insert(batch, &rows.credentials);
+    credentials::revoke(batch, &rows.revocations);
+    credentials::change_state(batch, rows.state);
     turns::insert(batch, &rows.turns);
     turns::end(batch, &rows.ends);
     turns::start(batch, &rows.starts);

@@ -12,16 +12,9 @@ const LOCK: &str = "select access_version from store_state for update";
 const ACCESS_VERSION: &str = "select access_version from store_state";
 const RAISE_ACCESS_VERSION: &str = "update store_state set access_version = access_version + 1";
 const HAD_KEY: &str = "select had_key from store_state";
-const RECORD_KEY: &str = "update store_state set had_key = true where not had_key";
 
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[
-    LOCK,
-    ACCESS_VERSION,
-    RAISE_ACCESS_VERSION,
-    HAD_KEY,
-    RECORD_KEY,
-];
+pub(crate) const STATEMENTS: &[&str] = &[LOCK, ACCESS_VERSION, RAISE_ACCESS_VERSION, HAD_KEY];
 
 /// Locks the state until the transaction ends.
 pub(crate) async fn lock(connection: &mut PgConnection) -> Result<(), RepositoryError> {
@@ -47,10 +40,4 @@ pub(crate) async fn raise_access_version(
 pub(crate) async fn had_key(connection: &mut PgConnection) -> Result<bool, RepositoryError> {
     let read = sqlx::query_scalar(HAD_KEY).fetch_one(connection);
     read.await.map_err(in_table("store_state"))
-}
-
-/// Records that the store has contained a key.
-pub(crate) async fn record_key(connection: &mut PgConnection) -> Result<(), RepositoryError> {
-    let recorded = sqlx::query(RECORD_KEY).execute(connection).await;
-    recorded.map(drop).map_err(from_sqlx)
 }

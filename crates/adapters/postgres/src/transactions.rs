@@ -2,13 +2,17 @@
 
 use domain::{IdempotencyEntry, IdempotencyRecord, Seq, TenantId};
 use ports::RepositoryError;
-use relational::{Rows, Store, Work};
+use relational::{GroupCommit, Rows, Store, Work};
 use sqlx::PgConnection;
 
 use crate::{PostgresStore, idempotency, rows, store_state, tenants};
 
 impl Store for PostgresStore {
     type Connection = PgConnection;
+
+    fn group_commit(&self) -> &GroupCommit {
+        &self.group
+    }
 
     async fn transaction<T, W>(&self, work: W) -> Result<T, RepositoryError>
     where

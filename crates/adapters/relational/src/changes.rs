@@ -1,6 +1,9 @@
-//! The calls of ports that create agents and conversations.
+//! The calls of ports that change agents, conversations and credentials.
 
-use domain::{Agent, Conversation, IdempotencyEntry, Message, Stamp, TenantId};
+use domain::{
+    Agent, Conversation, ConversationId, Credential, CredentialId, CredentialKind,
+    IdempotencyEntry, Message, Stamp, TenantId, Timestamp,
+};
 
 /// A call of `AgentRepository::insert`.
 #[derive(Debug, Clone)]
@@ -13,6 +16,17 @@ pub struct CreateAgent {
     pub stamp: Stamp,
     /// The idempotency claim.
     pub idempotency: Option<IdempotencyEntry>,
+}
+
+/// A call of `AgentRepository::update`.
+#[derive(Debug, Clone)]
+pub struct UpdateAgent {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The next version of the agent.
+    pub agent: Agent,
+    /// The time and the actor.
+    pub stamp: Stamp,
 }
 
 /// A call of `ConversationRepository::insert`.
@@ -28,4 +42,50 @@ pub struct CreateConversation {
     pub stamp: Stamp,
     /// The idempotency claim.
     pub idempotency: Option<IdempotencyEntry>,
+}
+
+/// A call of `ConversationRepository::update`.
+#[derive(Debug, Clone)]
+pub struct UpdateConversation {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The next version of the conversation.
+    pub conversation: Conversation,
+    /// The time and the actor.
+    pub stamp: Stamp,
+}
+
+/// A call of `ConversationRepository::delete`.
+#[derive(Debug, Clone)]
+pub struct DeleteConversation {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The conversation.
+    pub id: ConversationId,
+    /// The version that the caller expects.
+    pub expected: Option<i64>,
+    /// The time and the actor.
+    pub stamp: Stamp,
+}
+
+/// A call of `CredentialRepository::insert`.
+#[derive(Debug, Clone)]
+pub struct CreateCredential {
+    /// The new credential.
+    pub credential: Credential,
+    /// The idempotency claim.
+    pub idempotency: Option<IdempotencyEntry>,
+}
+
+/// A call of `CredentialRepository::revoke`.
+#[derive(Debug, Clone)]
+pub struct RevokeCredential {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The kind of the credential.
+    pub kind: CredentialKind,
+    /// The credential.
+    pub id: CredentialId,
+    /// The time of the revocation.
+    pub at: Timestamp,
 }

@@ -7,7 +7,7 @@ use domain::{
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::EventRow;
+use crate::{ConversationFacts, EventRow};
 
 /// The position and origin of an event.
 #[derive(Debug, Clone, Copy)]
@@ -63,14 +63,21 @@ pub fn conversation_updated(position: LogPosition<'_>, conversation: &Conversati
 }
 
 /// `conversation.deleted`, with the conversation's tombstone.
-pub fn conversation_deleted(position: LogPosition<'_>, conversation: &Conversation) -> EventRow {
+pub fn conversation_deleted(
+    position: LogPosition<'_>,
+    id: ConversationId,
+    conversation: &ConversationFacts,
+) -> EventRow {
     let tombstone = Tombstone {
-        id: conversation.id,
+        id,
         version: conversation.version,
     };
     EventRow {
+        agent_id: Some(conversation.agent_id),
+        conversation_id: Some(id),
+        user_id: conversation.user_id.clone(),
         data: Some(json(&tombstone)),
-        ..conversation_event(position, EventType::ConversationDeleted, conversation)
+        ..base_row(position, EventType::ConversationDeleted)
     }
 }
 

@@ -1,5 +1,5 @@
-//! Group commit: one writer for all chats, creations and updates of a process. All writes that were
-//! queued during one transaction form the next one.
+//! Group commit: one writer for the turns, agents, conversations and credentials of a process. All
+//! writes that were queued during one transaction form the next one.
 
 mod known_facts;
 mod writer;
@@ -64,8 +64,8 @@ pub struct CommittedBatch {
 pub struct PlannedBatch {
     /// The keys of the facts.
     pub query: FactsQuery,
-    /// The facts: the heads, nodes and idempotency keys among them are the conditions under which
-    /// all others hold.
+    /// The facts: the heads, nodes, idempotency keys and credentials among them are the conditions
+    /// under which all others hold.
     pub facts: Facts,
     /// The rows to write.
     pub rows: Rows,
@@ -85,8 +85,9 @@ pub trait BatchStore: Send + 'static {
     ) -> Result<CommittedBatch, BatchError>;
 
     /// Writes the rows of `batch` in one round trip and returns true, if the heads of its tenants
-    /// are those of its facts, its nodes are alive and its idempotency keys have no record. MUST
-    /// check that under the tenant lock. MUST write nothing and return false otherwise.
+    /// are those of its facts, its nodes are alive, its idempotency keys have no record, and the
+    /// credentials of its facts exist and are not revoked. MUST check that under the tenant lock.
+    /// MUST write nothing and return false otherwise.
     async fn commit_if_current(&mut self, batch: Arc<PlannedBatch>) -> Result<bool, BatchError>;
 }
 

@@ -26,16 +26,22 @@ pub mod text_range;
 pub mod write_op;
 mod writer_thread;
 
-pub use changes::{CreateAgent, CreateConversation};
+pub use changes::{
+    CreateAgent, CreateConversation, CreateCredential, DeleteConversation, RevokeCredential,
+    UpdateAgent, UpdateConversation,
+};
 pub use event_page::{EventContent, EventRecord, EventScan, EventTurn};
-pub use facts::{ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant, RecordKey};
+pub use facts::{
+    ConversationFacts, CredentialFacts, EventInDoubt, Facts, FactsQuery, InTenant, RecordKey,
+};
 pub use group_commit::{
     BatchError, BatchStore, CommittedBatch, GroupCommit, HeadsBefore, PlannedBatch, WriteTimeouts,
 };
 pub use plan::{Plan, plan};
 pub use rows::{
-    AgentRow, ConversationAdvance, ConversationRow, EventRow, KeyName, MessageRow, RecordRow,
-    ReleasedKey, Rows, TurnEnd, TurnRow, TurnStart,
+    AgentRow, AgentUpdate, ConversationAdvance, ConversationDeletion, ConversationRow,
+    ConversationUpdate, EventRow, KeyName, MessageRow, RecordRow, ReleasedKey, Revocation, Rows,
+    StateChange, TurnEnd, TurnRow, TurnStart,
 };
 pub use store::{Store, Work};
 pub use write_op::{Outcomes, WriteOp, WriteOutcome};

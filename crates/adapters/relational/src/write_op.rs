@@ -1,12 +1,15 @@
 //! The writes that are committed in groups, and their outcomes.
 
-use domain::{AgentId, ConversationId, IdempotencyEntry, TenantId};
+use domain::{AgentId, Conversation, ConversationId, IdempotencyEntry, TenantId};
 use ports::{
-    BeginOutcome, BeginTurn, Committed, CompletedTurn, ConversationTarget, FinishOutcome,
+    BeginOutcome, BeginTurn, Committed, CompletedTurn, ConversationTarget, Deletion, FinishOutcome,
     FinishTurn, Idempotent, RecordTurnOutcome, RepositoryError,
 };
 
-use crate::{CreateAgent, CreateConversation, facts::RecordKey};
+use crate::{
+    CreateAgent, CreateConversation, CreateCredential, DeleteConversation, RevokeCredential,
+    UpdateAgent, UpdateConversation, facts::RecordKey,
+};
 
 /// A call of a port whose write is committed together with others.
 #[derive(Debug, Clone)]
@@ -19,8 +22,18 @@ pub enum WriteOp {
     Finish(Box<FinishTurn>),
     /// `AgentRepository::insert`.
     CreateAgent(Box<CreateAgent>),
+    /// `AgentRepository::update`.
+    UpdateAgent(Box<UpdateAgent>),
     /// `ConversationRepository::insert`.
     CreateConversation(Box<CreateConversation>),
+    /// `ConversationRepository::update`.
+    UpdateConversation(Box<UpdateConversation>),
+    /// `ConversationRepository::delete`.
+    DeleteConversation(Box<DeleteConversation>),
+    /// `CredentialRepository::insert`.
+    CreateCredential(Box<CreateCredential>),
+    /// `CredentialRepository::revoke`.
+    RevokeCredential(Box<RevokeCredential>),
 }
 
 impl WriteOp {
@@ -31,7 +44,12 @@ impl WriteOp {
             Self::Begin(begin) => &begin.tenant,
             Self::Finish(finish) => &finish.tenant,
             Self::CreateAgent(create) => &create.tenant,
+            Self::UpdateAgent(update) => &update.tenant,
             Self::CreateConversation(create) => &create.tenant,
+            Self::UpdateConversation(update) => &update.tenant,
+            Self::DeleteConversation(delete) => &delete.tenant,
+            Self::CreateCredential(create) => &create.credential.tenant,
+            Self::RevokeCredential(revoke) => &revoke.tenant,
         }
     }
 
@@ -42,7 +60,12 @@ impl WriteOp {
             Self::Begin(begin) => Some(begin.target.id()),
             Self::Finish(finish) => Some(finish.conversation_id),
             Self::CreateConversation(create) => Some(create.conversation.id),
-            Self::CreateAgent(_) => None,
+            Self::UpdateConversation(update) => Some(update.conversation.id),
+            Self::DeleteConversation(delete) => Some(delete.id),
+            Self::CreateAgent(_)
+            | Self::UpdateAgent(_)
+            | Self::CreateCredential(_)
+            | Self::RevokeCredential(_) => None,
         }
     }
 
@@ -50,10 +73,8 @@ impl WriteOp {
     pub fn changed_agent(&self) -> Option<AgentId> {
         match self {
             Self::CreateAgent(create) => Some(create.agent.id),
-            Self::CompletedTurn(_)
-            | Self::Begin(_)
-            | Self::Finish(_)
-            | Self::CreateConversation(_) => None,
+            Self::UpdateAgent(update) => Some(update.agent.id),
+            _ => None,
         }
     }
 
@@ -62,7 +83,7 @@ impl WriteOp {
         match self {
             Self::CompletedTurn(completed_turn) => Some(&completed_turn.begin),
             Self::Begin(begin) => Some(begin),
-            Self::Finish(_) | Self::CreateAgent(_) | Self::CreateConversation(_) => None,
+            _ => None,
         }
     }
 
@@ -80,7 +101,12 @@ impl WriteOp {
             Self::Begin(begin) => begin.idempotency.as_ref(),
             Self::CreateAgent(create) => create.idempotency.as_ref(),
             Self::CreateConversation(create) => create.idempotency.as_ref(),
-            Self::Finish(_) => None,
+            Self::CreateCredential(create) => create.idempotency.as_ref(),
+            Self::Finish(_)
+            | Self::UpdateAgent(_)
+            | Self::UpdateConversation(_)
+            | Self::DeleteConversation(_)
+            | Self::RevokeCredential(_) => None,
         }
     }
 
@@ -102,8 +128,18 @@ pub enum WriteOutcome {
     Finish(FinishOutcome),
     /// The outcome of a [`WriteOp::CreateAgent`].
     CreateAgent(Idempotent<Committed>),
+    /// The outcome of a [`WriteOp::UpdateAgent`].
+    UpdateAgent(Option<Committed>),
     /// The outcome of a [`WriteOp::CreateConversation`].
     CreateConversation(Idempotent<Option<Committed>>),
+    /// The outcome of a [`WriteOp::UpdateConversation`].
+    UpdateConversation(Option<(Committed, Conversation)>),
+    /// The outcome of a [`WriteOp::DeleteConversation`].
+    DeleteConversation(Deletion),
+    /// The outcome of a [`WriteOp::CreateCredential`].
+    CreateCredential(Idempotent<()>),
+    /// The outcome of a [`WriteOp::RevokeCredential`].
+    RevokeCredential(bool),
 }
 
 impl WriteOutcome {
@@ -115,7 +151,12 @@ impl WriteOutcome {
                 | Self::Begin(BeginOutcome::Started { .. } | BeginOutcome::Queued(_))
                 | Self::Finish(FinishOutcome::Finished { .. })
                 | Self::CreateAgent(Idempotent::Applied(_))
+                | Self::UpdateAgent(Some(_))
                 | Self::CreateConversation(Idempotent::Applied(Some(_)))
+                | Self::UpdateConversation(Some(_))
+                | Self::DeleteConversation(Deletion::Deleted(_))
+                | Self::CreateCredential(Idempotent::Applied(()))
+                | Self::RevokeCredential(true)
         )
     }
 }

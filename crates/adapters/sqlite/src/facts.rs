@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use domain::{AgentId, ConversationId, IdempotencyRecord, NodeId, TenantId, TurnId};
+use domain::{AgentId, ConversationId, CredentialId, IdempotencyRecord, NodeId, TenantId, TurnId};
 use ports::RepositoryError;
 use relational::{
     ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant, RecordKey, TurnRow, read,
     reply_columns,
     stored::{
         StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
-        facts::{agent_id, agent_version, head, turn},
+        facts::{agent_id, agent_version, credential, head, turn},
     },
     turn_columns,
 };
@@ -20,13 +20,14 @@ use crate::{
     error::from_sqlx,
     fragments::join_reply,
     script::{self, BatchQuery},
+    turns::open_turns_of_conversation,
 };
 
 const HEADS: &str = "\
     select t.id, t.head_seq from json_each(?) q cross join tenants t on t.id = q.value";
 const CONVERSATIONS: &str = "\
     select c.tenant_id, c.id, c.agent_id, a.version as agent_version, c.user_id, \
-        c.message_count, c.turn_count, c.updated_at, \
+        c.version, c.message_count, c.turn_count, c.created_at, c.updated_at, c.last_message_at, \
         (select r.id from turns r where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \
             and r.conversation_id = c.id and r.status in ('queued', 'in_progress') \
             and r.status = 'in_progress') as running, \
@@ -57,6 +58,9 @@ const TURNS: &str = concat!(
      cross join turns r on r.tenant_id = q.value ->> 0 and r.id = unhex(q.value ->> 1)",
     join_reply!()
 );
+const CREDENTIALS: &str = "\
+    select c.id, c.tenant_id, c.kind, c.revoked_at is not null \
+    from json_each(?) q cross join credentials c on c.id = q.value";
 const RECORDS: &str = "\
     select r.tenant_id, r.principal, r.operation, r.key, r.fingerprint, r.turn_id, \
         r.released_into, r.answer, r.created_at \
@@ -67,7 +71,7 @@ const LIVE_NODES: &str = "\
     select n.id from json_each(?) q cross join nodes n on n.id = unhex(q.value) \
     where n.swept = 0";
 const LOGGED: &str = "\
-    select e.tenant_id, e.seq, e.type, e.agent_id, e.conversation_id, e.turn_id \
+    select e.tenant_id, e.seq, e.type, e.time, e.actor, e.agent_id, e.conversation_id, e.turn_id \
     from json_each(?) q cross join events e \
         on e.tenant_id = q.value ->> 0 and e.seq > q.value ->> 1 \
     where e.conversation_id in (select unhex(value) from json_each(?)) \
@@ -82,6 +86,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
     AGENTS,
     EXISTING_AGENTS,
     TURNS,
+    CREDENTIALS,
     RECORDS,
     LIVE_NODES,
     LOGGED,
@@ -100,6 +105,10 @@ pub(crate) async fn read(
         BatchQuery::new(AGENTS, query.agents.iter().map(agent_key))?,
         BatchQuery::new(EXISTING_AGENTS, query.new_agents.iter().map(agent_key))?,
         BatchQuery::new(TURNS, query.ended.iter().map(turn_key))?,
+        BatchQuery::new(
+            CREDENTIALS,
+            query.credentials.iter().map(CredentialId::as_str),
+        )?,
         BatchQuery::new(RECORDS, query.idempotency.iter().map(key_columns))?,
         BatchQuery::new(LIVE_NODES, query.nodes.iter().map(|id| id.uuid().simple()))?,
     ];
@@ -109,6 +118,7 @@ pub(crate) async fn read(
         agents,
         existing,
         turns,
+        credentials,
         idempotency,
         live_nodes,
     ] = script::fetch(connection, queries).await?;
@@ -118,9 +128,12 @@ pub(crate) async fn read(
         agents: read::rows("agents", agents, agent_version)?,
         existing_agents: read::rows("agents", existing, agent_id)?,
         turns: read::rows("turns", turns, turn)?,
+        credentials: read::rows("credentials", credentials, credential)?,
         idempotency: read::rows("idempotency_records", idempotency, record)?,
         live_nodes: read::rows("nodes", live_nodes, |(id,)| Ok(NodeId::new(id)))?,
+        is_in_doubt: !query.logged_since.is_empty(),
         logged: logged(connection, query).await?,
+        ..Facts::default()
     };
     // Further facts that depend on those read so far; usually there are none.
     let agents = query.more_agents(&facts.conversations);
@@ -132,6 +145,10 @@ pub(crate) async fn read(
             found,
             agent_version,
         )?);
+    }
+    for ((tenant, id), agent) in query.deletions_with_open_turns(&facts.conversations) {
+        let open = open_turns_of_conversation(connection, &tenant, agent, id).await?;
+        facts.open_turns.insert((tenant, id), open);
     }
     let turns = query.more_turns(&facts);
     if !turns.is_empty() {
@@ -188,7 +205,10 @@ async fn logged(
     let since: Vec<_> = since.map(|(of, head)| (of.as_str(), head.0)).collect();
     let conversations = query.conversations.iter();
     let conversations: Vec<_> = conversations.map(|(_, id)| id.uuid().simple()).collect();
-    let agents = query.changed_agents().map(|(_, id)| id.uuid().simple());
+    let agents = query
+        .changed_agents
+        .iter()
+        .map(|(_, id)| id.uuid().simple());
     let rows = sqlx::query(LOGGED)
         .bind(Json(&since))
         .bind(Json(&conversations))

@@ -13,9 +13,12 @@ macro_rules! given {
 
 mod agents;
 mod conversations;
+mod credentials;
 mod log;
 mod messages;
 mod turns;
+
+use std::fmt::Write as _;
 
 use ports::RepositoryError;
 use relational::{PlannedBatch, Rows};
@@ -38,6 +41,11 @@ const SET_CONDITION: &str = "\
             cross join idempotency_records r \
                 on r.tenant_id = q.value ->> 0 and r.principal = q.value ->> 1 \
                 and r.operation = q.value ->> 2 and r.key = q.value ->> 3) \
+        and (select count(*) from json_each(given.entry, '$.credentials') q \
+                cross join credentials c on c.id = q.value ->> 0 \
+                where c.tenant_id = q.value ->> 1 and c.kind = q.value ->> 2 \
+                and c.revoked_at is null) \
+            = json_array_length(given.entry, '$.credentials') \
         from (select ? as entry) given)";
 
 /// The statements of this module.
@@ -45,6 +53,7 @@ pub(crate) const STATEMENTS: &[&[&str]] = &[
     &[SET_CONDITION],
     agents::STATEMENTS,
     conversations::STATEMENTS,
+    credentials::STATEMENTS,
     turns::STATEMENTS,
     messages::STATEMENTS,
     log::STATEMENTS,
@@ -70,10 +79,14 @@ pub(crate) async fn write_if_current(
     let PlannedBatch { query, facts, rows } = batch;
     let heads = facts.heads.iter().map(|(of, head)| (of.as_str(), head.0));
     let nodes = query.nodes.iter().map(|id| id.uuid().simple());
+    let credentials = facts.credentials.iter();
+    let credentials =
+        credentials.map(|(id, facts)| (id.as_str(), facts.tenant.as_str(), facts.kind.as_str()));
     let condition = json!({
         "heads": heads.collect::<Vec<_>>(),
         "nodes": nodes.collect::<Vec<_>>(),
         "keys": query.idempotency.iter().map(key_columns).collect::<Vec<_>>(),
+        "credentials": credentials.collect::<Vec<_>>(),
     });
     let mut script = Script::conditional(SET_CONDITION, condition.to_string());
     add_changes(&mut script, rows).map_err(WriteError::RolledBack)?;
@@ -82,8 +95,14 @@ pub(crate) async fn write_if_current(
 
 fn add_changes(script: &mut Script, rows: &Rows) -> Result<(), RepositoryError> {
     agents::insert(script, &rows.agents)?;
+    agents::update(script, &rows.agent_updates)?;
     conversations::insert(script, &rows.conversations)?;
     conversations::advance(script, &rows.advances)?;
+    conversations::update(script, &rows.conversation_updates)?;
+    conversations::delete(script, &rows.conversation_deletions)?;
+    credentials::insert(script, &rows.credentials)?;
+    credentials::revoke(script, &rows.revocations)?;
+    credentials::change_state(script, rows.state)?;
     turns::insert(script, &rows.turns)?;
     turns::end(script, &rows.ends)?;
     turns::start(script, &rows.starts)?;
@@ -93,4 +112,13 @@ fn add_changes(script: &mut Script, rows: &Rows) -> Result<(), RepositoryError> 
     log::release_keys(script, &rows.released)?;
     log::write_records(script, &rows.idempotency)?;
     log::raise_heads(script, &rows.heads)
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
 }

@@ -11,10 +11,9 @@ use crate::{
 const ACCESS_VERSION: &str = "select access_version from store_state";
 const RAISE_ACCESS_VERSION: &str = "update store_state set access_version = access_version + 1";
 const HAD_KEY: &str = "select had_key from store_state";
-const RECORD_KEY: &str = "update store_state set had_key = 1 where had_key = 0";
 
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[ACCESS_VERSION, RAISE_ACCESS_VERSION, HAD_KEY, RECORD_KEY];
+pub(crate) const STATEMENTS: &[&str] = &[ACCESS_VERSION, RAISE_ACCESS_VERSION, HAD_KEY];
 
 /// Returns the version that grows with every change that restricts access.
 pub(crate) async fn access_version(store: &SqliteStore) -> Result<i64, RepositoryError> {
@@ -34,10 +33,4 @@ pub(crate) async fn raise_access_version(
 pub(crate) async fn had_key(executor: impl SqliteExecutor<'_>) -> Result<bool, RepositoryError> {
     let read = sqlx::query_scalar(HAD_KEY).fetch_one(executor);
     read.await.map_err(in_table("store_state"))
-}
-
-/// Records that the store has contained a key.
-pub(crate) async fn record_key(connection: &mut SqliteConnection) -> Result<(), RepositoryError> {
-    let recorded = sqlx::query(RECORD_KEY).execute(connection).await;
-    recorded.map(drop).map_err(from_sqlx)
 }

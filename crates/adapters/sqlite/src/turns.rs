@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use domain::{AgentId, AsOf, ConversationId, TenantId, TurnId};
 use ports::{FoundTurn, RepositoryError};
 use relational::{
-    Facts, FactsQuery, GroupCommit, InTenant, TurnRow,
+    Facts, FactsQuery, InTenant, TurnRow,
     plan::OpenTurn,
     read, reply_columns,
     repositories::TurnSql,
@@ -60,10 +60,6 @@ const OPEN_OF_CONVERSATION: &str = "\
 pub(crate) const STATEMENTS: &[&str] = &[FIND, OPEN_OF_AGENT, OPEN_OF_CONVERSATION];
 
 impl TurnSql for SqliteStore {
-    fn group_commit(&self) -> &GroupCommit {
-        &self.group
-    }
-
     async fn find_turn(
         &self,
         tenant: &TenantId,
@@ -103,20 +99,21 @@ impl TurnSql for SqliteStore {
             .map_err(in_table("turns"))?;
         Ok(rows.into_iter().map(OpenTurn::from).collect())
     }
+}
 
-    async fn open_turns_of_conversation(
-        connection: &mut SqliteConnection,
-        tenant: &TenantId,
-        agent_id: AgentId,
-        id: ConversationId,
-    ) -> Result<Vec<OpenTurn>, RepositoryError> {
-        let rows: Vec<StoredOpenTurn> = sqlx::query_as(OPEN_OF_CONVERSATION)
-            .bind(tenant.as_str())
-            .bind(agent_id.uuid())
-            .bind(id.uuid())
-            .fetch_all(connection)
-            .await
-            .map_err(in_table("turns"))?;
-        Ok(rows.into_iter().map(OpenTurn::from).collect())
-    }
+/// Returns the open turns of a conversation, by id.
+pub(crate) async fn open_turns_of_conversation(
+    connection: &mut SqliteConnection,
+    tenant: &TenantId,
+    agent_id: AgentId,
+    id: ConversationId,
+) -> Result<Vec<OpenTurn>, RepositoryError> {
+    let rows: Vec<StoredOpenTurn> = sqlx::query_as(OPEN_OF_CONVERSATION)
+        .bind(tenant.as_str())
+        .bind(agent_id.uuid())
+        .bind(id.uuid())
+        .fetch_all(connection)
+        .await
+        .map_err(in_table("turns"))?;
+    Ok(rows.into_iter().map(OpenTurn::from).collect())
 }

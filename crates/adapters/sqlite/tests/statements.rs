@@ -27,7 +27,7 @@ async fn every_statement_can_be_prepared() {
 
 /// Tables with few rows, which may be read completely.
 const SMALL: [&str; 7] = [
-    "condition",
+    "temp.condition",
     "tenants",
     "store_state",
     "nodes",

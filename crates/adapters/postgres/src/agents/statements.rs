@@ -26,10 +26,6 @@ macro_rules! list {
     };
 }
 
-pub(super) const INSERT_CAPABILITIES: &str = "\
-    insert into agent_capabilities (tenant_id, capability, agent_id, sort_seq) \
-    select $1, unnest($3::text[]), $2, a.sort_seq from agents a \
-    where a.tenant_id = $1 and a.id = $2";
 pub(super) const DELETE_CAPABILITIES: &str =
     "delete from agent_capabilities where tenant_id = $1 and agent_id = $2";
 pub(super) const FIND: &str = concat!(
@@ -60,22 +56,16 @@ pub(super) const LIST_BY_CAPABILITY: &str = list!(
 pub(super) const VERSION: &str = "\
     select version from agents \
     where tenant_id = $1 and id = $2 and num_nonnulls(deleted_at) = 0";
-pub(super) const UPDATE: &str = "\
-    update agents set name = $3, name_key = $4, personality = $5, capabilities = $6, config = $7, \
-        version = $8, updated_at = $9 \
-    where tenant_id = $1 and id = $2";
 pub(super) const DELETE: &str =
     "update agents set deleted_at = $3 where tenant_id = $1 and id = $2";
 
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[
-    INSERT_CAPABILITIES,
     DELETE_CAPABILITIES,
     FIND,
     LIST_ALL,
     LIST_BY_NAME,
     LIST_BY_CAPABILITY,
     VERSION,
-    UPDATE,
     DELETE,
 ];

@@ -2,28 +2,23 @@
 
 mod statements;
 
-use domain::{
-    Credential, CredentialId, CredentialKind, Listed, Page, Scope, Seq, TenantId, Timestamp,
-};
+use domain::{Credential, CredentialId, CredentialKind, Listed, Page, Seq, TenantId, Timestamp};
 use ports::{NewProof, RepositoryError, ShowKey};
 use relational::{
     Store as _, page_budget, read,
     repositories::{self, CredentialSql},
     stored::{ProofColumns, StoredCredential},
 };
-use sqlx::{PgConnection, types::Json};
+use sqlx::PgConnection;
 
 use crate::{
     PostgresStore,
-    error::{conflict_on, from_sqlx, in_table},
+    error::{from_sqlx, in_table},
     store_state,
 };
 
 pub(crate) use statements::STATEMENTS;
-use statements::{
-    DELETE_KEY, EXISTS, FIND, INSERT, LIST, LOCK_FIRST_KEY, REVOKE, ROTATE_KEYS, ROTATE_SECRET,
-    TOUCH,
-};
+use statements::{DELETE_KEY, FIND, LIST, LOCK_FIRST_KEY, ROTATE_KEYS, ROTATE_SECRET, TOUCH};
 
 /// A row of `credentials`.
 type CredentialRow = StoredCredential<Vec<String>>;
@@ -105,37 +100,6 @@ impl CredentialSql for PostgresStore {
         store_state::access_version(self).await
     }
 
-    async fn insert_credential(
-        connection: &mut PgConnection,
-        credential: &Credential,
-    ) -> Result<(), RepositoryError> {
-        let scopes = credential.scopes.iter().map(Scope::as_str);
-        let proof = ProofColumns::from(&credential.proof);
-        let inserted = sqlx::query(INSERT)
-            .bind(credential.id.as_str())
-            .bind(credential.kind.as_str())
-            .bind(credential.tenant.as_str())
-            .bind(&credential.name)
-            .bind(scopes.collect::<Vec<_>>())
-            .bind(proof.digest)
-            .bind(proof.last4)
-            .bind(proof.previous_digest)
-            .bind(proof.previous_until.map(Timestamp::date_time))
-            .bind(proof.key_set)
-            .bind(proof.key_set_url)
-            .bind(credential.created_at.date_time())
-            .bind(credential.expires_at.map(Timestamp::date_time))
-            .bind(credential.last_used_at.map(Timestamp::date_time))
-            .bind(credential.revoked_at.map(Timestamp::date_time))
-            .bind(&credential.allowed_origins)
-            .bind(Json(&credential.limits))
-            .execute(connection)
-            .await;
-        inserted
-            .map(drop)
-            .map_err(conflict_on(credential.kind.as_str()))
-    }
-
     async fn rotate_credential(
         connection: &mut PgConnection,
         kind: CredentialKind,
@@ -172,39 +136,6 @@ impl CredentialSql for PostgresStore {
         row.map(Credential::try_from).transpose()
     }
 
-    async fn revoke_credential(
-        connection: &mut PgConnection,
-        kind: CredentialKind,
-        tenant: &TenantId,
-        id: &CredentialId,
-        at: Timestamp,
-    ) -> Result<bool, RepositoryError> {
-        let revoked = sqlx::query(REVOKE)
-            .bind(tenant.as_str())
-            .bind(id.as_str())
-            .bind(kind.as_str())
-            .bind(at.date_time())
-            .execute(connection)
-            .await
-            .map_err(from_sqlx)?;
-        Ok(revoked.rows_affected() == 1)
-    }
-
-    async fn credential_exists(
-        connection: &mut PgConnection,
-        kind: CredentialKind,
-        tenant: &TenantId,
-        id: &CredentialId,
-    ) -> Result<bool, RepositoryError> {
-        sqlx::query_scalar(EXISTS)
-            .bind(tenant.as_str())
-            .bind(id.as_str())
-            .bind(kind.as_str())
-            .fetch_one(connection)
-            .await
-            .map_err(from_sqlx)
-    }
-
     async fn delete_key(
         connection: &mut PgConnection,
         id: &CredentialId,
@@ -216,9 +147,5 @@ impl CredentialSql for PostgresStore {
 
     async fn had_key(connection: &mut PgConnection) -> Result<bool, RepositoryError> {
         store_state::had_key(connection).await
-    }
-
-    async fn record_key(connection: &mut PgConnection) -> Result<(), RepositoryError> {
-        store_state::record_key(connection).await
     }
 }

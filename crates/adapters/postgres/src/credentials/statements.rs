@@ -38,13 +38,6 @@ macro_rules! rotate {
     };
 }
 
-pub(super) const INSERT: &str = concat!(
-    "insert into credentials (",
-    credential_columns!(),
-    ", sort_seq) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, \
-        (select coalesce(max(sort_seq), 0) + 1 from credentials \
-            where tenant_id = $3 and kind = $2))"
-);
 pub(super) const FIND: &str = select!("where id = $1 and kind = $2");
 pub(super) const LIST: &str = concat!(
     "select * from ",
@@ -66,16 +59,6 @@ pub(super) const ROTATE_SECRET: &str = rotate!(
     "digest is not null"
 );
 pub(super) const ROTATE_KEYS: &str = rotate!("key_set = $4, key_set_url = $5", "digest is null");
-pub(super) const REVOKE: &str = concat!(
-    "update credentials set revoked_at = $4 where ",
-    one!(),
-    " and revoked_at is null"
-);
-pub(super) const EXISTS: &str = concat!(
-    "select exists (select 1 from credentials where ",
-    one!(),
-    ")"
-);
 /// Updates rows in id order, so that two nodes with the same credentials do not block each other.
 pub(super) const TOUCH: &str = "\
     with used as materialized ( \
@@ -94,13 +77,10 @@ pub(super) const LOCK_FIRST_KEY: &str = "select pg_advisory_xact_lock(7310279084
 
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[
-    INSERT,
     FIND,
     LIST,
     ROTATE_SECRET,
     ROTATE_KEYS,
-    REVOKE,
-    EXISTS,
     TOUCH,
     DELETE_KEY,
     LOCK_FIRST_KEY,

@@ -1,11 +1,11 @@
 //! Rows of `agents` and `agent_capabilities`.
 
 use domain::text::search_key;
-use relational::AgentRow;
+use relational::{AgentRow, AgentUpdate};
 use sqlx::types::Json;
 
 use super::column;
-use crate::cte_batch::CteBatch;
+use crate::cte_batch::{CteBatch, Parameters};
 
 const INSERT: &str = "\
     insert into agents (tenant_id, id, name, name_key, personality, capabilities, config, \
@@ -21,8 +21,37 @@ const INSERT_CAPABILITIES: &str = "\
     cross join lateral jsonb_array_elements_text(n.capabilities) as c (capability) \
     where true";
 
+const UPDATE: &str = "\
+    update agents set name = n.name, name_key = n.name_key, personality = n.personality, \
+        capabilities = n.capabilities, config = n.config, version = n.version, \
+        updated_at = n.updated \
+    from unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::jsonb[], \
+        $7::jsonb[], $8::bigint[], $9::timestamptz[]) \
+        as n (tenant, id, name, name_key, personality, capabilities, config, version, updated) \
+    where agents.tenant_id = n.tenant and agents.id = n.id";
+const DELETE_LOST_CAPABILITIES: &str = "\
+    delete from agent_capabilities c \
+    using unnest($1::text[], $2::uuid[], $3::jsonb[]) as n (tenant, agent, capabilities) \
+    where c.tenant_id = n.tenant and c.agent_id = n.agent \
+        and not n.capabilities ? c.capability";
+/// The capabilities that an agent had before are neither deleted nor inserted.
+const INSERT_NEW_CAPABILITIES: &str = "\
+    insert into agent_capabilities (tenant_id, capability, agent_id, sort_seq) \
+    select a.tenant_id, c.capability, a.id, a.sort_seq \
+    from unnest($1::text[], $2::uuid[], $3::jsonb[]) as n (tenant, agent, capabilities) \
+    cross join lateral jsonb_array_elements_text(n.capabilities) as c (capability) \
+    join agents a on a.tenant_id = n.tenant and a.id = n.agent \
+    where c.capability <> all (array(select p.capability from agent_capabilities p \
+        where p.tenant_id = n.tenant and p.agent_id = n.agent))";
+
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[INSERT, INSERT_CAPABILITIES];
+pub(crate) const STATEMENTS: &[&str] = &[
+    INSERT,
+    INSERT_CAPABILITIES,
+    UPDATE,
+    DELETE_LOST_CAPABILITIES,
+    INSERT_NEW_CAPABILITIES,
+];
 
 /// Inserts new agents and their capabilities.
 pub(super) fn insert(batch: &mut CteBatch, rows: &[AgentRow]) {
@@ -52,4 +81,29 @@ pub(super) fn insert(batch: &mut CteBatch, rows: &[AgentRow]) {
                 .bind(column(rows, |row| row.sort_seq.0))
         },
     );
+}
+
+/// Updates agents and their capabilities.
+pub(super) fn update(batch: &mut CteBatch, rows: &[AgentUpdate]) {
+    batch.add(UPDATE, rows, |update, rows| {
+        update
+            .bind(column(rows, |row| row.tenant.as_str()))
+            .bind(column(rows, |row| row.agent.id.uuid()))
+            .bind(column(rows, |row| row.agent.name.as_str()))
+            .bind(column(rows, |row| search_key(&row.agent.name)))
+            .bind(column(rows, |row| row.agent.personality.as_str()))
+            .bind(column(rows, |row| Json(&row.agent.capabilities)))
+            .bind(column(rows, |row| Json(&row.agent.config)))
+            .bind(column(rows, |row| row.agent.version))
+            .bind(column(rows, |row| row.agent.updated_at.date_time()))
+    });
+    batch.add(DELETE_LOST_CAPABILITIES, rows, bind_capabilities);
+    batch.add(INSERT_NEW_CAPABILITIES, rows, bind_capabilities);
+}
+
+fn bind_capabilities(parameters: Parameters, rows: &[AgentUpdate]) -> Parameters {
+    parameters
+        .bind(column(rows, |row| row.tenant.as_str()))
+        .bind(column(rows, |row| row.agent.id.uuid()))
+        .bind(column(rows, |row| Json(&row.agent.capabilities)))
 }

@@ -1,7 +1,7 @@
 //! Rows of `conversations`.
 
 use domain::Timestamp;
-use relational::{ConversationAdvance, ConversationRow};
+use relational::{ConversationAdvance, ConversationDeletion, ConversationRow, ConversationUpdate};
 use sqlx::types::Json;
 
 use super::column;
@@ -22,8 +22,20 @@ const ADVANCE: &str = "\
         as n (tenant, id, messages, turns, updated, last_message, sort_seq) \
     where conversations.tenant_id = n.tenant and conversations.id = n.id";
 
+const UPDATE: &str = "\
+    update conversations set title = n.title, metadata = n.metadata, version = n.version, \
+        updated_at = n.updated, sort_seq = n.sort_seq \
+    from unnest($1::text[], $2::uuid[], $3::text[], $4::jsonb[], $5::bigint[], \
+        $6::timestamptz[], $7::bigint[]) \
+        as n (tenant, id, title, metadata, version, updated, sort_seq) \
+    where conversations.tenant_id = n.tenant and conversations.id = n.id";
+const DELETE: &str = "\
+    update conversations set deleted_at = n.deleted \
+    from unnest($1::text[], $2::uuid[], $3::timestamptz[]) as n (tenant, id, deleted) \
+    where conversations.tenant_id = n.tenant and conversations.id = n.id";
+
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[INSERT, ADVANCE];
+pub(crate) const STATEMENTS: &[&str] = &[INSERT, ADVANCE, UPDATE, DELETE];
 
 /// Inserts new conversations.
 pub(super) fn insert(batch: &mut CteBatch, rows: &[ConversationRow]) {
@@ -60,5 +72,29 @@ pub(super) fn advance(batch: &mut CteBatch, rows: &[ConversationAdvance]) {
                 row.last_message_at.map(Timestamp::date_time)
             }))
             .bind(column(rows, |row| row.sort_seq.0))
+    });
+}
+
+/// Updates the columns of conversations that clients can change.
+pub(super) fn update(batch: &mut CteBatch, rows: &[ConversationUpdate]) {
+    batch.add(UPDATE, rows, |update, rows| {
+        update
+            .bind(column(rows, |row| row.tenant.as_str()))
+            .bind(column(rows, |row| row.conversation.id.uuid()))
+            .bind(column(rows, |row| row.conversation.title.as_deref()))
+            .bind(column(rows, |row| Json(&row.conversation.metadata)))
+            .bind(column(rows, |row| row.conversation.version))
+            .bind(column(rows, |row| row.conversation.updated_at.date_time()))
+            .bind(column(rows, |row| row.sort_seq.0))
+    });
+}
+
+/// Marks conversations as deleted.
+pub(super) fn delete(batch: &mut CteBatch, rows: &[ConversationDeletion]) {
+    batch.add(DELETE, rows, |delete, rows| {
+        delete
+            .bind(column(rows, |row| row.tenant.as_str()))
+            .bind(column(rows, |row| row.id.uuid()))
+            .bind(column(rows, |row| row.deleted_at.date_time()))
     });
 }

@@ -4,6 +4,7 @@ mod contract;
 mod database;
 mod faults;
 mod log_trim;
+mod lost_changes;
 mod migrations;
 mod newer_version;
 mod proxy;

@@ -131,8 +131,11 @@ async fn forward(
     }
 }
 
-/// Returns whether a request commits: it ends a transaction, or writes the event of a turn outside
-/// a transaction.
+/// The types of events and a scope of keys, which only writes contain.
+const WRITTEN: [&[u8]; 4] = [b"turn.", b"agent.", b"conversation.", b"agents:read"];
+
+/// Returns whether a request commits: it ends a transaction, or writes an event or a key outside a
+/// transaction.
 fn is_commit(request: &[u8], in_transaction: &mut bool) -> bool {
     let contains = |text: &[u8]| request.windows(text.len()).any(|part| part == text);
     *in_transaction |= contains(b"BEGIN");
@@ -141,7 +144,7 @@ fn is_commit(request: &[u8], in_transaction: &mut bool) -> bool {
         *in_transaction = !ends && !contains(b"ROLLBACK");
         ends
     } else {
-        contains(b"turn.")
+        WRITTEN.into_iter().any(contains)
     }
 }
 

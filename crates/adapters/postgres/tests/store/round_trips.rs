@@ -1,50 +1,120 @@
-//! The round trips to the database server of the writes of turns.
+//! The round trips to the database server of writes.
 
-use std::time::Duration;
+use std::{mem, time::Duration};
 
 use contract::fixture;
-use ports::{ConversationTarget, TurnEnding};
+use ports::{ConversationTarget, Storage, TurnEnding};
 
 use crate::{
     database::{Database, store},
     proxy::FaultyProxy,
 };
 
+/// A database with agent 1 and node 1, and a store that is connected through a proxy.
+struct Fixture {
+    _database: Database,
+    proxy: FaultyProxy,
+    storage: Storage,
+    counted: usize,
+}
+
+impl Fixture {
+    async fn new() -> Self {
+        let database = Database::new().await;
+        let proxy = FaultyProxy::start(&database.options()).await;
+        let storage = store(&proxy.options(&database.options())).await.storage();
+        let (tenant, stamp) = (fixture::tenant(), fixture::stamp(0));
+        let agent = fixture::agent(1);
+        let inserted = database.agents.insert(&tenant, &agent, &stamp, None).await;
+        inserted.expect("an agent");
+        let node = fixture::node_id(1);
+        let lease = database.nodes.insert(node, Duration::from_mins(1)).await;
+        lease.expect("a node");
+        Self {
+            _database: database,
+            counted: proxy.requests(),
+            proxy,
+            storage,
+        }
+    }
+
+    /// The number of round trips since the last call.
+    fn round_trips(&mut self) -> usize {
+        let now = self.proxy.requests();
+        now - mem::replace(&mut self.counted, now)
+    }
+}
+
 /// Statements are prepared when they are first used, and facts are read by the first write; after
 /// that, each write is one round trip.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_of_a_turn_is_one_round_trip() {
-    let database = Database::new().await;
-    let proxy = FaultyProxy::start(&database.options()).await;
-    let storage = store(&proxy.options(&database.options())).await.storage();
+    let mut fixture = Fixture::new().await;
     let agent = fixture::agent(1);
-    let (tenant, stamp) = (fixture::tenant(), fixture::stamp(0));
-    let inserted = database.agents.insert(&tenant, &agent, &stamp, None).await;
-    inserted.expect("an agent");
-    let node = fixture::node_id(1);
-    let lease = database.nodes.insert(node, Duration::from_mins(1)).await;
-    lease.expect("a node");
+    let turns = fixture.storage.turns.clone();
     let mut counts = Vec::new();
     for round in 0..4 {
         let conversation = fixture::conversation(round + 1, agent.id);
         let number = 10 * (round + 1);
-        let mut before = proxy.requests();
-        let mut round_trips = || {
-            let now = proxy.requests();
-            now - std::mem::replace(&mut before, now)
-        };
-
         let new = ConversationTarget::New(conversation.clone());
         let turn = fixture::completed_turn(number, &agent, new);
-        storage.turns.record_completed_turn(turn).await.unwrap();
-        let recorded = round_trips();
+        turns.record_completed_turn(turn).await.unwrap();
+        let recorded = fixture.round_trips();
         let begin = fixture::begin_turn(number + 1, &agent, fixture::existing(&conversation, 1));
-        storage.turns.begin_turn(begin.clone()).await.unwrap();
-        let begun = round_trips();
+        turns.begin_turn(begin.clone()).await.unwrap();
+        let started = fixture.round_trips();
         let ending = TurnEnding::Completed(fixture::reply(number + 1));
         let finish = fixture::finish(&begin, ending);
-        storage.turns.finish_turn(finish).await.unwrap();
-        counts.push([recorded, begun, round_trips()]);
+        turns.finish_turn(finish).await.unwrap();
+        counts.push([recorded, started, fixture.round_trips()]);
     }
     assert_eq!(counts[2..], [[1, 1, 1], [1, 1, 1]], "{counts:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_is_one_round_trip() {
+    let mut fixture = Fixture::new().await;
+    let (tenant, stamp) = (fixture::tenant(), fixture::stamp(1));
+    let storage = fixture.storage.clone();
+    let mut counts = Vec::new();
+    for number in 2..6 {
+        let entry = |operation: &str| fixture::entry(&format!("{operation}-{number}"));
+        let mut round = Vec::new();
+        let agent = fixture::agent(number);
+        let claim = entry("agent");
+        let created = storage.agents.insert(&tenant, &agent, &stamp, Some(&claim));
+        created.await.expect("an agent");
+        round.push(fixture.round_trips());
+        let next = fixture::renamed(&agent, "Next");
+        let updated = storage.agents.update(&tenant, &next, &stamp);
+        updated.await.expect("a response").expect("the agent");
+        round.push(fixture.round_trips());
+
+        let conversations = &storage.conversations;
+        let empty = fixture::conversation(number, agent.id);
+        let (conversation, greeting) = fixture::greeted(empty, "Hello");
+        let (claim, greeting) = (entry("conversation"), Some(&greeting));
+        let created = conversations.insert(&tenant, &conversation, greeting, &stamp, Some(&claim));
+        created.await.expect("a conversation");
+        round.push(fixture.round_trips());
+        let next = fixture::retitled(&conversation, "Next");
+        let updated = conversations.update(&tenant, &next, &stamp).await;
+        updated.expect("a response").expect("the conversation");
+        round.push(fixture.round_trips());
+        let deleted = conversations.delete(&tenant, conversation.id, Some(2), &stamp);
+        deleted.await.expect("a deletion");
+        round.push(fixture.round_trips());
+
+        let (key, claim) = (fixture::key(number), entry("key"));
+        let created = storage.credentials.insert(&key, Some(&claim)).await;
+        created.expect("a key");
+        round.push(fixture.round_trips());
+        let revoked = storage
+            .credentials
+            .revoke(key.kind, &tenant, &key.id, fixture::at(1));
+        assert!(revoked.await.expect("a response"));
+        round.push(fixture.round_trips());
+        counts.push(round);
+    }
+    assert_eq!(counts[2..], [[1; 7], [1; 7]], "{counts:?}");
 }

@@ -5,10 +5,12 @@ use domain::TenantId;
 use ports::{ConversationTarget, RepositoryError};
 use sqlx::Connection;
 
-use crate::database::{Database, waiting};
+use crate::database::{Database, store, waiting};
 
 const HOLD: &str = "select head_seq from tenants where id = $1 for update";
-const CHANGE: &str = "update agents set version = version + 1";
+const CHANGE: &str = "\
+    with raised as (update tenants set head_seq = head_seq + 1) \
+    update agents set version = version + 1";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_writer_that_waited_for_the_lock_sees_the_changes_of_its_holder() {
@@ -20,6 +22,7 @@ async fn a_writer_that_waited_for_the_lock_sees_the_changes_of_its_holder() {
         .insert(&tenant, &agent, &stamp, None)
         .await
         .unwrap();
+    let other_process = store(&database.options()).await.storage();
     let mut other = database.connect().await;
     let mut watch = database.connect().await;
     let mut holder = other.begin().await.unwrap();
@@ -39,7 +42,7 @@ async fn a_writer_that_waited_for_the_lock_sees_the_changes_of_its_holder() {
     };
     let (update, chat, ()) = tokio::join!(
         database.agents.update(&tenant, &next, &stamp),
-        database.turns.record_completed_turn(chat),
+        other_process.turns.record_completed_turn(chat),
         release,
     );
     assert!(

@@ -1,8 +1,11 @@
 //! Tests of two processes that write to the same tenant, each with the facts that it knows.
 
 use contract::fixture;
-use domain::Seq;
-use ports::{ConversationTarget, LogBounds, RecordTurnOutcome, RepositoryError, Storage};
+use domain::{CredentialKind, Seq};
+use futures::future::join_all;
+use ports::{
+    ConversationTarget, Idempotent, LogBounds, RecordTurnOutcome, RepositoryError, Storage,
+};
 
 use crate::database::{Database, store};
 
@@ -68,21 +71,106 @@ async fn writes_in_turns_have_the_outcomes_of_one_process() {
 #[tokio::test(flavor = "multi_thread")]
 async fn simultaneous_writes_leave_no_gap_and_lose_nothing() {
     let (database, storages) = two_processes().await;
-    let writers = storages.into_iter().zip([0, 1_000]).map(|(storage, from)| {
-        tokio::spawn(async move {
+    let writers = storages
+        .iter()
+        .zip([0, 1_000])
+        .map(|(storage, from)| async move {
             for number in from + 1..=from + 100 {
                 let conversation = fixture::conversation(number, fixture::agent_id(1));
                 let new = ConversationTarget::New(conversation.clone());
-                last(record(&storage, 2 * number, new).await);
+                last(record(storage, 2 * number, new).await);
                 let existing = fixture::existing(&conversation, 1);
-                last(record(&storage, 2 * number + 1, existing).await);
+                last(record(storage, 2 * number + 1, existing).await);
             }
-        })
-    });
-    for writer in writers.collect::<Vec<_>>() {
-        writer.await.expect("the writes succeed");
-    }
+        });
+    join_all(writers).await;
     let bounds = database.events.bounds(&fixture::tenant()).await;
     let expected = LogBounds::new(Seq(1), Seq(1 + 2 * 100 * 5));
     assert_eq!(bounds.expect("a response"), expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_in_turns_have_the_outcomes_of_one_process() {
+    let (database, storages) = two_processes().await;
+    let (tenant, stamp) = (fixture::tenant(), fixture::stamp(1));
+    let mut agent = fixture::agent(1);
+    let mut conversation = fixture::conversation(1, agent.id);
+    let created = storages[0]
+        .conversations
+        .insert(&tenant, &conversation, None, &stamp, None);
+    created.await.expect("a conversation");
+    for round in 1..20_usize {
+        // Two rounds by each process in turn, so that the second uses known facts.
+        let (now, then) = (&storages[round / 2 % 2], &storages[1 - round / 2 % 2]);
+        agent = fixture::renamed(&agent, &format!("Agent {round}"));
+        conversation = fixture::retitled(&conversation, &format!("Title {round}"));
+        let updated = now.agents.update(&tenant, &agent, &stamp).await;
+        assert!(updated.expect("a response").is_some());
+        let updated = now.conversations.update(&tenant, &conversation, &stamp);
+        let (_, stored) = updated.await.expect("a response").expect("it exists");
+        assert_eq!(stored, conversation);
+        let late = then.agents.update(&tenant, &agent, &stamp).await;
+        assert!(
+            matches!(late, Err(RepositoryError::Stale { .. })),
+            "{late:?}"
+        );
+        let late = then.conversations.update(&tenant, &conversation, &stamp);
+        let late = late.await;
+        assert!(
+            matches!(late, Err(RepositoryError::Stale { .. })),
+            "{late:?}"
+        );
+    }
+    let found = database.agents.find(&tenant, agent.id).await;
+    assert_eq!(*found.expect("a response").value.expect("it exists"), agent);
+    let bounds = database.events.bounds(&tenant).await;
+    assert_eq!(bounds.expect("a response"), LogBounds::new(Seq(1), Seq(40)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_two_processes_create_are_listed_once() {
+    let (database, storages) = two_processes().await;
+    let tenant = fixture::tenant();
+    let writers = (0..8).map(|writer| {
+        let storage = &storages[usize::from(writer % 2 == 0)];
+        async move {
+            for number in 0..25 {
+                let key = fixture::key(100 * writer + number);
+                let entry = fixture::entry(&format!("key-{writer}-{number}"));
+                let created = storage.credentials.insert(&key, Some(&entry)).await;
+                assert_eq!(created.expect("a response"), Idempotent::Applied(()));
+            }
+        }
+    });
+    join_all(writers).await;
+    let (mut listed, mut after) = (0, None);
+    loop {
+        let keys = &database.credentials;
+        let page = keys.list(CredentialKind::Key, &tenant, after, 7).await;
+        let page = page.expect("a page").items;
+        let Some(last) = page.last() else { break };
+        after = Some(last.sort_seq);
+        listed += page.len();
+    }
+    assert_eq!(listed, 200);
+}
+
+/// Both send the same idempotency keys, whose records raise no head.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_of_two_processes_uses_an_idempotency_key() {
+    let (_database, storages) = two_processes().await;
+    for number in 0..50 {
+        let created = [0, 1].map(|process: u32| {
+            let storage = &storages[usize::from(process == 1)];
+            async move {
+                let key = fixture::key(2 * number + process);
+                let entry = fixture::entry(&format!("key-{number}"));
+                storage.credentials.insert(&key, Some(&entry)).await
+            }
+        });
+        let created = join_all(created).await;
+        let is_applied = |outcome: &&Result<_, _>| matches!(outcome, Ok(Idempotent::Applied(())));
+        assert!(created.iter().all(Result::is_ok), "{created:?}");
+        assert_eq!(created.iter().filter(is_applied).count(), 1);
+    }
 }

@@ -6,7 +6,10 @@ use rstest::rstest;
 use serde_json::Value;
 
 use super::*;
-use crate::event_rows::{self, LogPosition, TurnIds};
+use crate::{
+    ConversationFacts,
+    event_rows::{self, LogPosition, TurnIds},
+};
 
 fn record(seq: i64, kind: EventType) -> EventRecord {
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(seq));
@@ -23,7 +26,10 @@ fn record(seq: i64, kind: EventType) -> EventRecord {
         EventType::AgentDeleted => event_rows::agent_deleted(position, agent.id, 3),
         EventType::ConversationCreated => event_rows::conversation_created(position, &conversation),
         EventType::ConversationUpdated => event_rows::conversation_updated(position, &conversation),
-        EventType::ConversationDeleted => event_rows::conversation_deleted(position, &conversation),
+        EventType::ConversationDeleted => {
+            let facts = ConversationFacts::without_open_turns(&conversation, 0, 1);
+            event_rows::conversation_deleted(position, conversation.id, &facts)
+        }
         turn => event_rows::turn_event(
             position,
             turn,

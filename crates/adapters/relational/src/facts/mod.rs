@@ -5,10 +5,11 @@ mod query;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 pub use self::query::FactsQuery;
-use crate::TurnRow;
+use crate::{TurnRow, plan::OpenTurn};
 use domain::{
-    AgentId, ConversationId, EventType, IdempotencyEntry, IdempotencyRecord, NodeId, PrincipalId,
-    Seq, TenantId, Timestamp, TurnId, idempotency::RETENTION,
+    AgentId, Conversation, ConversationId, CredentialId, CredentialKind, EventType,
+    IdempotencyEntry, IdempotencyRecord, NodeId, PrincipalId, Seq, Stamp, TenantId, Timestamp,
+    TurnId, idempotency::RETENTION,
 };
 
 /// An id and the tenant that it belongs to.
@@ -56,6 +57,10 @@ pub struct Facts {
     pub existing_agents: HashSet<InTenant<AgentId>>,
     /// Conversations.
     pub conversations: HashMap<InTenant<ConversationId>, ConversationFacts>,
+    /// The open turns of conversations to delete, by id. A conversation without any is absent.
+    pub open_turns: HashMap<InTenant<ConversationId>, Vec<OpenTurn>>,
+    /// Credentials of any tenant and kind.
+    pub credentials: HashMap<CredentialId, CredentialFacts>,
     /// Turns with their replies: the turns to end, and those that [`FactsQuery::more_turns`]
     /// returns.
     pub turns: HashMap<InTenant<TurnId>, TurnRow>,
@@ -63,6 +68,8 @@ pub struct Facts {
     pub idempotency: HashMap<RecordKey, IdempotencyRecord>,
     /// The nodes that are registered and not marked as dead.
     pub live_nodes: HashSet<NodeId>,
+    /// Whether an earlier attempt to write the batch may have been committed.
+    pub is_in_doubt: bool,
     /// The events that an attempt in doubt may have written, by position.
     pub logged: Vec<EventInDoubt>,
 }
@@ -116,18 +123,64 @@ pub struct ConversationFacts {
     pub agent_version: i64,
     /// The user that it belongs to.
     pub user_id: Option<String>,
+    /// Its version.
+    pub version: i64,
     /// The number of messages.
     pub message_count: i64,
     /// The number of turns that have started.
     pub turn_count: i64,
+    /// The time of creation.
+    pub created_at: Timestamp,
     /// The time of the last change.
     pub updated_at: Timestamp,
+    /// The time of the last message.
+    pub last_message_at: Option<Timestamp>,
     /// The turn in progress.
     pub running: Option<TurnId>,
     /// The number of queued turns.
     pub waiting: u32,
     /// The queued turn that starts next.
     pub first_waiting: Option<TurnId>,
+}
+
+impl ConversationFacts {
+    /// The facts about a conversation in which `turn_count` turns have started and none is open.
+    pub(crate) fn without_open_turns(
+        conversation: &Conversation,
+        turn_count: i64,
+        agent_version: i64,
+    ) -> Self {
+        Self {
+            agent_id: conversation.agent_id,
+            agent_version,
+            user_id: conversation.user_id.clone(),
+            version: conversation.version,
+            message_count: conversation.message_count,
+            turn_count,
+            created_at: conversation.created_at,
+            updated_at: conversation.updated_at,
+            last_message_at: conversation.last_message_at,
+            running: None,
+            waiting: 0,
+            first_waiting: None,
+        }
+    }
+
+    /// Whether a turn is queued or in progress.
+    pub(crate) const fn has_open_turns(&self) -> bool {
+        self.running.is_some() || self.waiting > 0
+    }
+}
+
+/// The facts about a credential.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CredentialFacts {
+    /// The tenant that owns it.
+    pub tenant: TenantId,
+    /// Its kind.
+    pub kind: CredentialKind,
+    /// Whether it is revoked.
+    pub is_revoked: bool,
 }
 
 /// An event that an attempt in doubt may have written.
@@ -139,6 +192,8 @@ pub struct EventInDoubt {
     pub seq: Seq,
     /// The type of the event.
     pub kind: EventType,
+    /// The time and the actor.
+    pub stamp: Stamp,
     /// The agent that it refers to.
     pub agent_id: Option<AgentId>,
     /// The conversation that it refers to.

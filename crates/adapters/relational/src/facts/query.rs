@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use domain::{AgentId, ConversationId, NodeId, Seq, TenantId, TurnId};
+use domain::{AgentId, ConversationId, CredentialId, NodeId, Seq, TenantId, TurnId};
 use ports::ConversationTarget;
 
 use super::{ConversationFacts, Facts, InTenant, RecordKey};
@@ -17,10 +17,16 @@ pub struct FactsQuery {
     pub conversations: Vec<InTenant<ConversationId>>,
     /// The conversations whose first queued turn may be started.
     pub promotions: HashSet<InTenant<ConversationId>>,
-    /// The agents of new conversations.
+    /// The conversations to delete, whose open turns are read.
+    pub deletions: HashSet<InTenant<ConversationId>>,
+    /// The agents of new conversations, and the agents to update.
     pub agents: HashSet<InTenant<AgentId>>,
     /// The agents to create.
     pub new_agents: Vec<InTenant<AgentId>>,
+    /// The agents to create or to update.
+    pub changed_agents: Vec<InTenant<AgentId>>,
+    /// The credentials to create or to revoke.
+    pub credentials: BTreeSet<CredentialId>,
     /// The turns to end.
     pub ended: Vec<InTenant<TurnId>>,
     /// Idempotency keys.
@@ -28,7 +34,7 @@ pub struct FactsQuery {
     /// The nodes that are to run a turn.
     pub nodes: BTreeSet<NodeId>,
     /// The head of each tenant's log before the first attempt whose commit outcome is unknown.
-    /// Later events of `conversations` and [`Self::changed_agents`] are read, too.
+    /// Later events of `conversations` and `changed_agents` are read, too.
     pub logged_since: BTreeMap<TenantId, Seq>,
     /// The conversations and agents of turns that begin in existing conversations.
     begins_in_existing: Vec<(InTenant<ConversationId>, InTenant<AgentId>)>,
@@ -71,6 +77,8 @@ impl FactsQuery {
         self.idempotency.extend(op.idempotency_key());
         let conversation = op.conversation_id().map(|id| (tenant.clone(), id));
         self.conversations.extend(conversation);
+        let changed_agent = op.changed_agent().map(|id| (tenant.clone(), id));
+        self.changed_agents.extend(changed_agent);
         if let Some(begin) = op.begin_turn() {
             let agent = (tenant.clone(), begin.agent_id);
             match begin.target {
@@ -99,13 +107,32 @@ impl FactsQuery {
                 let agent = (tenant.clone(), create.conversation.agent_id);
                 self.agents.insert(agent);
             }
-            WriteOp::CompletedTurn(_) => {}
+            WriteOp::UpdateAgent(update) => {
+                self.agents.insert((tenant.clone(), update.agent.id));
+            }
+            WriteOp::DeleteConversation(delete) => {
+                self.deletions.insert((tenant.clone(), delete.id));
+            }
+            WriteOp::CreateCredential(create) => {
+                self.credentials.insert(create.credential.id.clone());
+            }
+            WriteOp::RevokeCredential(revoke) => {
+                self.credentials.insert(revoke.id.clone());
+            }
+            WriteOp::CompletedTurn(_) | WriteOp::UpdateConversation(_) => {}
         }
     }
 
-    /// The agents that the batch may change.
-    pub fn changed_agents(&self) -> impl Iterator<Item = &InTenant<AgentId>> {
-        self.new_agents.iter()
+    /// The conversations to delete that have open turns, with their agents.
+    pub fn deletions_with_open_turns(
+        &self,
+        found: &HashMap<InTenant<ConversationId>, ConversationFacts>,
+    ) -> Vec<(InTenant<ConversationId>, AgentId)> {
+        let deletions = self.deletions.iter().filter_map(|key| {
+            let facts = found.get(key).filter(|facts| facts.has_open_turns())?;
+            Some((key.clone(), facts.agent_id))
+        });
+        deletions.collect()
     }
 
     /// The agents to read once the conversations are known: those that are not the agent of the

@@ -4,12 +4,12 @@
 //! Every change of a fact raises the head of its tenant's log. A store that finds a head unchanged
 //! under the tenant lock therefore knows that all facts recorded with that head still hold.
 
-use domain::{AgentId, ConversationId, Seq, TenantId, TurnId, TurnStatus};
+use domain::{AgentId, ConversationId, CredentialId, Seq, TenantId, TurnId, TurnStatus};
 use quick_cache::{Weighter, unsync::Cache};
 
 use crate::{
-    ConversationAdvance, ConversationFacts, ConversationRow, Facts, FactsQuery, InTenant, Rows,
-    TurnEnd, TurnRow, TurnStart, WriteOp,
+    ConversationAdvance, ConversationFacts, ConversationRow, ConversationUpdate, CredentialFacts,
+    Facts, FactsQuery, InTenant, Rows, TurnEnd, TurnRow, TurnStart, WriteOp,
 };
 
 /// The maximum numbers of known entities.
@@ -81,8 +81,9 @@ impl Default for KnownFacts {
 
 impl KnownFacts {
     /// Returns the facts of `query`, if all of them are known. Assumed are facts that no head
-    /// covers, which the store must check: that the nodes are alive and the idempotency keys
-    /// unused. Ids of new agents are assumed to be unused; the store rejects the data otherwise.
+    /// covers, which the store must check: that the nodes are alive, the idempotency keys unused,
+    /// and the credentials to revoke valid. Ids of new agents and credentials are assumed to be
+    /// unused; the store rejects the data otherwise.
     pub(super) fn find(&mut self, ops: &[WriteOp], query: &FactsQuery) -> Option<Facts> {
         if !query.logged_since.is_empty() {
             return None;
@@ -99,8 +100,14 @@ impl KnownFacts {
                 continue;
             };
             let key = (op.tenant().clone(), id);
-            let conversation = self.current(&self.conversations, &key)?;
+            let mut conversation = self.current(&self.conversations, &key)?;
+            let agent = (key.0.clone(), conversation.agent_id);
+            conversation.agent_version = self.current(&self.agents, &agent)?;
             facts.conversations.insert(key, conversation);
+        }
+        let deletions = query.deletions_with_open_turns(&facts.conversations);
+        if !deletions.is_empty() {
+            return None;
         }
         let others = query.more_agents(&facts.conversations);
         for key in query.agents.iter().chain(&others) {
@@ -112,6 +119,7 @@ impl KnownFacts {
             let turn = self.current(&self.turns, key)?;
             facts.turns.insert(key.clone(), turn);
         }
+        facts.credentials = ops.iter().filter_map(assumed_credential).collect();
         Some(facts)
     }
 
@@ -176,11 +184,17 @@ impl KnownFacts {
         for row in &rows.agents {
             self.keep_agent(&(row.tenant.clone(), row.agent.id), row.agent.version);
         }
+        for row in &rows.agent_updates {
+            self.keep_agent(&(row.tenant.clone(), row.agent.id), row.agent.version);
+        }
         for row in &rows.conversations {
             self.add_conversation(row);
         }
         for row in &rows.advances {
             self.advance(row);
+        }
+        for row in &rows.conversation_updates {
+            self.update_conversation(row);
         }
         for row in &rows.turns {
             self.add_turn(row);
@@ -190,6 +204,9 @@ impl KnownFacts {
         }
         for row in &rows.starts {
             self.start_turn(row);
+        }
+        for row in &rows.conversation_deletions {
+            self.conversations.remove(&(row.tenant.clone(), row.id));
         }
         for (tenant, head) in &rows.heads {
             if let Some(mut known) = self.tenants.get_mut(tenant) {
@@ -263,17 +280,8 @@ impl KnownFacts {
         let Some(agent_version) = self.current(&self.agents, &agent) else {
             return;
         };
-        let facts = ConversationFacts {
-            agent_id: conversation.agent_id,
-            agent_version,
-            user_id: conversation.user_id.clone(),
-            message_count: conversation.message_count,
-            turn_count: row.turn_count,
-            updated_at: conversation.updated_at,
-            running: None,
-            waiting: 0,
-            first_waiting: None,
-        };
+        let facts =
+            ConversationFacts::without_open_turns(conversation, row.turn_count, agent_version);
         self.keep_conversation(&(row.tenant.clone(), conversation.id), facts);
     }
 
@@ -282,6 +290,15 @@ impl KnownFacts {
             facts.message_count = row.message_count;
             facts.turn_count = row.turn_count;
             facts.updated_at = row.updated_at;
+            facts.last_message_at = row.last_message_at.or(facts.last_message_at);
+            true
+        });
+    }
+
+    fn update_conversation(&mut self, row: &ConversationUpdate) {
+        self.change((&row.tenant, row.conversation.id), |facts| {
+            facts.version = row.conversation.version;
+            facts.updated_at = row.conversation.updated_at;
             true
         });
     }
@@ -351,4 +368,17 @@ impl KnownFacts {
             self.conversations.remove(&key);
         }
     }
+}
+
+/// The credential that a write revokes, which is assumed to be valid.
+fn assumed_credential(op: &WriteOp) -> Option<(CredentialId, CredentialFacts)> {
+    let WriteOp::RevokeCredential(revoke) = op else {
+        return None;
+    };
+    let facts = CredentialFacts {
+        tenant: revoke.tenant.clone(),
+        kind: revoke.kind,
+        is_revoked: false,
+    };
+    Some((revoke.id.clone(), facts))
 }

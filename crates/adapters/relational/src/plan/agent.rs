@@ -1,9 +1,9 @@
-//! The creation of an agent.
+//! The creation and the update of an agent.
 
 use ports::{Idempotent, RepositoryError};
 
-use super::{Planner, committed};
-use crate::{AgentRow, CreateAgent, RecordRow, WriteOutcome, event_rows};
+use super::{Planner, check_version, committed};
+use crate::{AgentRow, AgentUpdate, CreateAgent, RecordRow, UpdateAgent, WriteOutcome, event_rows};
 
 /// Checks the idempotency key first, then whether the id is unused.
 pub(super) fn create(
@@ -37,4 +37,29 @@ pub(super) fn create(
     Ok(WriteOutcome::CreateAgent(Idempotent::Applied(committed(
         created, created,
     ))))
+}
+
+/// Replaces the agent, if the stored version is the one before.
+pub(super) fn update(
+    planner: &mut Planner<'_>,
+    update: &UpdateAgent,
+) -> Result<WriteOutcome, RepositoryError> {
+    let UpdateAgent {
+        tenant,
+        agent,
+        stamp,
+    } = update;
+    let Some(stored) = planner.facts.agents.get(&(tenant.clone(), agent.id)) else {
+        return Ok(WriteOutcome::UpdateAgent(None));
+    };
+    check_version("agent", *stored, Some(agent.version - 1))?;
+    let updated = planner.log(tenant, stamp, |position| {
+        event_rows::agent_updated(position, agent)
+    });
+    planner.rows.agent_updates.push(AgentUpdate {
+        tenant: tenant.clone(),
+        agent: agent.clone(),
+    });
+    let committed = committed(updated, updated);
+    Ok(WriteOutcome::UpdateAgent(Some(committed)))
 }

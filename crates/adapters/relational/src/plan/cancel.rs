@@ -59,18 +59,8 @@ pub struct OpenTurn {
     pub latest_time: Timestamp,
 }
 
-/// Logs one change of an agent or a conversation. `head` is the position of the tenant's newest
-/// event.
-pub fn log_change(
-    tenant: &TenantId,
-    head: Seq,
-    stamp: &Stamp,
-    event: impl FnOnce(LogPosition<'_>) -> EventRow,
-) -> (Rows, Committed) {
-    log_deletion(tenant, head, &[], stamp, event)
-}
-
-/// Cancels the open turns in the given order, and logs the deletion last.
+/// Cancels the open turns in the given order, and logs the deletion last. `head` is the position of
+/// the tenant's newest event.
 pub fn log_deletion(
     tenant: &TenantId,
     head: Seq,
@@ -83,25 +73,37 @@ pub fn log_deletion(
         ..Facts::default()
     };
     let mut planner = Planner::new(&facts);
-    for turn in open {
-        let ids = TurnIds {
-            turn_id: turn.id,
-            conversation_id: turn.conversation_id,
-            agent_id: turn.agent_id,
-            user_id: turn.user_id.as_deref(),
-        };
-        planner.log_turn(tenant, stamp, EventType::TurnCancelled, ids);
-        planner.rows.ends.push(TurnEnd {
-            tenant: tenant.clone(),
-            id: turn.id,
-            status: TurnStatus::Cancelled,
-            reply_seq: None,
-            degraded: false,
-            tool_calls: Vec::new(),
-            error: None,
-            finished_at: stamp.time.max(turn.latest_time),
-        });
-    }
+    planner.cancel_open_turns(tenant, open, stamp);
     let last = planner.log(tenant, stamp, deletion);
     (planner.into_rows(), committed(head.plus(1), last))
+}
+
+impl Planner<'_> {
+    /// Cancels the turns that a deletion ends, in the given order.
+    pub(super) fn cancel_open_turns(
+        &mut self,
+        tenant: &TenantId,
+        open: &[OpenTurn],
+        stamp: &Stamp,
+    ) {
+        for turn in open {
+            let ids = TurnIds {
+                turn_id: turn.id,
+                conversation_id: turn.conversation_id,
+                agent_id: turn.agent_id,
+                user_id: turn.user_id.as_deref(),
+            };
+            self.log_turn(tenant, stamp, EventType::TurnCancelled, ids);
+            self.rows.ends.push(TurnEnd {
+                tenant: tenant.clone(),
+                id: turn.id,
+                status: TurnStatus::Cancelled,
+                reply_seq: None,
+                degraded: false,
+                tool_calls: Vec::new(),
+                error: None,
+                finished_at: stamp.time.max(turn.latest_time),
+            });
+        }
+    }
 }

@@ -1,9 +1,14 @@
-//! The creation of a conversation, empty or with a greeting.
+//! The creation, the update and the deletion of a conversation.
 
-use ports::Idempotent;
+use domain::Conversation;
+use ports::{Deletion, Idempotent, RepositoryError};
 
-use super::{Planner, committed};
-use crate::{ConversationRow, CreateConversation, RecordRow, WriteOutcome, event_rows};
+use super::{Planner, check_version, committed};
+use crate::{
+    ConversationDeletion, ConversationFacts, ConversationRow, ConversationUpdate,
+    CreateConversation, DeleteConversation, RecordRow, UpdateConversation, WriteOutcome,
+    event_rows,
+};
 
 /// Checks the idempotency key first, then whether the agent exists.
 pub(super) fn create(planner: &mut Planner<'_>, create: &CreateConversation) -> WriteOutcome {
@@ -37,4 +42,86 @@ pub(super) fn create(planner: &mut Planner<'_>, create: &CreateConversation) -> 
     planner.rows.idempotency.extend(record);
     let committed = committed(created, created);
     WriteOutcome::CreateConversation(Idempotent::Applied(Some(committed)))
+}
+
+/// Replaces the columns that clients can change, if the stored version is the one before.
+pub(super) fn update(
+    planner: &mut Planner<'_>,
+    update: &UpdateConversation,
+) -> Result<WriteOutcome, RepositoryError> {
+    let UpdateConversation {
+        tenant,
+        conversation,
+        stamp,
+    } = update;
+    let Some(stored) = planner.facts.conversation(tenant, conversation.id) else {
+        return Ok(WriteOutcome::UpdateConversation(None));
+    };
+    check_version(
+        "conversation",
+        stored.version,
+        Some(conversation.version - 1),
+    )?;
+    let conversation = updated_conversation(stored, conversation);
+    let sort_seq = planner.log(tenant, stamp, |position| {
+        event_rows::conversation_updated(position, &conversation)
+    });
+    planner.rows.conversation_updates.push(ConversationUpdate {
+        tenant: tenant.clone(),
+        conversation: conversation.clone(),
+        sort_seq,
+    });
+    let updated = (committed(sort_seq, sort_seq), conversation);
+    Ok(WriteOutcome::UpdateConversation(Some(updated)))
+}
+
+/// Applies the client's changes in `changed` to the stored conversation. Its times never run
+/// backwards.
+pub(super) fn updated_conversation(
+    stored: &ConversationFacts,
+    changed: &Conversation,
+) -> Conversation {
+    Conversation {
+        agent_id: stored.agent_id,
+        user_id: stored.user_id.clone(),
+        message_count: stored.message_count,
+        created_at: stored.created_at,
+        updated_at: changed.updated_at.max(stored.updated_at),
+        last_message_at: stored.last_message_at,
+        ..changed.clone()
+    }
+}
+
+/// Cancels the open turns of the conversation and deletes it, if the caller expects its version.
+pub(super) fn delete(
+    planner: &mut Planner<'_>,
+    delete: &DeleteConversation,
+) -> Result<WriteOutcome, RepositoryError> {
+    let DeleteConversation {
+        tenant,
+        id,
+        expected,
+        stamp,
+    } = delete;
+    let facts = planner.facts;
+    let Some(stored) = facts.conversation(tenant, *id) else {
+        return Ok(WriteOutcome::DeleteConversation(Deletion::NotFound));
+    };
+    check_version("conversation", stored.version, *expected)?;
+    let first = planner.head(tenant).plus(1);
+    let open = facts.open_turns.get(&(tenant.clone(), *id));
+    planner.cancel_open_turns(tenant, open.map_or(&[], Vec::as_slice), stamp);
+    let last = planner.log(tenant, stamp, |position| {
+        event_rows::conversation_deleted(position, *id, stored)
+    });
+    planner
+        .rows
+        .conversation_deletions
+        .push(ConversationDeletion {
+            tenant: tenant.clone(),
+            id: *id,
+            deleted_at: stamp.time,
+        });
+    let deleted = Deletion::Deleted(committed(first, last));
+    Ok(WriteOutcome::DeleteConversation(deleted))
 }

@@ -1,17 +1,19 @@
 //! The stored outcomes of an earlier attempt whose commit was not confirmed.
 
-use domain::{AgentId, ConversationId, EventType, Seq, TenantId, TurnId, TurnStatus};
+use domain::{AgentId, ConversationId, EventType, Seq, Stamp, TenantId, TurnId, TurnStatus};
 use ports::{
-    BeginOutcome, BeginTurn, Committed, CompletedTurn, ConversationTarget, FinishOutcome,
+    BeginOutcome, BeginTurn, Committed, CompletedTurn, ConversationTarget, Deletion, FinishOutcome,
     FinishTurn, Idempotent, PromotedTurn, RecordTurnOutcome, TurnEnding,
 };
 
-use super::{committed, finish};
-use crate::{EventInDoubt, Facts, TurnRow, WriteOp, WriteOutcome};
+use super::{committed, conversation::updated_conversation, finish};
+use crate::{
+    DeleteConversation, EventInDoubt, Facts, TurnRow, UpdateConversation, WriteOp, WriteOutcome,
+};
 
 /// The outcome of a write that an earlier attempt has stored; `None` if it is not stored.
 pub(super) fn outcome(facts: &Facts, op: &WriteOp) -> Option<WriteOutcome> {
-    if facts.logged.is_empty() {
+    if !facts.is_in_doubt {
         return None;
     }
     match op {
@@ -21,19 +23,81 @@ pub(super) fn outcome(facts: &Facts, op: &WriteOp) -> Option<WriteOutcome> {
         WriteOp::Begin(begin) => begin_outcome(facts, begin).map(WriteOutcome::Begin),
         WriteOp::Finish(finish) => finish_outcome(facts, finish).map(WriteOutcome::Finish),
         WriteOp::CreateAgent(create) => {
-            let (tenant, agent) = (&create.tenant, create.agent.id);
-            let created = agent_event(facts, tenant, agent, EventType::AgentCreated)?;
-            let applied = Idempotent::Applied(committed(created, created));
+            let at = agent_event(
+                facts,
+                &create.tenant,
+                create.agent.id,
+                &create.stamp,
+                EventType::AgentCreated,
+            )?;
+            let applied = Idempotent::Applied(committed(at, at));
             Some(WriteOutcome::CreateAgent(applied))
         }
+        WriteOp::UpdateAgent(update) => {
+            let at = agent_event(
+                facts,
+                &update.tenant,
+                update.agent.id,
+                &update.stamp,
+                EventType::AgentUpdated,
+            )?;
+            Some(WriteOutcome::UpdateAgent(Some(committed(at, at))))
+        }
         WriteOp::CreateConversation(create) => {
-            let (tenant, conversation) = (&create.tenant, create.conversation.id);
-            let kind = EventType::ConversationCreated;
-            let created = conversation_event(facts, tenant, conversation, kind)?;
-            let applied = Idempotent::Applied(Some(committed(created, created)));
+            let (id, kind) = (create.conversation.id, EventType::ConversationCreated);
+            let at = conversation_event(facts, &create.tenant, id, &create.stamp, kind)?;
+            let applied = Idempotent::Applied(Some(committed(at, at)));
             Some(WriteOutcome::CreateConversation(applied))
         }
+        WriteOp::UpdateConversation(update) => update_outcome(facts, update),
+        WriteOp::DeleteConversation(delete) => {
+            deletion(facts, delete).map(WriteOutcome::DeleteConversation)
+        }
+        // It has no event, but its id is unique.
+        WriteOp::CreateCredential(create) => {
+            let created = facts.credentials.contains_key(&create.credential.id);
+            created.then_some(WriteOutcome::CreateCredential(Idempotent::Applied(())))
+        }
+        // It can be repeated.
+        WriteOp::RevokeCredential(_) => None,
     }
+}
+
+/// The conversation may have changed again since.
+fn update_outcome(facts: &Facts, update: &UpdateConversation) -> Option<WriteOutcome> {
+    let changed = &update.conversation;
+    let kind = EventType::ConversationUpdated;
+    let at = conversation_event(facts, &update.tenant, changed.id, &update.stamp, kind)?;
+    let stored = facts.conversation(&update.tenant, changed.id);
+    let conversation = stored.map_or_else(
+        || changed.clone(),
+        |stored| updated_conversation(stored, changed),
+    );
+    let updated = (committed(at, at), conversation);
+    Some(WriteOutcome::UpdateConversation(Some(updated)))
+}
+
+/// The turns that the deletion cancelled have the events directly before it.
+fn deletion(facts: &Facts, delete: &DeleteConversation) -> Option<Deletion> {
+    let DeleteConversation {
+        tenant, id, stamp, ..
+    } = delete;
+    let kind = EventType::ConversationDeleted;
+    let last = conversation_event(facts, tenant, *id, stamp, kind)?;
+    let mut first = last;
+    let is_cancelled = |seq: Seq| {
+        facts.logged.iter().any(|event| {
+            event.tenant == *tenant
+                && event.seq.plus(1) == seq
+                && event.kind == EventType::TurnCancelled
+                && event.conversation_id == Some(*id)
+                && event.stamp == *stamp
+        })
+    };
+    while is_cancelled(first) {
+        first = Seq(first.0 - 1);
+    }
+    Some(Deletion::Deleted(committed(first, last)))
 }
 
 fn completed_turn_outcome(
@@ -120,6 +184,7 @@ fn creation_event(facts: &Facts, begin: &BeginTurn) -> Option<Seq> {
         facts,
         &begin.tenant,
         conversation.id,
+        &begin.stamp,
         EventType::ConversationCreated,
     )
 }
@@ -128,17 +193,30 @@ fn conversation_event(
     facts: &Facts,
     tenant: &TenantId,
     conversation: ConversationId,
+    stamp: &Stamp,
     kind: EventType,
 ) -> Option<Seq> {
     let matches = |event: &&EventInDoubt| {
-        event.tenant == *tenant && event.conversation_id == Some(conversation) && event.kind == kind
+        event.tenant == *tenant
+            && event.conversation_id == Some(conversation)
+            && event.kind == kind
+            && event.stamp == *stamp
     };
     facts.logged.iter().find(matches).map(|event| event.seq)
 }
 
-fn agent_event(facts: &Facts, tenant: &TenantId, agent: AgentId, kind: EventType) -> Option<Seq> {
+fn agent_event(
+    facts: &Facts,
+    tenant: &TenantId,
+    agent: AgentId,
+    stamp: &Stamp,
+    kind: EventType,
+) -> Option<Seq> {
     let matches = |event: &&EventInDoubt| {
-        event.tenant == *tenant && event.agent_id == Some(agent) && event.kind == kind
+        event.tenant == *tenant
+            && event.agent_id == Some(agent)
+            && event.kind == kind
+            && event.stamp == *stamp
     };
     facts.logged.iter().find(matches).map(|event| event.seq)
 }

@@ -6,11 +6,12 @@ mod cancel;
 mod completed_turn;
 mod conversation;
 mod conversation_state;
+mod credential;
 mod ending;
 mod finish;
 mod in_doubt;
 mod sweep;
-mod update;
+mod version;
 
 use std::collections::BTreeMap;
 
@@ -18,9 +19,9 @@ use domain::{EventType, Seq, Stamp, TenantId};
 use ports::Committed;
 
 pub use self::{
-    cancel::{OpenTurn, cancel_turn, log_change, log_deletion},
+    cancel::{OpenTurn, cancel_turn, log_deletion},
     sweep::{SweptConversation, WaitingTurn, fail_queued, sweep, sweep_query, swept_conversations},
-    update::{check_version, updated_conversation},
+    version::check_version,
 };
 use crate::{
     ConversationAdvance, ConversationFacts, EventRow, Facts, Rows, WriteOp,
@@ -55,9 +56,14 @@ pub fn plan(ops: &[WriteOp], facts: &Facts) -> Plan {
                 WriteOp::Begin(begin) => begin::plan(&mut planner, begin),
                 WriteOp::Finish(finish) => Ok(finish::plan(&mut planner, finish)),
                 WriteOp::CreateAgent(create) => agent::create(&mut planner, create),
+                WriteOp::UpdateAgent(update) => agent::update(&mut planner, update),
                 WriteOp::CreateConversation(create) => {
                     Ok(conversation::create(&mut planner, create))
                 }
+                WriteOp::UpdateConversation(update) => conversation::update(&mut planner, update),
+                WriteOp::DeleteConversation(delete) => conversation::delete(&mut planner, delete),
+                WriteOp::CreateCredential(create) => credential::create(&mut planner, create),
+                WriteOp::RevokeCredential(revoke) => Ok(credential::revoke(&mut planner, revoke)),
             }
         })
         .collect();

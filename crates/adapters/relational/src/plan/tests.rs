@@ -2,6 +2,7 @@
 
 mod begin;
 mod cancel;
+mod changes;
 mod completed_turn;
 mod finish;
 mod in_doubt;
@@ -43,9 +44,12 @@ fn facts() -> Facts {
                 agent_id: agent().id,
                 agent_version: agent().version,
                 user_id: Some("ada".to_owned()),
+                version: 1,
                 message_count: 4,
                 turn_count: 2,
+                created_at: fixture::at(1),
                 updated_at: fixture::at(1),
+                last_message_at: Some(fixture::at(1)),
                 running: None,
                 waiting: 0,
                 first_waiting: None,

@@ -7,7 +7,7 @@ use domain::{Agent, AgentId, AsOf, IdempotencyEntry, Listed, Page, Stamp, Tenant
 use ports::{AgentQuery, AgentRepository, Committed, Deletion, Idempotent, RepositoryError};
 
 use super::TurnSql;
-use crate::{CreateAgent, event_rows, plan};
+use crate::{CreateAgent, UpdateAgent, event_rows, plan};
 
 /// The SQL on agents.
 pub trait AgentSql: TurnSql {
@@ -31,13 +31,6 @@ pub trait AgentSql: TurnSql {
         tenant: &TenantId,
         id: AgentId,
     ) -> impl Future<Output = Result<Option<i64>, RepositoryError>> + Send;
-
-    /// Updates an agent and its capabilities.
-    fn update_agent(
-        connection: &mut Self::Connection,
-        tenant: &TenantId,
-        agent: &Agent,
-    ) -> impl Future<Output = Result<(), RepositoryError>> + Send;
 
     /// Marks an agent as deleted, and removes its capabilities.
     fn delete_agent(
@@ -91,12 +84,12 @@ impl<S: AgentSql> AgentRepository for Agents<S> {
         agent: &Agent,
         stamp: &Stamp,
     ) -> Result<Option<Committed>, RepositoryError> {
-        let (tenant, agent, stamp) = (tenant.clone(), agent.clone(), stamp.clone());
-        self.0
-            .transaction(move |connection| {
-                Box::pin(async move { update::<S>(connection, &tenant, &agent, &stamp).await })
-            })
-            .await
+        let update = UpdateAgent {
+            tenant: tenant.clone(),
+            agent: agent.clone(),
+            stamp: stamp.clone(),
+        };
+        self.0.group_commit().update_agent(update).await
     }
 
     async fn delete(
@@ -117,25 +110,8 @@ impl<S: AgentSql> AgentRepository for Agents<S> {
     }
 }
 
-async fn update<S: AgentSql>(
-    connection: &mut S::Connection,
-    tenant: &TenantId,
-    agent: &Agent,
-    stamp: &Stamp,
-) -> Result<Option<Committed>, RepositoryError> {
-    let head = S::lock_tenant(connection, tenant).await?;
-    let Some(stored) = S::agent_version(connection, tenant, agent.id).await? else {
-        return Ok(None);
-    };
-    plan::check_version("agent", stored, Some(agent.version - 1))?;
-    S::update_agent(connection, tenant, agent).await?;
-    let (rows, committed) = plan::log_change(tenant, head, stamp, |position| {
-        event_rows::agent_updated(position, agent)
-    });
-    S::write(connection, &rows).await?;
-    Ok(Some(committed))
-}
-
+/// A transaction of its own: the agent may have any number of open turns, and the writes of other
+/// tenants do not wait until all of them are cancelled.
 async fn delete<S: AgentSql>(
     connection: &mut S::Connection,
     tenant: &TenantId,

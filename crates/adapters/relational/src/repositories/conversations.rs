@@ -5,7 +5,7 @@ use std::{future::Future, sync::Arc};
 use async_trait::async_trait;
 use domain::{
     AsOf, Conversation, ConversationContext, ConversationId, HistoryMessage, IdempotencyEntry,
-    Listed, Message, Page, Seq, Stamp, TenantId, Timestamp,
+    Listed, Message, Page, Stamp, TenantId,
 };
 use ports::{
     Committed, ConversationQuery, ConversationRepository, Deletion, HistoryQuery, Idempotent,
@@ -13,7 +13,7 @@ use ports::{
 };
 
 use super::TurnSql;
-use crate::{CreateConversation, event_rows, plan};
+use crate::{CreateConversation, DeleteConversation, UpdateConversation};
 
 /// The SQL on conversations and their messages.
 pub trait ConversationSql: TurnSql {
@@ -53,29 +53,6 @@ pub trait ConversationSql: TurnSql {
         id: ConversationId,
         query: &HistoryQuery,
     ) -> impl Future<Output = Result<Vec<HistoryMessage>, RepositoryError>> + Send;
-
-    /// Finds a conversation that is not deleted.
-    fn read_conversation(
-        connection: &mut Self::Connection,
-        tenant: &TenantId,
-        id: ConversationId,
-    ) -> impl Future<Output = Result<Option<Conversation>, RepositoryError>> + Send;
-
-    /// Updates the columns of a conversation that clients can change.
-    fn update_conversation(
-        connection: &mut Self::Connection,
-        tenant: &TenantId,
-        conversation: &Conversation,
-        sort_seq: Seq,
-    ) -> impl Future<Output = Result<(), RepositoryError>> + Send;
-
-    /// Marks a conversation as deleted.
-    fn delete_conversation(
-        connection: &mut Self::Connection,
-        tenant: &TenantId,
-        id: ConversationId,
-        at: Timestamp,
-    ) -> impl Future<Output = Result<(), RepositoryError>> + Send;
 }
 
 /// Conversations in a store.
@@ -131,15 +108,12 @@ impl<S: ConversationSql> ConversationRepository for Conversations<S> {
         conversation: &Conversation,
         stamp: &Stamp,
     ) -> Result<Option<(Committed, Conversation)>, RepositoryError> {
-        let (tenant, conversation) = (tenant.clone(), conversation.clone());
-        let stamp = stamp.clone();
-        self.0
-            .transaction(move |connection| {
-                Box::pin(
-                    async move { update::<S>(connection, &tenant, &conversation, &stamp).await },
-                )
-            })
-            .await
+        let update = UpdateConversation {
+            tenant: tenant.clone(),
+            conversation: conversation.clone(),
+            stamp: stamp.clone(),
+        };
+        self.0.group_commit().update_conversation(update).await
     }
 
     async fn delete(
@@ -149,14 +123,13 @@ impl<S: ConversationSql> ConversationRepository for Conversations<S> {
         expected: Option<i64>,
         stamp: &Stamp,
     ) -> Result<Deletion, RepositoryError> {
-        let (tenant, stamp) = (tenant.clone(), stamp.clone());
-        self.0
-            .transaction(move |connection| {
-                Box::pin(
-                    async move { delete::<S>(connection, &tenant, id, expected, &stamp).await },
-                )
-            })
-            .await
+        let delete = DeleteConversation {
+            tenant: tenant.clone(),
+            id,
+            expected,
+            stamp: stamp.clone(),
+        };
+        self.0.group_commit().delete_conversation(delete).await
     }
 
     async fn messages(
@@ -176,44 +149,4 @@ impl<S: ConversationSql> ConversationRepository for Conversations<S> {
     ) -> Result<Vec<HistoryMessage>, RepositoryError> {
         self.0.read_history(tenant, id, query).await
     }
-}
-
-async fn update<S: ConversationSql>(
-    connection: &mut S::Connection,
-    tenant: &TenantId,
-    conversation: &Conversation,
-    stamp: &Stamp,
-) -> Result<Option<(Committed, Conversation)>, RepositoryError> {
-    let head = S::lock_tenant(connection, tenant).await?;
-    let Some(stored) = S::read_conversation(connection, tenant, conversation.id).await? else {
-        return Ok(None);
-    };
-    let updated = plan::updated_conversation(stored, conversation)?;
-    let (rows, committed) = plan::log_change(tenant, head, stamp, |position| {
-        event_rows::conversation_updated(position, &updated)
-    });
-    S::update_conversation(connection, tenant, &updated, committed.last).await?;
-    S::write(connection, &rows).await?;
-    Ok(Some((committed, updated)))
-}
-
-async fn delete<S: ConversationSql>(
-    connection: &mut S::Connection,
-    tenant: &TenantId,
-    id: ConversationId,
-    expected: Option<i64>,
-    stamp: &Stamp,
-) -> Result<Deletion, RepositoryError> {
-    let head = S::lock_tenant(connection, tenant).await?;
-    let Some(stored) = S::read_conversation(connection, tenant, id).await? else {
-        return Ok(Deletion::NotFound);
-    };
-    plan::check_version("conversation", stored.version, expected)?;
-    let open = S::open_turns_of_conversation(connection, tenant, stored.agent_id, id).await?;
-    S::delete_conversation(connection, tenant, id, stamp.time).await?;
-    let (rows, committed) = plan::log_deletion(tenant, head, &open, stamp, |position| {
-        event_rows::conversation_deleted(position, &stored)
-    });
-    S::write(connection, &rows).await?;
-    Ok(Deletion::Deleted(committed))
 }

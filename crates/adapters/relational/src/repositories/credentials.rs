@@ -9,7 +9,7 @@ use domain::{
 };
 use ports::{CredentialRepository, Idempotent, NewProof, RepositoryError, ShowKey};
 
-use crate::{RecordRow, Rows, store::Store};
+use crate::{CreateCredential, RecordRow, RevokeCredential, Rows, store::Store};
 
 /// The SQL on credentials, and on the state of the store that concerns them.
 pub trait CredentialSql: Store {
@@ -49,12 +49,6 @@ pub trait CredentialSql: Store {
     /// `CredentialRepository::access_version`.
     fn access_version(&self) -> impl Future<Output = Result<i64, RepositoryError>> + Send;
 
-    /// Inserts a credential; fails with `Conflict` if the id exists.
-    fn insert_credential(
-        connection: &mut Self::Connection,
-        credential: &Credential,
-    ) -> impl Future<Output = Result<(), RepositoryError>> + Send;
-
     /// Replaces the proof of a credential with another of the same kind, unless the credential is
     /// revoked, and returns the credential.
     fn rotate_credential(
@@ -64,23 +58,6 @@ pub trait CredentialSql: Store {
         id: &CredentialId,
         proof: &NewProof,
     ) -> impl Future<Output = Result<Option<Credential>, RepositoryError>> + Send;
-
-    /// Revokes a credential. Returns `false` if none is found that is not revoked yet.
-    fn revoke_credential(
-        connection: &mut Self::Connection,
-        kind: CredentialKind,
-        tenant: &TenantId,
-        id: &CredentialId,
-        at: Timestamp,
-    ) -> impl Future<Output = Result<bool, RepositoryError>> + Send;
-
-    /// Returns whether a credential exists, revoked or not.
-    fn credential_exists(
-        connection: &mut Self::Connection,
-        kind: CredentialKind,
-        tenant: &TenantId,
-        id: &CredentialId,
-    ) -> impl Future<Output = Result<bool, RepositoryError>> + Send;
 
     /// Deletes an API key.
     fn delete_key(
@@ -92,11 +69,6 @@ pub trait CredentialSql: Store {
     fn had_key(
         connection: &mut Self::Connection,
     ) -> impl Future<Output = Result<bool, RepositoryError>> + Send;
-
-    /// Records that the store has contained a key.
-    fn record_key(
-        connection: &mut Self::Connection,
-    ) -> impl Future<Output = Result<(), RepositoryError>> + Send;
 }
 
 /// API keys and OAuth clients in a store.
@@ -109,14 +81,11 @@ impl<S: CredentialSql> CredentialRepository for Credentials<S> {
         credential: &Credential,
         idempotency: Option<&IdempotencyEntry>,
     ) -> Result<Idempotent<()>, RepositoryError> {
-        let (credential, idempotency) = (credential.clone(), idempotency.cloned());
-        self.0
-            .transaction(move |connection| {
-                Box::pin(
-                    async move { insert::<S>(connection, &credential, idempotency.as_ref()).await },
-                )
-            })
-            .await
+        let create = CreateCredential {
+            credential: credential.clone(),
+            idempotency: idempotency.cloned(),
+        };
+        self.0.group_commit().create_credential(create).await
     }
 
     async fn insert_first_key(
@@ -172,8 +141,11 @@ impl<S: CredentialSql> CredentialRepository for Credentials<S> {
                     let rotated =
                         S::rotate_credential(connection, kind, &tenant, &id, &proof).await?;
                     if rotated.is_some() {
-                        S::raise_access_version(connection).await?;
-                        record_claim::<S>(connection, &tenant, idempotency).await?;
+                        let mut rows = Rows::default();
+                        rows.state.raises_access_version = true;
+                        let record = RecordRow::without_turn(&tenant, idempotency);
+                        rows.idempotency.extend(record);
+                        S::write(connection, &rows).await?;
                     }
                     Ok(Idempotent::Applied(rotated))
                 })
@@ -188,18 +160,13 @@ impl<S: CredentialSql> CredentialRepository for Credentials<S> {
         id: &CredentialId,
         at: Timestamp,
     ) -> Result<bool, RepositoryError> {
-        let (tenant, id) = (tenant.clone(), id.clone());
-        self.0
-            .transaction(move |connection| {
-                Box::pin(async move {
-                    if S::revoke_credential(connection, kind, &tenant, &id, at).await? {
-                        S::raise_access_version(connection).await?;
-                        return Ok(true);
-                    }
-                    S::credential_exists(connection, kind, &tenant, &id).await
-                })
-            })
-            .await
+        let revoke = RevokeCredential {
+            tenant: tenant.clone(),
+            kind,
+            id: id.clone(),
+            at,
+        };
+        self.0.group_commit().revoke_credential(revoke).await
     }
 
     async fn touch(&self, used: &[(CredentialId, Timestamp)]) -> Result<(), RepositoryError> {
@@ -212,33 +179,4 @@ impl<S: CredentialSql> CredentialRepository for Credentials<S> {
     async fn access_version(&self) -> Result<i64, RepositoryError> {
         self.0.access_version().await
     }
-}
-
-async fn insert<S: CredentialSql>(
-    connection: &mut S::Connection,
-    credential: &Credential,
-    idempotency: Option<&IdempotencyEntry>,
-) -> Result<Idempotent<()>, RepositoryError> {
-    let tenant = &credential.tenant;
-    S::lock_tenant(connection, tenant).await?;
-    if let Some(record) = S::existing_record(connection, tenant, idempotency).await? {
-        return Ok(Idempotent::Replayed(record));
-    }
-    S::insert_credential(connection, credential).await?;
-    if credential.kind == CredentialKind::Key {
-        S::record_key(connection).await?;
-    }
-    record_claim::<S>(connection, tenant, idempotency).await?;
-    Ok(Idempotent::Applied(()))
-}
-
-async fn record_claim<S: Store>(
-    connection: &mut S::Connection,
-    tenant: &TenantId,
-    idempotency: Option<&IdempotencyEntry>,
-) -> Result<(), RepositoryError> {
-    let mut rows = Rows::default();
-    rows.idempotency
-        .extend(RecordRow::without_turn(tenant, idempotency));
-    S::write(connection, &rows).await
 }

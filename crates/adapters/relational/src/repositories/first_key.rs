@@ -4,6 +4,7 @@ use domain::Credential;
 use ports::{RepositoryError, ShowKey};
 
 use super::CredentialSql;
+use crate::Rows;
 
 /// Stores, shows and records the first key. Returns `false` if the store has ever contained a key,
 /// or if `show` failed. No other process may do the same at the same time.
@@ -32,7 +33,11 @@ async fn write<S: CredentialSql>(store: &S, key: Credential) -> Result<bool, Rep
                 }
                 // A configured key exists if the previous start ended between the steps.
                 S::delete_key(connection, &key.id).await?;
-                S::insert_credential(connection, &key).await?;
+                let rows = Rows {
+                    credentials: vec![key],
+                    ..Rows::default()
+                };
+                S::write(connection, &rows).await?;
                 Ok(true)
             })
         })
@@ -48,11 +53,12 @@ async fn confirm_or_delete<S: CredentialSql>(
     store
         .transaction(move |connection| {
             Box::pin(async move {
-                if is_shown {
-                    S::record_key(connection).await
-                } else {
-                    S::delete_key(connection, &key.id).await
+                if !is_shown {
+                    return S::delete_key(connection, &key.id).await;
                 }
+                let mut rows = Rows::default();
+                rows.state.records_key = true;
+                S::write(connection, &rows).await
             })
         })
         .await

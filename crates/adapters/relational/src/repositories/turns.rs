@@ -3,23 +3,20 @@
 use std::{collections::HashMap, future::Future};
 
 use async_trait::async_trait;
-use domain::{AgentId, AsOf, ConversationId, NodeId, Stamp, TenantId, TurnId};
+use domain::{AgentId, AsOf, NodeId, Stamp, TenantId, TurnId};
 use ports::{
     BeginOutcome, BeginTurn, CancelOutcome, CompletedTurn, FinishOutcome, FinishTurn, FoundTurn,
     RecordTurnOutcome, Reply, RepositoryError, TurnRepository,
 };
 
 use crate::{
-    Facts, FactsQuery, GroupCommit, InTenant, TurnRow,
+    Facts, FactsQuery, InTenant, TurnRow,
     plan::{self, OpenTurn},
     store::Store,
 };
 
 /// The SQL on turns.
 pub trait TurnSql: Store {
-    /// The group commit of the writes of turns, creations and updates.
-    fn group_commit(&self) -> &GroupCommit;
-
     /// `TurnRepository::find`.
     fn find_turn(
         &self,
@@ -44,14 +41,6 @@ pub trait TurnSql: Store {
         connection: &mut Self::Connection,
         tenant: &TenantId,
         agent_id: AgentId,
-    ) -> impl Future<Output = Result<Vec<OpenTurn>, RepositoryError>> + Send;
-
-    /// Returns the open turns of a conversation, by id.
-    fn open_turns_of_conversation(
-        connection: &mut Self::Connection,
-        tenant: &TenantId,
-        agent_id: AgentId,
-        id: ConversationId,
     ) -> impl Future<Output = Result<Vec<OpenTurn>, RepositoryError>> + Send;
 }
 

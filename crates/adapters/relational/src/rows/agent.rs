@@ -12,3 +12,12 @@ pub struct AgentRow {
     /// Its sort key in listings: the position of its `agent.created` event.
     pub sort_seq: Seq,
 }
+
+/// The next version of an agent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentUpdate {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The agent.
+    pub agent: Agent,
+}

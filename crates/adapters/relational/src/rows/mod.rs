@@ -1,16 +1,24 @@
 //! The rows that a transaction writes, in domain types.
 
 mod agent;
+mod conversation;
+mod credential;
 mod turn;
 
 use domain::{
-    AgentId, Conversation, ConversationId, EventType, IdempotencyEntry, Message, PrincipalId, Seq,
+    AgentId, ConversationId, Credential, EventType, IdempotencyEntry, Message, PrincipalId, Seq,
     TenantId, Timestamp, TurnId,
 };
 use serde_json::Value;
 
-pub use self::agent::AgentRow;
-pub use self::turn::{KeyName, TurnEnd, TurnRow, TurnStart};
+pub use self::{
+    agent::{AgentRow, AgentUpdate},
+    conversation::{
+        ConversationAdvance, ConversationDeletion, ConversationRow, ConversationUpdate,
+    },
+    credential::{Revocation, StateChange},
+    turn::{KeyName, TurnEnd, TurnRow, TurnStart},
+};
 
 /// All rows that one transaction writes. Each list is written to one table with one statement,
 /// under the locks of the tenants in `heads`.
@@ -18,10 +26,22 @@ pub use self::turn::{KeyName, TurnEnd, TurnRow, TurnStart};
 pub struct Rows {
     /// New agents.
     pub agents: Vec<AgentRow>,
+    /// Next versions of agents.
+    pub agent_updates: Vec<AgentUpdate>,
     /// New conversations.
     pub conversations: Vec<ConversationRow>,
     /// Conversations with new messages or a newly started turn.
     pub advances: Vec<ConversationAdvance>,
+    /// Next versions of conversations.
+    pub conversation_updates: Vec<ConversationUpdate>,
+    /// Deleted conversations.
+    pub conversation_deletions: Vec<ConversationDeletion>,
+    /// New credentials. Their order in listings is assigned when they are written.
+    pub credentials: Vec<Credential>,
+    /// Revoked credentials.
+    pub revocations: Vec<Revocation>,
+    /// The changes of the state of the store.
+    pub state: StateChange,
     /// New turns.
     pub turns: Vec<TurnRow>,
     /// Turns that end.
@@ -38,38 +58,6 @@ pub struct Rows {
     pub released: Vec<ReleasedKey>,
     /// The newest event of each tenant whose log grew.
     pub heads: Vec<(TenantId, Seq)>,
-}
-
-/// A row of `conversations`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ConversationRow {
-    /// The tenant that owns the data.
-    pub tenant: TenantId,
-    /// The conversation.
-    pub conversation: Conversation,
-    /// The number of turns that have started.
-    pub turn_count: i64,
-    /// Its sort key in listings: the position of its newest event.
-    pub sort_seq: Seq,
-}
-
-/// The changed columns of a conversation with new messages or a newly started turn.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ConversationAdvance {
-    /// The tenant that owns the data.
-    pub tenant: TenantId,
-    /// The conversation.
-    pub id: ConversationId,
-    /// The number of messages, including the new ones.
-    pub message_count: i64,
-    /// The number of turns that have started, including a new one.
-    pub turn_count: i64,
-    /// Its new `updated_at`.
-    pub updated_at: Timestamp,
-    /// The time of the last message, if there is a new one.
-    pub last_message_at: Option<Timestamp>,
-    /// Its new sort key in listings: the position of its newest event.
-    pub sort_seq: Seq,
 }
 
 /// A row of `messages`.

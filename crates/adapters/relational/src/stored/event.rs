@@ -1,6 +1,6 @@
 //! Rows of the event log as they are stored.
 
-use domain::{Agent, AgentId, ConversationId, PrincipalId, Seq, TenantId, TurnId};
+use domain::{Agent, AgentId, ConversationId, PrincipalId, Seq, Stamp, TenantId, TurnId};
 use ports::{LogBounds, LoggedChange, RepositoryError};
 use serde_json::Value;
 use sqlx::{FromRow, Row, types::Json};
@@ -129,6 +129,8 @@ pub struct StoredEventInDoubt {
     tenant_id: String,
     seq: i64,
     r#type: String,
+    time: StoredTime,
+    actor: String,
     agent_id: Option<Uuid>,
     conversation_id: Option<Uuid>,
     turn_id: Option<Uuid>,
@@ -145,6 +147,10 @@ impl StoredEventInDoubt {
             tenant: column::parse("tenants.id", &self.tenant_id)?,
             seq: Seq(self.seq),
             kind,
+            stamp: Stamp {
+                time: self.time.0,
+                actor: PrincipalId::new(self.actor),
+            },
             agent_id: self.agent_id.map(AgentId::new),
             conversation_id: self.conversation_id.map(ConversationId::new),
             turn_id: self.turn_id.map(TurnId::new),

@@ -1,12 +1,12 @@
 //! The facts of a batch as they are stored.
 
-use domain::{AgentId, ConversationId, Seq, TenantId, TurnId};
+use domain::{AgentId, ConversationId, CredentialId, Seq, TenantId, TurnId};
 use ports::RepositoryError;
 use uuid::Uuid;
 
 use super::turn::StoredTurn;
 use crate::{
-    ConversationFacts, InTenant, TurnRow,
+    ConversationFacts, CredentialFacts, InTenant, TurnRow,
     column::{self, StoredTime},
 };
 
@@ -18,9 +18,12 @@ pub struct StoredConversationFacts {
     agent_id: Uuid,
     agent_version: i64,
     user_id: Option<String>,
+    version: i64,
     message_count: i64,
     turn_count: i64,
+    created_at: StoredTime,
     updated_at: StoredTime,
+    last_message_at: Option<StoredTime>,
     running: Option<Uuid>,
     waiting: i64,
     first_waiting: Option<Uuid>,
@@ -34,9 +37,12 @@ impl TryFrom<StoredConversationFacts> for (InTenant<ConversationId>, Conversatio
             agent_id: AgentId::new(row.agent_id),
             agent_version: row.agent_version,
             user_id: row.user_id,
+            version: row.version,
             message_count: row.message_count,
             turn_count: row.turn_count,
+            created_at: row.created_at.0,
             updated_at: row.updated_at.0,
+            last_message_at: row.last_message_at.map(|time| time.0),
             running: row.running.map(TurnId::new),
             waiting: u32::try_from(row.waiting).unwrap_or(u32::MAX),
             first_waiting: row.first_waiting.map(TurnId::new),
@@ -63,6 +69,18 @@ pub fn agent_version(
 /// Converts the columns `tenant_id` and `id` of an agent.
 pub fn agent_id((of, id): (String, Uuid)) -> Result<InTenant<AgentId>, RepositoryError> {
     Ok((tenant(&of)?, AgentId::new(id)))
+}
+
+/// Converts the columns `id`, `tenant_id` and `kind` of a credential, and whether it is revoked.
+pub fn credential(
+    (id, of, kind, is_revoked): (String, String, String, bool),
+) -> Result<(CredentialId, CredentialFacts), RepositoryError> {
+    let facts = CredentialFacts {
+        tenant: tenant(&of)?,
+        kind: column::parse("credentials.kind", &kind)?,
+        is_revoked,
+    };
+    Ok((column::parse("credentials.id", &id)?, facts))
 }
 
 /// Converts a turn, with its key.

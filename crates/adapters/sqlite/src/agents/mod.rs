@@ -4,7 +4,7 @@ mod statements;
 
 use std::sync::Arc;
 
-use domain::{Agent, AgentId, AsOf, Listed, Page, Seq, TenantId, Timestamp, text::search_key};
+use domain::{Agent, AgentId, AsOf, Listed, Page, Seq, TenantId, Timestamp};
 use ports::{AgentFilter, AgentQuery, RepositoryError};
 use relational::{
     page_budget, read,
@@ -12,7 +12,7 @@ use relational::{
     stored::StoredAgent,
     text_range::{NameRange, name_range},
 };
-use sqlx::{SqliteConnection, types::Json};
+use sqlx::SqliteConnection;
 use uuid::Uuid;
 
 use crate::{
@@ -22,8 +22,7 @@ use crate::{
 
 pub(crate) use statements::STATEMENTS;
 use statements::{
-    DELETE, DELETE_CAPABILITIES, FIND, INSERT_CAPABILITIES, LIST_ALL, LIST_BY_CAPABILITY,
-    LIST_BY_NAME, UPDATE, VERSION,
+    DELETE, DELETE_CAPABILITIES, FIND, LIST_ALL, LIST_BY_CAPABILITY, LIST_BY_NAME, VERSION,
 };
 
 impl AgentSql for SqliteStore {
@@ -85,28 +84,6 @@ impl AgentSql for SqliteStore {
             .map_err(in_table("agents"))
     }
 
-    async fn update_agent(
-        connection: &mut SqliteConnection,
-        tenant: &TenantId,
-        agent: &Agent,
-    ) -> Result<(), RepositoryError> {
-        sqlx::query(UPDATE)
-            .bind(tenant.as_str())
-            .bind(agent.id.uuid())
-            .bind(&agent.name)
-            .bind(search_key(&agent.name))
-            .bind(&agent.personality)
-            .bind(Json(&agent.capabilities))
-            .bind(Json(&agent.config))
-            .bind(agent.version)
-            .bind(agent.updated_at.milliseconds())
-            .execute(&mut *connection)
-            .await
-            .map_err(from_sqlx)?;
-        delete_capabilities(connection, tenant, agent.id).await?;
-        insert_capabilities(connection, tenant, agent).await
-    }
-
     async fn delete_agent(
         connection: &mut SqliteConnection,
         tenant: &TenantId,
@@ -122,20 +99,6 @@ impl AgentSql for SqliteStore {
             .map_err(from_sqlx)?;
         delete_capabilities(connection, tenant, id).await
     }
-}
-
-async fn insert_capabilities(
-    connection: &mut SqliteConnection,
-    tenant: &TenantId,
-    agent: &Agent,
-) -> Result<(), RepositoryError> {
-    let inserted = sqlx::query(INSERT_CAPABILITIES)
-        .bind(tenant.as_str())
-        .bind(agent.id.uuid())
-        .bind(Json(&agent.capabilities))
-        .execute(connection)
-        .await;
-    inserted.map(drop).map_err(from_sqlx)
 }
 
 async fn delete_capabilities(

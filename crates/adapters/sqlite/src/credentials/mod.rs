@@ -13,14 +13,12 @@ use sqlx::{SqliteConnection, types::Json};
 
 use crate::{
     SqliteStore,
-    error::{conflict_on, from_sqlx, in_table},
+    error::{from_sqlx, in_table},
     store_state,
 };
 
 pub(crate) use statements::STATEMENTS;
-use statements::{
-    DELETE_KEY, EXISTS, FIND, INSERT, LIST, REVOKE, ROTATE_KEYS, ROTATE_SECRET, TOUCH,
-};
+use statements::{DELETE_KEY, FIND, LIST, ROTATE_KEYS, ROTATE_SECRET, TOUCH};
 
 /// A row of `credentials`.
 type CredentialRow = StoredCredential<Json<Vec<String>>>;
@@ -88,36 +86,6 @@ impl CredentialSql for SqliteStore {
         store_state::access_version(self).await
     }
 
-    async fn insert_credential(
-        connection: &mut SqliteConnection,
-        credential: &Credential,
-    ) -> Result<(), RepositoryError> {
-        let proof = ProofColumns::from(&credential.proof);
-        let inserted = sqlx::query(INSERT)
-            .bind(credential.id.as_str())
-            .bind(credential.kind.as_str())
-            .bind(credential.tenant.as_str())
-            .bind(&credential.name)
-            .bind(Json(&credential.scopes))
-            .bind(proof.digest)
-            .bind(proof.last4)
-            .bind(proof.previous_digest)
-            .bind(proof.previous_until.map(Timestamp::milliseconds))
-            .bind(proof.key_set)
-            .bind(proof.key_set_url)
-            .bind(credential.created_at.milliseconds())
-            .bind(credential.expires_at.map(Timestamp::milliseconds))
-            .bind(credential.last_used_at.map(Timestamp::milliseconds))
-            .bind(credential.revoked_at.map(Timestamp::milliseconds))
-            .bind(Json(&credential.allowed_origins))
-            .bind(Json(&credential.limits))
-            .execute(connection)
-            .await;
-        inserted
-            .map(drop)
-            .map_err(conflict_on(credential.kind.as_str()))
-    }
-
     async fn rotate_credential(
         connection: &mut SqliteConnection,
         kind: CredentialKind,
@@ -154,39 +122,6 @@ impl CredentialSql for SqliteStore {
         row.map(Credential::try_from).transpose()
     }
 
-    async fn revoke_credential(
-        connection: &mut SqliteConnection,
-        kind: CredentialKind,
-        tenant: &TenantId,
-        id: &CredentialId,
-        at: Timestamp,
-    ) -> Result<bool, RepositoryError> {
-        let revoked = sqlx::query(REVOKE)
-            .bind(tenant.as_str())
-            .bind(id.as_str())
-            .bind(kind.as_str())
-            .bind(at.milliseconds())
-            .execute(connection)
-            .await
-            .map_err(from_sqlx)?;
-        Ok(revoked.rows_affected() == 1)
-    }
-
-    async fn credential_exists(
-        connection: &mut SqliteConnection,
-        kind: CredentialKind,
-        tenant: &TenantId,
-        id: &CredentialId,
-    ) -> Result<bool, RepositoryError> {
-        sqlx::query_scalar(EXISTS)
-            .bind(tenant.as_str())
-            .bind(id.as_str())
-            .bind(kind.as_str())
-            .fetch_one(connection)
-            .await
-            .map_err(from_sqlx)
-    }
-
     async fn delete_key(
         connection: &mut SqliteConnection,
         id: &CredentialId,
@@ -198,9 +133,5 @@ impl CredentialSql for SqliteStore {
 
     async fn had_key(connection: &mut SqliteConnection) -> Result<bool, RepositoryError> {
         store_state::had_key(connection).await
-    }
-
-    async fn record_key(connection: &mut SqliteConnection) -> Result<(), RepositoryError> {
-        store_state::record_key(connection).await
     }
 }

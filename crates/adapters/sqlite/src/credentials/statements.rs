@@ -28,13 +28,6 @@ macro_rules! rotate {
     };
 }
 
-pub(super) const INSERT: &str = concat!(
-    "insert into credentials (",
-    credential_columns!(),
-    ", sort_seq) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
-        (select coalesce(max(sort_seq), 0) + 1 from credentials \
-            where tenant_id = ?3 and kind = ?2))"
-);
 pub(super) const FIND: &str = select!("where id = ?1 and kind = ?2");
 pub(super) const LIST: &str = concat!(
     "select p.place_in_list as sort_seq, p.total, ",
@@ -55,11 +48,6 @@ pub(super) const ROTATE_SECRET: &str = rotate!(
     "digest is not null"
 );
 pub(super) const ROTATE_KEYS: &str = rotate!("key_set = ?4, key_set_url = ?5", "digest is null");
-pub(super) const REVOKE: &str = "\
-    update credentials set revoked_at = ?4 \
-    where tenant_id = ?1 and id = ?2 and kind = ?3 and revoked_at is null";
-pub(super) const EXISTS: &str = "\
-    select exists (select 1 from credentials where tenant_id = ?1 and id = ?2 and kind = ?3)";
 pub(super) const TOUCH: &str = "\
     update credentials set last_used_at = used.at \
     from (select value ->> 0 as id, max(value ->> 1) as at from json_each(?1) group by 1) as used \
@@ -68,14 +56,4 @@ pub(super) const TOUCH: &str = "\
 pub(super) const DELETE_KEY: &str = "delete from credentials where id = ?1 and kind = 'key'";
 
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[
-    INSERT,
-    FIND,
-    LIST,
-    ROTATE_SECRET,
-    ROTATE_KEYS,
-    REVOKE,
-    EXISTS,
-    TOUCH,
-    DELETE_KEY,
-];
+pub(crate) const STATEMENTS: &[&str] = &[FIND, LIST, ROTATE_SECRET, ROTATE_KEYS, TOUCH, DELETE_KEY];

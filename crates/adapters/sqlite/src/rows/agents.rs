@@ -1,8 +1,8 @@
 //! Rows of `agents` and `agent_capabilities`.
 
-use domain::text::search_key;
+use domain::{Agent, TenantId, text::search_key};
 use ports::RepositoryError;
-use relational::AgentRow;
+use relational::{AgentRow, AgentUpdate};
 use serde::Serialize;
 use uuid::fmt::Simple;
 
@@ -26,12 +26,33 @@ const INSERT_CAPABILITIES: &str = concat!(
     cross join json_each(a.capabilities) c"
 );
 
+const UPDATE: &str = concat!(
+    given!(),
+    "update agents set name = n.name, name_key = n.name_key, personality = n.personality, \
+        capabilities = n.capabilities, config = n.config, version = n.version, \
+        updated_at = n.updated \
+    from (select entry ->> 'tenant' as tenant, unhex(entry ->> 'id') as id, \
+        entry ->> 'name' as name, entry ->> 'nameKey' as name_key, \
+        entry ->> 'personality' as personality, entry ->> 'capabilities' as capabilities, \
+        entry ->> 'config' as config, entry ->> 'version' as version, \
+        entry ->> 'updated' as updated \
+        from given) n \
+    where agents.tenant_id = n.tenant and agents.id = n.id"
+);
+const DELETE_CAPABILITIES: &str = concat!(
+    given!(),
+    "delete from agent_capabilities where (tenant_id, capability, agent_id) in ( \
+        select c.tenant_id, c.capability, c.agent_id from given \
+        cross join agent_capabilities c indexed by agent_capabilities_by_agent \
+            on c.tenant_id = entry ->> 'tenant' and c.agent_id = unhex(entry ->> 'id'))"
+);
+
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[INSERT, INSERT_CAPABILITIES];
+pub(crate) const STATEMENTS: &[&str] = &[INSERT, INSERT_CAPABILITIES, UPDATE, DELETE_CAPABILITIES];
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct NewAgent<'r> {
+struct AgentColumns<'r> {
     tenant: &'r str,
     id: Simple,
     name: &'r str,
@@ -42,7 +63,7 @@ struct NewAgent<'r> {
     version: i64,
     created: i64,
     updated: i64,
-    sort_seq: i64,
+    sort_seq: Option<i64>,
 }
 
 #[derive(Serialize)]
@@ -54,26 +75,48 @@ struct AgentKey<'r> {
 /// Inserts new agents and their capabilities.
 pub(super) fn insert(script: &mut Script, rows: &[AgentRow]) -> Result<(), RepositoryError> {
     script.add(INSERT, rows, |row| {
-        let agent = &row.agent;
-        Ok(NewAgent {
-            tenant: row.tenant.as_str(),
-            id: agent.id.uuid().simple(),
-            name: &agent.name,
-            name_key: search_key(&agent.name),
-            personality: &agent.personality,
-            capabilities: to_json(&agent.capabilities)?,
-            config: to_json(&agent.config)?,
-            version: agent.version,
-            created: agent.created_at.milliseconds(),
-            updated: agent.updated_at.milliseconds(),
-            sort_seq: row.sort_seq.0,
-        })
+        columns(&row.tenant, &row.agent, Some(row.sort_seq.0))
     })?;
     let capable = rows.iter().filter(|row| !row.agent.capabilities.is_empty());
     script.add(INSERT_CAPABILITIES, &capable.collect::<Vec<_>>(), |row| {
-        Ok(AgentKey {
-            tenant: row.tenant.as_str(),
-            id: row.agent.id.uuid().simple(),
-        })
+        Ok(key(&row.tenant, &row.agent))
     })
+}
+
+/// Updates agents and their capabilities.
+pub(super) fn update(script: &mut Script, rows: &[AgentUpdate]) -> Result<(), RepositoryError> {
+    script.add(UPDATE, rows, |row| columns(&row.tenant, &row.agent, None))?;
+    script.add(DELETE_CAPABILITIES, rows, |row| {
+        Ok(key(&row.tenant, &row.agent))
+    })?;
+    script.add(INSERT_CAPABILITIES, rows, |row| {
+        Ok(key(&row.tenant, &row.agent))
+    })
+}
+
+fn columns<'r>(
+    tenant: &'r TenantId,
+    agent: &'r Agent,
+    sort_seq: Option<i64>,
+) -> Result<AgentColumns<'r>, RepositoryError> {
+    Ok(AgentColumns {
+        tenant: tenant.as_str(),
+        id: agent.id.uuid().simple(),
+        name: &agent.name,
+        name_key: search_key(&agent.name),
+        personality: &agent.personality,
+        capabilities: to_json(&agent.capabilities)?,
+        config: to_json(&agent.config)?,
+        version: agent.version,
+        created: agent.created_at.milliseconds(),
+        updated: agent.updated_at.milliseconds(),
+        sort_seq,
+    })
+}
+
+fn key<'r>(tenant: &'r TenantId, agent: &Agent) -> AgentKey<'r> {
+    AgentKey {
+        tenant: tenant.as_str(),
+        id: agent.id.uuid().simple(),
+    }
 }

@@ -2,7 +2,7 @@
 
 use domain::Timestamp;
 use ports::RepositoryError;
-use relational::{ConversationAdvance, ConversationRow};
+use relational::{ConversationAdvance, ConversationDeletion, ConversationRow, ConversationUpdate};
 use serde::Serialize;
 use uuid::fmt::Simple;
 
@@ -31,8 +31,28 @@ const ADVANCE: &str = concat!(
     where conversations.tenant_id = n.tenant and conversations.id = n.id"
 );
 
+const UPDATE: &str = concat!(
+    given!(),
+    "update conversations set title = n.title, metadata = n.metadata, version = n.version, \
+        updated_at = n.updated, sort_seq = n.sort_seq \
+    from (select entry ->> 'tenant' as tenant, unhex(entry ->> 'id') as id, \
+        entry ->> 'title' as title, entry ->> 'metadata' as metadata, \
+        entry ->> 'version' as version, entry ->> 'updated' as updated, \
+        entry ->> 'sortSeq' as sort_seq \
+        from given) n \
+    where conversations.tenant_id = n.tenant and conversations.id = n.id"
+);
+const DELETE: &str = concat!(
+    given!(),
+    "update conversations set deleted_at = n.deleted \
+    from (select entry ->> 'tenant' as tenant, unhex(entry ->> 'id') as id, \
+        entry ->> 'deleted' as deleted \
+        from given) n \
+    where conversations.tenant_id = n.tenant and conversations.id = n.id"
+);
+
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[INSERT, ADVANCE];
+pub(crate) const STATEMENTS: &[&str] = &[INSERT, ADVANCE, UPDATE, DELETE];
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -62,6 +82,25 @@ struct Advance<'r> {
     updated: i64,
     last_message: Option<i64>,
     sort_seq: i64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Update<'r> {
+    tenant: &'r str,
+    id: Simple,
+    title: Option<&'r str>,
+    metadata: String,
+    version: i64,
+    updated: i64,
+    sort_seq: i64,
+}
+
+#[derive(Serialize)]
+struct Deletion<'r> {
+    tenant: &'r str,
+    id: Simple,
+    deleted: i64,
 }
 
 /// Inserts new conversations.
@@ -100,6 +139,39 @@ pub(super) fn advance(
             updated: row.updated_at.milliseconds(),
             last_message: row.last_message_at.map(Timestamp::milliseconds),
             sort_seq: row.sort_seq.0,
+        })
+    })
+}
+
+/// Updates the columns of conversations that clients can change.
+pub(super) fn update(
+    script: &mut Script,
+    rows: &[ConversationUpdate],
+) -> Result<(), RepositoryError> {
+    script.add(UPDATE, rows, |row| {
+        let conversation = &row.conversation;
+        Ok(Update {
+            tenant: row.tenant.as_str(),
+            id: conversation.id.uuid().simple(),
+            title: conversation.title.as_deref(),
+            metadata: to_json(&conversation.metadata)?,
+            version: conversation.version,
+            updated: conversation.updated_at.milliseconds(),
+            sort_seq: row.sort_seq.0,
+        })
+    })
+}
+
+/// Marks conversations as deleted.
+pub(super) fn delete(
+    script: &mut Script,
+    rows: &[ConversationDeletion],
+) -> Result<(), RepositoryError> {
+    script.add(DELETE, rows, |row| {
+        Ok(Deletion {
+            tenant: row.tenant.as_str(),
+            id: row.id.uuid().simple(),
+            deleted: row.deleted_at.milliseconds(),
         })
     })
 }

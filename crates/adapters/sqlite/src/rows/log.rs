@@ -1,7 +1,5 @@
 //! Rows of `events` and `idempotency_records`, and the heads of the logs.
 
-use std::fmt::Write as _;
-
 use domain::{Seq, TenantId};
 use ports::RepositoryError;
 use relational::{EventRow, RecordRow, ReleasedKey};
@@ -9,6 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 use uuid::fmt::Simple;
 
+use super::hexadecimal;
 use crate::script::Script;
 
 const INSERT_EVENTS: &str = concat!(
@@ -182,13 +181,4 @@ pub(super) fn raise_heads(
     script.add(RAISE_HEADS, rows, |(tenant, head)| {
         Ok((tenant.as_str(), head.0))
     })
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }

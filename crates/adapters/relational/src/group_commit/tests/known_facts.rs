@@ -4,7 +4,10 @@ use domain::{Agent, TurnStatus};
 use ports::{BeginOutcome, BeginTurn, FinishOutcome, TurnEnding};
 
 use super::{model::ModelStore, *};
-use crate::InTenant;
+use crate::{
+    CreateAgent, CreateConversation, CreateCredential, DeleteConversation, InTenant,
+    RevokeCredential, UpdateAgent, UpdateConversation,
+};
 
 /// A writer on a model with agent 1 and node 1.
 struct Writing {
@@ -65,6 +68,63 @@ impl Writing {
             outcome,
             Ok(WriteOutcome::Finish(FinishOutcome::Finished { .. }))
         ));
+    }
+
+    /// The creation of an agent.
+    fn create_agent(&mut self) -> WriteOp {
+        self.last_number += 1;
+        WriteOp::CreateAgent(Box::new(CreateAgent {
+            tenant: fixture::tenant(),
+            agent: fixture::agent(self.last_number),
+            stamp: fixture::stamp(1),
+            idempotency: None,
+        }))
+    }
+
+    /// The update of the agent to its next version.
+    fn update_agent(&mut self) -> WriteOp {
+        self.agent.version += 1;
+        WriteOp::UpdateAgent(Box::new(UpdateAgent {
+            tenant: fixture::tenant(),
+            agent: self.agent.clone(),
+            stamp: fixture::stamp(1),
+        }))
+    }
+
+    /// The creation of a conversation.
+    fn create_conversation(&mut self) -> WriteOp {
+        self.last_number += 1;
+        WriteOp::CreateConversation(Box::new(CreateConversation {
+            tenant: fixture::tenant(),
+            conversation: fixture::conversation(self.last_number, self.agent.id),
+            greeting: None,
+            stamp: fixture::stamp(1),
+            idempotency: None,
+        }))
+    }
+
+    /// The update of a conversation to its next version, if it exists.
+    fn update_conversation(&self, number: u32) -> Option<WriteOp> {
+        let conversation = fixture::conversation(number, self.agent.id);
+        let key = (fixture::tenant(), conversation.id);
+        let version = self.model.0.lock().conversations.get(&key)?.version;
+        Some(WriteOp::UpdateConversation(Box::new(UpdateConversation {
+            tenant: fixture::tenant(),
+            conversation: domain::Conversation {
+                version: version + 1,
+                ..conversation
+            },
+            stamp: fixture::stamp(1),
+        })))
+    }
+
+    /// The creation of a key.
+    fn create_key(&mut self) -> WriteOp {
+        self.last_number += 1;
+        WriteOp::CreateCredential(Box::new(CreateCredential {
+            credential: fixture::key(self.last_number),
+            idempotency: None,
+        }))
     }
 
     /// The batches with read facts, with known facts, and with outdated ones.
@@ -152,6 +212,86 @@ async fn rejected_data_is_reported_by_the_write_with_read_facts() {
     assert_eq!(writing.counts(), (2, 0, 0));
 }
 
+fn delete_conversation(number: u32) -> WriteOp {
+    WriteOp::DeleteConversation(Box::new(DeleteConversation {
+        tenant: fixture::tenant(),
+        id: fixture::conversation_id(number),
+        expected: None,
+        stamp: fixture::stamp(1),
+    }))
+}
+
+fn revoke_key(number: u32) -> WriteOp {
+    let key = fixture::key(number);
+    WriteOp::RevokeCredential(Box::new(RevokeCredential {
+        tenant: key.tenant,
+        kind: key.kind,
+        id: key.id,
+        at: fixture::at(1),
+    }))
+}
+
+/// Each change, twice: after another process has written, and directly afterwards.
+#[tokio::test]
+async fn changes_use_known_facts_unless_another_process_has_written() {
+    type Change = fn(&mut Writing, u32) -> WriteOp;
+    let changes: [Change; 7] = [
+        |writing, _| writing.create_agent(),
+        |writing, _| writing.update_agent(),
+        |writing, _| writing.create_conversation(),
+        |writing, _| writing.update_conversation(2).unwrap(),
+        |_, round| delete_conversation(round),
+        |writing, _| writing.create_key(),
+        |_, round| revoke_key(round),
+    ];
+    for (number, change) in changes.into_iter().enumerate() {
+        let mut writing = Writing::start();
+        for conversation in 1..=2 {
+            let begin = writing.started(conversation).await;
+            writing.finished(&begin).await;
+        }
+        for key in 1..=2 {
+            let op = WriteOp::CreateCredential(Box::new(CreateCredential {
+                credential: fixture::key(key),
+                idempotency: None,
+            }));
+            writing.group.submit(op).await.unwrap();
+        }
+        assert_eq!(writing.counts(), (1, 5, 0), "{number}");
+        writing.raise_head();
+        let op = change(&mut writing, 1);
+        assert!(writing.group.submit(op).await.unwrap().is_applied());
+        assert_eq!(writing.counts(), (2, 5, 1), "{number}");
+        // The facts of conversation 2 were outdated, too.
+        writing.started(2).await;
+        writing.finished(&writing.running(2).unwrap()).await;
+        let (read, known, _) = writing.counts();
+        let op = change(&mut writing, 2);
+        assert!(writing.group.submit(op).await.unwrap().is_applied());
+        assert_eq!(writing.counts(), (read, known + 1, 1), "{number}");
+    }
+}
+
+#[tokio::test]
+async fn a_revoked_key_is_read_before_it_is_revoked_again() {
+    let mut writing = Writing::start();
+    let begin = writing.started(1).await;
+    writing.finished(&begin).await;
+    let create = WriteOp::CreateCredential(Box::new(CreateCredential {
+        credential: fixture::key(1),
+        idempotency: None,
+    }));
+    writing.group.submit(create).await.unwrap();
+    for _ in 0..2 {
+        let outcome = writing.group.submit(revoke_key(1)).await.unwrap();
+        assert_eq!(outcome, WriteOutcome::RevokeCredential(true));
+    }
+    let outcome = writing.group.submit(revoke_key(404)).await.unwrap();
+    assert_eq!(outcome, WriteOutcome::RevokeCredential(false));
+    let (read, known, _) = writing.counts();
+    assert_eq!((read, known), (3, 3));
+}
+
 /// The model compares known facts with its own at every commit.
 #[tokio::test]
 async fn known_facts_are_those_of_the_store_after_any_sequence_of_writes() {
@@ -166,7 +306,7 @@ async fn known_facts_are_those_of_the_store_after_any_sequence_of_writes() {
         };
         for _ in 0..200 {
             let conversation = u32::try_from(random(4)).unwrap() + 1;
-            let op = match (random(8), writing.running(conversation)) {
+            let op = match (random(14), writing.running(conversation)) {
                 (0, _) => {
                     writing.raise_head();
                     continue;
@@ -199,6 +339,15 @@ async fn known_facts_are_those_of_the_store_after_any_sequence_of_writes() {
                         finished_at: fixture::at(i64::from(number)),
                     }))
                 }
+                (8, _) => writing.create_agent(),
+                (9, _) => writing.update_agent(),
+                (10, _) => match writing.update_conversation(conversation) {
+                    Some(update) => update,
+                    None => writing.create_conversation(),
+                },
+                (11, _) => delete_conversation(conversation),
+                (12, _) => writing.create_key(),
+                (13, _) => revoke_key(101 + u32::try_from(random(40)).unwrap()),
                 _ => WriteOp::Begin(Box::new(writing.begin(conversation))),
             };
             writing.group.submit(op).await.unwrap();

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use domain::{AgentId, ConversationId, TurnId, TurnStatus};
+use domain::{AgentId, ConversationId, CredentialId, TurnId, TurnStatus};
 use parking_lot::Mutex;
 
 use super::*;
-use crate::{ConversationFacts, InTenant, TurnRow};
+use crate::{ConversationFacts, CredentialFacts, InTenant, TurnRow, plan::OpenTurn};
 
 /// The tables of the model.
 #[derive(Default)]
@@ -14,6 +14,7 @@ pub(super) struct Tables {
     pub(super) heads: BTreeMap<TenantId, Seq>,
     pub(super) agents: HashMap<InTenant<AgentId>, i64>,
     pub(super) conversations: HashMap<InTenant<ConversationId>, ConversationFacts>,
+    pub(super) credentials: HashMap<CredentialId, CredentialFacts>,
     /// In the order of their ids, which is that of their creation.
     pub(super) turns: BTreeMap<InTenant<TurnId>, TurnRow>,
     /// The batches that were written with read facts, with known facts, and not at all.
@@ -39,6 +40,15 @@ impl Tables {
                 facts.conversations.insert(key.clone(), conversation);
             }
         }
+        for (key, _) in query.deletions_with_open_turns(&facts.conversations) {
+            let open = self.open_turns(&key);
+            facts.open_turns.insert(key, open);
+        }
+        for id in &query.credentials {
+            if let Some(credential) = self.credentials.get(id) {
+                facts.credentials.insert(id.clone(), credential.clone());
+            }
+        }
         let others = query.more_agents(&facts.conversations);
         for key in query.agents.iter().chain(&others) {
             if let Some(version) = self.agents.get(key) {
@@ -55,6 +65,28 @@ impl Tables {
             }
         }
         facts
+    }
+
+    fn open_turns(&self, key: &InTenant<ConversationId>) -> Vec<OpenTurn> {
+        let turns = self.turns.values();
+        let open = turns.filter(|row| {
+            (&row.tenant, row.turn.conversation_id) == (&key.0, key.1)
+                && !row.turn.status.is_final()
+        });
+        open.map(|row| OpenTurn {
+            id: row.turn.id,
+            conversation_id: key.1,
+            agent_id: row.turn.agent_id,
+            user_id: None,
+            latest_time: row.turn.latest_time(),
+        })
+        .collect()
+    }
+
+    /// Whether the credentials that a batch revokes exist and are not revoked.
+    fn has_valid(&self, credentials: &HashMap<CredentialId, CredentialFacts>) -> bool {
+        let mut credentials = credentials.iter();
+        credentials.all(|(id, facts)| self.credentials.get(id) == Some(facts))
     }
 
     /// The facts of a conversation, with its open turns.
@@ -80,19 +112,26 @@ impl Tables {
             let key = (row.tenant.clone(), row.agent.id);
             assert_eq!(self.agents.insert(key, row.agent.version), None);
         }
+        for row in &rows.agent_updates {
+            let key = (row.tenant.clone(), row.agent.id);
+            let before = self.agents.insert(key, row.agent.version);
+            assert_eq!(before, Some(row.agent.version - 1));
+        }
+        for row in &rows.credentials {
+            let facts = CredentialFacts {
+                tenant: row.tenant.clone(),
+                kind: row.kind,
+                is_revoked: false,
+            };
+            assert_eq!(self.credentials.insert(row.id.clone(), facts), None);
+        }
+        for row in &rows.revocations {
+            let credential = self.credentials.get_mut(&row.id).expect("it exists");
+            credential.is_revoked = true;
+        }
         for row in &rows.conversations {
             let conversation = &row.conversation;
-            let facts = ConversationFacts {
-                agent_id: conversation.agent_id,
-                agent_version: 0,
-                user_id: conversation.user_id.clone(),
-                message_count: conversation.message_count,
-                turn_count: row.turn_count,
-                updated_at: conversation.updated_at,
-                running: None,
-                waiting: 0,
-                first_waiting: None,
-            };
+            let facts = ConversationFacts::without_open_turns(conversation, row.turn_count, 0);
             let key = (row.tenant.clone(), conversation.id);
             self.conversations.insert(key, facts);
         }
@@ -102,7 +141,22 @@ impl Tables {
             facts.message_count = row.message_count;
             facts.turn_count = row.turn_count;
             facts.updated_at = row.updated_at;
+            facts.last_message_at = row.last_message_at.or(facts.last_message_at);
         }
+        for row in &rows.conversation_updates {
+            let key = (row.tenant.clone(), row.conversation.id);
+            let facts = self.conversations.get_mut(&key).expect("it exists");
+            facts.version = row.conversation.version;
+            facts.updated_at = row.conversation.updated_at;
+        }
+        for row in &rows.conversation_deletions {
+            self.conversations.remove(&(row.tenant.clone(), row.id));
+        }
+        self.apply_turns(rows);
+        self.heads.extend(rows.heads.iter().cloned());
+    }
+
+    fn apply_turns(&mut self, rows: &Rows) {
         for row in &rows.turns {
             let key = (row.tenant.clone(), row.turn.id);
             self.turns.insert(key, row.clone());
@@ -124,7 +178,6 @@ impl Tables {
             turn.turn_number = Some(row.turn_number);
             turn.message_seq = Some(row.message_seq);
         }
-        self.heads.extend(rows.heads.iter().cloned());
     }
 }
 
@@ -157,7 +210,7 @@ impl BatchStore for ModelStore {
             return Err(failure);
         }
         let stored = tables.facts(&batch.query);
-        if stored.heads != batch.facts.heads {
+        if stored.heads != batch.facts.heads || !tables.has_valid(&batch.facts.credentials) {
             tables.outdated += 1;
             return Ok(false);
         }

@@ -1,4 +1,3 @@
-use domain::Conversation;
 use ports::CancelOutcome;
 
 use super::*;
@@ -70,14 +69,16 @@ fn a_deletion_is_logged_after_the_turns_that_it_cancels() {
         agent_id: agent().id,
         user_id: None,
     };
-    let deleted: Conversation = fixture::conversation(1, agent().id);
+    let facts = facts();
+    let id = fixture::conversation_id(1);
+    let deleted = facts.conversation(&fixture::tenant(), id).unwrap();
     let stamp = fixture::stamp(9);
     let (rows, committed) = log_deletion(
         &fixture::tenant(),
         Seq(10),
         &[open(8), open(9)],
         &stamp,
-        |position| event_rows::conversation_deleted(position, &deleted),
+        |position| event_rows::conversation_deleted(position, id, deleted),
     );
     let expected = [
         (11, "turn.cancelled"),

@@ -11,6 +11,7 @@ fn logged(seq: i64, kind: EventType, turn: u32) -> EventInDoubt {
         tenant: fixture::tenant(),
         seq: Seq(seq),
         kind,
+        stamp: fixture::stamp(1),
         agent_id: Some(agent().id),
         conversation_id: Some(fixture::conversation_id(1)),
         turn_id: Some(fixture::turn_id(turn)),
@@ -49,6 +50,7 @@ fn a_stored_turn_is_reported_as_recorded_and_not_as_stale() {
     let mut facts = facts();
     facts.conversation_mut().turn_count = 3;
     facts.insert_turn(stored_turn(3));
+    facts.is_in_doubt = true;
     facts.logged = vec![
         logged(11, EventType::TurnStarted, 1),
         logged(12, EventType::TurnCompleted, 1),
@@ -63,6 +65,7 @@ fn the_event_of_a_created_conversation_belongs_to_the_outcome() {
     let conversation = fixture::conversation(1, agent().id);
     let mut facts = facts();
     facts.insert_turn(stored_turn(1));
+    facts.is_in_doubt = true;
     facts.logged = vec![
         EventInDoubt {
             turn_id: None,
@@ -80,6 +83,7 @@ fn the_event_of_a_created_conversation_belongs_to_the_outcome() {
 #[test]
 fn a_stored_running_turn_does_not_make_its_own_repetition_busy() {
     let mut facts = busy_facts();
+    facts.is_in_doubt = true;
     facts.logged = vec![logged(11, EventType::TurnStarted, 8)];
     let outcome = rejected(WriteOp::Begin(Box::new(begin_turn(8, existing(1)))), &facts).unwrap();
     let expected = BeginOutcome::Started {
@@ -93,6 +97,7 @@ fn a_stored_running_turn_does_not_make_its_own_repetition_busy() {
 #[test]
 fn a_stored_queued_turn_is_reported_as_queued() {
     let mut facts = busy_facts();
+    facts.is_in_doubt = true;
     facts.logged = vec![logged(11, EventType::TurnQueued, 9)];
     let outcome = rejected(WriteOp::Begin(Box::new(begin_turn(9, existing(2)))), &facts).unwrap();
     let expected = BeginOutcome::Queued(committed(11, 11));
@@ -106,6 +111,7 @@ fn a_stored_end_is_reported_with_the_turn_that_it_started() {
     let mut promoted = turn(9, TurnStatus::InProgress);
     promoted.message_seq = Some(6);
     facts.insert_turn(promoted);
+    facts.is_in_doubt = true;
     facts.logged = vec![
         logged(11, EventType::TurnCompleted, 8),
         logged(12, EventType::TurnStarted, 9),
@@ -132,6 +138,7 @@ fn a_failure_that_a_sweep_wrote_is_not_taken_for_the_own_one() {
     let row = facts.turn_mut(fixture::turn_id(8));
     row.turn.status = TurnStatus::Failed;
     row.turn.error = Some(fixture::retryable_problem());
+    facts.is_in_doubt = true;
     facts.logged = vec![logged(11, EventType::TurnFailed, 8)];
     let own = FinishTurn {
         ending: TurnEnding::failed(fixture::lasting_problem()),
@@ -144,6 +151,7 @@ fn a_failure_that_a_sweep_wrote_is_not_taken_for_the_own_one() {
 #[test]
 fn a_write_that_was_not_stored_is_planned() {
     let mut facts = facts();
+    facts.is_in_doubt = true;
     facts.logged = vec![logged(11, EventType::TurnStarted, 70)];
     facts.heads = [(fixture::tenant(), Seq(12))].into();
     let completed_turn = fixture::completed_turn(1, &agent(), existing(2));

@@ -1,0 +1,57 @@
+//! Rows of `conversations`.
+
+use domain::{Conversation, ConversationId, Seq, TenantId, Timestamp};
+
+/// A row of `conversations`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConversationRow {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The conversation.
+    pub conversation: Conversation,
+    /// The number of turns that have started.
+    pub turn_count: i64,
+    /// Its sort key in listings: the position of its newest event.
+    pub sort_seq: Seq,
+}
+
+/// The changed columns of a conversation with new messages or a newly started turn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConversationAdvance {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The conversation.
+    pub id: ConversationId,
+    /// The number of messages, including the new ones.
+    pub message_count: i64,
+    /// The number of turns that have started, including a new one.
+    pub turn_count: i64,
+    /// Its new `updated_at`.
+    pub updated_at: Timestamp,
+    /// The time of the last message, if there is a new one.
+    pub last_message_at: Option<Timestamp>,
+    /// Its new sort key in listings: the position of its newest event.
+    pub sort_seq: Seq,
+}
+
+/// The next version of a conversation. Only the columns that clients can change are written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConversationUpdate {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The conversation.
+    pub conversation: Conversation,
+    /// Its new sort key in listings: the position of its newest event.
+    pub sort_seq: Seq,
+}
+
+/// A conversation that is marked as deleted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConversationDeletion {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The conversation.
+    pub id: ConversationId,
+    /// The time of the deletion.
+    pub deleted_at: Timestamp,
+}
