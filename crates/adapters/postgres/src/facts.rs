@@ -36,7 +36,8 @@ const CONVERSATIONS_AND_NODES: &str = "\
     select n.live_nodes, c.* \
     from (select array(select id from nodes where id = any($3) and not swept) as live_nodes) n \
     left join (select c.tenant_id, c.id, c.agent_id, a.version as agent_version, c.user_id, \
-        c.version, c.message_count, c.turn_count, c.created_at, c.updated_at, c.last_message_at, o.running, o.waiting, o.first_waiting \
+        c.version, c.message_count, c.turn_count, c.created_at, c.updated_at, c.last_message_at, \
+        o.running, o.waiting, o.first_waiting \
     from unnest($1::text[], $2::uuid[]) as q (tenant_id, id) \
     cross join lateral ( \
         select * from conversations c where c.tenant_id = q.tenant_id and c.id = q.id \
@@ -183,6 +184,9 @@ async fn conversations_and_nodes(
     connection: &mut PgConnection,
     query: &FactsQuery,
 ) -> Result<(Conversations, HashSet<NodeId>), RepositoryError> {
+    if query.conversations.is_empty() && query.nodes.is_empty() {
+        return Ok((Conversations::new(), HashSet::new()));
+    }
     let wanted = query.conversations.iter();
     let tenants: Vec<_> = wanted.clone().map(|(tenant, _)| tenant.as_str()).collect();
     let statement = sqlx::query(CONVERSATIONS_AND_NODES)
