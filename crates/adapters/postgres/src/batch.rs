@@ -5,8 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ports::RepositoryError;
 use relational::{
-    BatchError, BatchStore, CommittedBatch, FactsQuery, Plan, PlannedBatch, WriteOp, WriterThread,
-    group_commit::HeadsBefore, plan,
+    BatchError, BatchStore, CommittedBatch, Facts, FactsQuery, Plan, PlannedBatch, WriteOp,
+    WriterThread, group_commit::HeadsBefore, plan,
 };
 use sqlx::{
     ConnectOptions, Connection, PgConnection,
@@ -91,6 +91,13 @@ impl BatchStore for PostgresBatchStore {
             run_transaction(connection, &ops, in_doubt_since, heads_at_commit).await
         })
         .await
+    }
+
+    async fn read_ahead(&mut self, query: &FactsQuery) -> Result<Option<Facts>, BatchError> {
+        let read = async |connection: &mut PgConnection, _: &mut Option<HeadsBefore>| {
+            facts::read_ahead(connection, query).await
+        };
+        self.attempt(read).await.map(Some)
     }
 
     async fn commit_if_current(&mut self, batch: Arc<PlannedBatch>) -> Result<bool, BatchError> {

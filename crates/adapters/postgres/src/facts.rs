@@ -57,6 +57,14 @@ const AGENTS: &str = "\
     from unnest($1::text[], $2::uuid[]) as q (tenant_id, id) \
     join agents a on a.tenant_id = q.tenant_id and a.id = q.id \
     where num_nonnulls(a.deleted_at) = 0";
+/// Heads, without an agent, and versions of agents, in one snapshot.
+const HEADS_AND_AGENTS: &str = "\
+    select t.id, null::uuid, t.head_seq from tenants t where t.id = any($1) \
+    union all \
+    select a.tenant_id, a.id, a.version \
+    from unnest($2::text[], $3::uuid[]) as q (tenant_id, id) \
+    join agents a on a.tenant_id = q.tenant_id and a.id = q.id \
+    where num_nonnulls(a.deleted_at) = 0";
 const EXISTING_AGENTS: &str = "\
     select a.tenant_id, a.id from unnest($1::text[], $2::uuid[]) as q (tenant_id, id) \
     join agents a on a.tenant_id = q.tenant_id and a.id = q.id";
@@ -91,6 +99,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
     LOCK,
     CONVERSATIONS_AND_NODES,
     AGENTS,
+    HEADS_AND_AGENTS,
     EXISTING_AGENTS,
     TURNS,
     CREDENTIALS,
@@ -140,6 +149,31 @@ pub(crate) async fn read(
     let mut wanted = query.more_turns(&facts);
     wanted.extend(query.ended.iter().cloned());
     facts.turns = turns(connection, &wanted).await?;
+    Ok(facts)
+}
+
+/// Reads the heads of the tenants and the versions of the agents of `query`, without a lock.
+pub(crate) async fn read_ahead(
+    connection: &mut PgConnection,
+    query: &FactsQuery,
+) -> Result<Facts, RepositoryError> {
+    let tenants: Vec<_> = query.tenants.iter().map(TenantId::as_str).collect();
+    let agents = query.agents.iter();
+    let of: Vec<_> = agents.clone().map(|(tenant, _)| tenant.as_str()).collect();
+    let rows: Vec<(String, Option<Uuid>, i64)> = sqlx::query_as(HEADS_AND_AGENTS)
+        .bind(tenants)
+        .bind(of)
+        .bind(agents.map(|(_, id)| id.uuid()).collect::<Vec<_>>())
+        .fetch_all(connection)
+        .await
+        .map_err(in_table("agents"))?;
+    let mut facts = Facts::default();
+    for (tenant, agent, number) in rows {
+        match agent {
+            Some(id) => facts.agents.extend([agent_version((tenant, id, number))?]),
+            None => facts.heads.extend([head((tenant, number))?]),
+        }
+    }
     Ok(facts)
 }
 

@@ -84,6 +84,13 @@ pub trait BatchStore: Send + 'static {
         in_doubt_since: Option<&HeadsBefore>,
     ) -> Result<CommittedBatch, BatchError>;
 
+    /// Reads the heads of the tenants and the versions of the agents of `query` at one point in
+    /// time, in one round trip and without a lock. Returns `None` if that is not cheaper than
+    /// [`Self::commit`].
+    async fn read_ahead(&mut self, _query: &FactsQuery) -> Result<Option<Facts>, BatchError> {
+        Ok(None)
+    }
+
     /// Writes the rows of `batch` in one round trip and returns true, if the heads of its tenants
     /// are those of its facts, its nodes are alive, its idempotency keys have no record, and the
     /// credentials of its facts exist and are not revoked. MUST check that under the tenant lock.

@@ -7,9 +7,10 @@ use tempfile::TempDir;
 
 /// A connection like that of the writer.
 async fn connect(url: &str) -> SqliteConnection {
-    let mut connection = SqliteConnection::connect(url).await.unwrap();
+    let mut connection = SqliteConnection::connect(url).await.expect("a database");
     let create = sqlx::raw_sql(sqlite_store::CREATE_CONDITION);
-    create.execute(&mut connection).await.unwrap();
+    let created = create.execute(&mut connection).await;
+    created.expect("the statement succeeds");
     connection
 }
 

@@ -12,7 +12,7 @@ use crate::{
 
 /// A database with agent 1 and node 1, and a store that is connected through a proxy.
 struct Fixture {
-    _database: Database,
+    database: Database,
     proxy: FaultyProxy,
     storage: Storage,
     counted: usize,
@@ -31,7 +31,7 @@ impl Fixture {
         let lease = database.nodes.insert(node, Duration::from_mins(1)).await;
         lease.expect("a node");
         Self {
-            _database: database,
+            database,
             counted: proxy.requests(),
             proxy,
             storage,
@@ -117,4 +117,39 @@ async fn a_change_is_one_round_trip() {
         counts.push(round);
     }
     assert_eq!(counts[2..], [[1; 7], [1; 7]], "{counts:?}");
+}
+
+/// Each change is the first one of its tenant. Its facts are read in one round trip.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_with_unknown_facts_is_two_round_trips() {
+    let mut fixture = Fixture::new().await;
+    let (stamp, agent, new) = (fixture::stamp(1), fixture::agent(2), fixture::agent(3));
+    let storage = fixture.storage.clone();
+    let mut counts = Vec::new();
+    for round in 0..4 {
+        let mut tenants = Vec::new();
+        for change in 0..3 {
+            let tenant = fixture::tenant_named(&format!("tenant-{round}-{change}"));
+            let stored = fixture.database.tenants.insert(&tenant, stamp.time).await;
+            stored.expect("a tenant");
+            let agents = &fixture.database.agents;
+            let inserted = agents.insert(&tenant, &agent, &stamp, None).await;
+            inserted.expect("an agent");
+            tenants.push(tenant);
+        }
+        let created = storage.agents.insert(&tenants[0], &new, &stamp, None);
+        created.await.expect("an agent");
+        let creation = fixture.round_trips();
+        let next = fixture::renamed(&agent, "Next");
+        let updated = storage.agents.update(&tenants[1], &next, &stamp).await;
+        updated.expect("a response").expect("the agent");
+        let update = fixture.round_trips();
+        let conversation = fixture::conversation(1000 + round, agent.id);
+        let created = storage
+            .conversations
+            .insert(&tenants[2], &conversation, None, &stamp, None);
+        created.await.expect("a conversation");
+        counts.push([creation, update, fixture.round_trips()]);
+    }
+    assert_eq!(counts[2..], [[2, 2, 2], [2, 2, 2]], "{counts:?}");
 }

@@ -123,6 +123,20 @@ impl KnownFacts {
         Some(facts)
     }
 
+    /// Whether the heads and agents of `query` are all that can be missing, and no other process
+    /// writes to its tenants again and again.
+    pub(super) fn may_read_ahead(&self, ops: &[WriteOp], query: &FactsQuery) -> bool {
+        let needs_agents_only =
+            |op: &WriteOp| op.conversation_id().is_none() || op.creates_conversation();
+        let is_skipped = |tenant: &TenantId| {
+            let known = self.tenants.get(tenant);
+            known.is_some_and(|known| known.skipped > 0)
+        };
+        query.logged_since.is_empty()
+            && ops.iter().all(needs_agents_only)
+            && !query.tenants.iter().any(is_skipped)
+    }
+
     /// The head of a tenant whose facts may be used.
     fn head(&mut self, tenant: &TenantId) -> Option<Seq> {
         let mut known = self.tenants.get_mut(tenant)?;

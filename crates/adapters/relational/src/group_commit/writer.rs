@@ -15,7 +15,7 @@ use super::{
     BatchError, BatchStore, HeadsBefore, PlannedBatch, QUEUED, QueuedOp, WriteTimeouts,
     known_facts::KnownFacts, unavailable,
 };
-use crate::{FactsQuery, Outcomes, Plan, WriteOp, WriteOutcome, batch, plan};
+use crate::{Facts, FactsQuery, Outcomes, Plan, Rows, WriteOp, WriteOutcome, batch, plan};
 
 /// Commits one batch after another.
 pub(super) struct Writer<S> {
@@ -185,7 +185,7 @@ impl<S: BatchStore> Writer<S> {
         in_doubt_since: Option<&HeadsBefore>,
     ) -> Result<Option<Outcomes>, BatchError> {
         let query = FactsQuery::new(ops, in_doubt_since);
-        let Some(facts) = self.known_facts.find(ops, &query) else {
+        let Some(facts) = self.find_facts(ops, &query).await? else {
             return Ok(None);
         };
         let Plan { rows, outcomes } = plan(ops, &facts);
@@ -218,6 +218,26 @@ impl<S: BatchStore> Writer<S> {
                 Err(error)
             }
         }
+    }
+}
+
+impl<S: BatchStore> Writer<S> {
+    /// Returns the facts of `query` if they are known, or become known with the heads and agents
+    /// that the store reads ahead.
+    async fn find_facts(
+        &mut self,
+        ops: &[WriteOp],
+        query: &FactsQuery,
+    ) -> Result<Option<Facts>, BatchError> {
+        let known = self.known_facts.find(ops, query);
+        if known.is_some() || !self.known_facts.may_read_ahead(ops, query) {
+            return Ok(known);
+        }
+        let Some(read) = self.store.read_ahead(query).await? else {
+            return Ok(None);
+        };
+        self.known_facts.record(&read, &Rows::default());
+        Ok(self.known_facts.find(ops, query))
     }
 }
 

@@ -12,11 +12,10 @@ use ports::{
     MessageQuery, RepositoryError,
 };
 
-use super::TurnSql;
-use crate::{CreateConversation, DeleteConversation, UpdateConversation};
+use crate::{CreateConversation, DeleteConversation, Store, UpdateConversation};
 
 /// The SQL on conversations and their messages.
-pub trait ConversationSql: TurnSql {
+pub trait ConversationSql: Store {
     /// `ConversationRepository::find`.
     fn find_conversation(
         &self,

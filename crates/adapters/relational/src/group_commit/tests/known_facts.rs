@@ -118,6 +118,21 @@ impl Writing {
         })))
     }
 
+    /// One of six changes.
+    fn change(&mut self, change: u64, conversation: u32, key: u64) -> WriteOp {
+        match change {
+            0 => self.create_agent(),
+            1 => self.update_agent(),
+            2 => match self.update_conversation(conversation) {
+                Some(update) => update,
+                None => self.create_conversation(),
+            },
+            3 => delete_conversation(conversation),
+            4 => self.create_key(),
+            _ => revoke_key(101 + u32::try_from(key).unwrap()),
+        }
+    }
+
     /// The creation of a key.
     fn create_key(&mut self) -> WriteOp {
         self.last_number += 1;
@@ -166,6 +181,17 @@ async fn facts_are_read_for_the_first_write_alone() {
     let begin = writing.started(1).await;
     writing.finished(&begin).await;
     assert_eq!(writing.counts(), (1, 7, 0));
+}
+
+#[tokio::test]
+async fn heads_and_agents_that_are_read_ahead_are_known_facts() {
+    let mut writing = Writing::start();
+    writing.model.0.lock().reads_ahead = true;
+    let op = writing.update_agent();
+    assert!(writing.group.submit(op).await.unwrap().is_applied());
+    assert_eq!(writing.counts(), (0, 1, 0));
+    writing.started(1).await;
+    assert_eq!(writing.counts(), (0, 2, 0));
 }
 
 #[tokio::test]
@@ -297,6 +323,7 @@ async fn a_revoked_key_is_read_before_it_is_revoked_again() {
 async fn known_facts_are_those_of_the_store_after_any_sequence_of_writes() {
     for seed in 0..40_u64 {
         let mut writing = Writing::start();
+        writing.model.0.lock().reads_ahead = seed % 2 == 0;
         let mut state = seed * 7_919 + 1;
         let mut random = |below: u64| {
             state = state
@@ -339,15 +366,7 @@ async fn known_facts_are_those_of_the_store_after_any_sequence_of_writes() {
                         finished_at: fixture::at(i64::from(number)),
                     }))
                 }
-                (8, _) => writing.create_agent(),
-                (9, _) => writing.update_agent(),
-                (10, _) => match writing.update_conversation(conversation) {
-                    Some(update) => update,
-                    None => writing.create_conversation(),
-                },
-                (11, _) => delete_conversation(conversation),
-                (12, _) => writing.create_key(),
-                (13, _) => revoke_key(101 + u32::try_from(random(40)).unwrap()),
+                (8..=13, _) => writing.change(random(6), conversation, random(40)),
                 _ => WriteOp::Begin(Box::new(writing.begin(conversation))),
             };
             writing.group.submit(op).await.unwrap();

@@ -21,6 +21,8 @@ pub(super) struct Tables {
     pub(super) read: usize,
     pub(super) known: usize,
     pub(super) outdated: usize,
+    /// Whether the store reads heads and agents ahead.
+    pub(super) reads_ahead: bool,
     /// The next outcomes of commits with known facts; afterwards, they succeed.
     pub(super) failures: Vec<BatchError>,
 }
@@ -202,6 +204,17 @@ impl BatchStore for ModelStore {
             facts,
             rows,
         })
+    }
+
+    async fn read_ahead(&mut self, query: &FactsQuery) -> Result<Option<Facts>, BatchError> {
+        let tables = self.0.lock();
+        let Facts { heads, agents, .. } = tables.facts(query);
+        let read = Facts {
+            heads,
+            agents,
+            ..Facts::default()
+        };
+        Ok(tables.reads_ahead.then_some(read))
     }
 
     async fn commit_if_current(&mut self, batch: Arc<PlannedBatch>) -> Result<bool, BatchError> {
