@@ -1,6 +1,9 @@
 //! The shared state of handlers and middleware.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
 use access::{Authenticator, CredentialService, Tickets, oauth_server::AuthorizationServer};
 use application::{
@@ -22,6 +25,9 @@ use crate::{
     auth::LargeResponses, body::Schemas, documents::Documents, layers::AllowedOrigins,
     oauth::Metadata, readiness::Readiness, socket::SocketTimeouts,
 };
+
+/// A value that is built when it is first used.
+pub type Lazy<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send>>;
 
 /// The state for middleware and public documents.
 pub struct ApiState {
@@ -49,7 +55,7 @@ pub struct ApiState {
     /// The threads that validate long bodies.
     pub cpu_pool: Arc<CpuPool>,
     /// The validators of bodies.
-    pub schemas: Schemas,
+    pub schemas: Lazy<Schemas>,
     /// The maximum sizes.
     pub sizes: Sizes,
     /// The URL under which clients reach this server, without a slash at the end.
@@ -67,7 +73,7 @@ pub struct ApiState {
     /// The readiness of this process.
     pub readiness: Readiness,
     /// The published documents.
-    pub documents: Documents,
+    pub documents: Lazy<Documents>,
     /// The handle that renders the metrics.
     pub metrics: PrometheusHandle,
 }

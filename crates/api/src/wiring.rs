@@ -1,6 +1,7 @@
 //! Builds the whole service. Only this module names adapters.
 
 mod auth;
+mod documents;
 mod engines;
 mod rate_limits;
 mod realtime;
@@ -32,17 +33,12 @@ use ports::{Clock, IdSource, Storage};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    asyncapi,
     auth::{LargeResponses, SealedServices, seal},
-    body::Schemas,
-    documents::Documents,
     layers::AllowedOrigins,
     oauth::Metadata,
-    openapi,
     readiness::Readiness,
     request::PagePermit,
     settings::Settings,
-    socket::frames,
     state::ApiState,
     system::{SystemClock, SystemIds},
     telemetry,
@@ -119,8 +115,6 @@ fn state(parts: &Parts<'_>, auth: Auth, ids: Arc<dyn IdSource>) -> Result<ApiSta
     let settings = parts.settings;
     let base_path = web_address::path_of(&parts.public_url);
     domain::problem::set_base_path(&base_path);
-    let document = openapi::document(&settings.limits.sizes, &parts.public_url)?;
-    let asyncapi = asyncapi::document(&document, &parts.public_url)?;
     Ok(ApiState {
         authenticator: auth.authenticator,
         oauth: auth.server,
@@ -137,7 +131,7 @@ fn state(parts: &Parts<'_>, auth: Auth, ids: Arc<dyn IdSource>) -> Result<ApiSta
         ids,
         page_permits: PagePermit::new_semaphore(),
         cpu_pool: CpuPool::start().context("cannot start threads")?,
-        schemas: schemas(&document)?,
+        schemas: documents::schemas(settings, &parts.public_url),
         sizes: settings.limits.sizes.clone(),
         public_url: parts.public_url.clone(),
         base_path,
@@ -146,7 +140,7 @@ fn state(parts: &Parts<'_>, auth: Auth, ids: Arc<dyn IdSource>) -> Result<ApiSta
         closing: CancellationToken::new(),
         socket_times: settings.limits.sockets,
         readiness: Readiness::new(Arc::clone(&parts.storage.maintenance)),
-        documents: Documents::new(&document, &asyncapi),
+        documents: documents::documents(settings, &parts.public_url),
         metrics: parts.metrics.clone(),
     })
 }
@@ -162,15 +156,4 @@ fn start_maintenance(parts: &Parts<'_>, node: &Arc<Node>) {
     tasks.spawn(retention.run(stop.clone()));
     tasks.spawn(Arc::clone(node).run(stop.clone()));
     tasks.spawn(telemetry::run_upkeep(parts.metrics.clone(), stop.clone()));
-}
-
-/// Compiles the validators of everything that clients send.
-fn schemas(openapi: &serde_json::Value) -> Result<Schemas> {
-    let document = frames::document(openapi)?;
-    let names: Vec<&str> = openapi::BODIES
-        .iter()
-        .copied()
-        .chain(frames::components())
-        .collect();
-    Ok(Schemas::new(&document, &names)?)
 }

@@ -56,7 +56,7 @@ fn a_type_that_contradicts_its_schema_causes_a_fault_and_no_panic() {
 }
 
 #[test]
-fn a_missing_component_prevents_the_start() {
+fn a_missing_component_cannot_be_compiled() {
     let error = Schemas::new(&json!({"components": {"schemas": {}}}), &["AgentDraft"]);
     let text = error.unwrap_err().to_string();
     assert_eq!(
