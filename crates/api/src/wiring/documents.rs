@@ -39,7 +39,8 @@ fn from_openapi<T>(
     let (sizes, url) = (settings.limits.sizes.clone(), url.to_owned());
     Lazy::new(Box::new(move || {
         let document = openapi::document(&sizes, &url).map_err(Into::into);
-        let built = document.and_then(|document| build(&document));
-        built.unwrap_or_else(|error| panic!("the published documents are inconsistent: {error:#}"))
+        document
+            .and_then(|document| build(&document))
+            .unwrap_or_else(|error| panic!("the published documents are inconsistent: {error:#}"))
     }))
 }
