@@ -1,11 +1,14 @@
 //! The setting of the store.
 
+mod parameters;
+
 use std::fmt;
 
 use secrecy::{ExposeSecret, SecretString};
 
 use super::values::Values;
 
+const VARIABLE: &str = "DATABASE_URL";
 const DEFAULT: &str = "sqlite://data/agent-service.db";
 
 /// The database management system that a URL names.
@@ -26,7 +29,8 @@ pub struct DatabaseUrl {
 }
 
 impl DatabaseUrl {
-    /// Parses a URL of a supported database. The adapter checks the rest of it.
+    /// Parses a URL of a supported database. [`DatabaseUrl::read`] checks its parameters, and the
+    /// adapter the rest of it.
     pub fn parse(text: &str) -> Option<Self> {
         let (scheme, rest) = text.split_once("://")?;
         let kind = match scheme {
@@ -46,7 +50,11 @@ impl DatabaseUrl {
             url: DEFAULT.into(),
         };
         let expected = "a URL that begins with sqlite://, postgres:// or postgresql://";
-        values.read("DATABASE_URL", default, expected, Self::parse)
+        let url = values.read(VARIABLE, default, expected, Self::parse);
+        if let Err(expected) = parameters::check(url.kind, url.parts().1) {
+            values.reject(VARIABLE, expected);
+        }
+        url
     }
 
     /// Returns the kind of database.
@@ -58,11 +66,16 @@ impl DatabaseUrl {
     pub fn reveal(&self) -> &str {
         self.url.expose_secret()
     }
+
+    /// Returns the scheme and everything after it.
+    fn parts(&self) -> (&str, &str) {
+        self.reveal().split_once("://").unwrap_or_default()
+    }
 }
 
 impl fmt::Display for DatabaseUrl {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (scheme, rest) = self.reveal().split_once("://").unwrap_or_default();
+        let (scheme, rest) = self.parts();
         let location = match self.kind {
             DatabaseKind::Sqlite => rest.split('?').next(),
             DatabaseKind::Postgres => server_location(rest),

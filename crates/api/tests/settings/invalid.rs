@@ -56,6 +56,21 @@ fn an_unknown_name_in_the_file_is_rejected_by_name() {
 fn an_invalid_value_is_rejected_with_the_expected_format() {
     for (name, value, expected) in [
         ("DATABASE_URL", "mysql://db/agents", "sqlite://"),
+        (
+            "DATABASE_URL",
+            "sqlite://a.db?mdoe=ro",
+            "mode (ro, rw or rwc)",
+        ),
+        (
+            "DATABASE_URL",
+            "postgres://db/agents?sslmode=foo",
+            "verify-full",
+        ),
+        (
+            "DATABASE_URL",
+            "postgres://db/agents?sslmod=verify-full",
+            "only these parameters: sslmode",
+        ),
         ("SERVER__HOST", "example.org", "an IP address"),
         ("SERVER__PORT", "65536", "a whole number from 0 to 65535"),
         ("SERVER__PORT", "true", "a whole number"),
