@@ -9,8 +9,9 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, anyhow, bail};
 use domain::CredentialSecret;
+use ports::RepositoryError;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::task::TaskTracker;
 
@@ -133,7 +134,10 @@ async fn tenants(settings: &Settings, command: TenantsCommand) -> Result<()> {
     let outcome = match command {
         TenantsCommand::Create { id } => {
             let created = repository.insert(&id, clock.now()).await;
-            created.with_context(|| format!("tenant '{id}'"))
+            created.map_err(|error| match error {
+                RepositoryError::Conflict { .. } => anyhow!("tenant '{id}' already exists"),
+                other => Error::new(other).context(format!("tenant '{id}' cannot be created")),
+            })
         }
         TenantsCommand::List => repository.list().await.map_err(Into::into).and_then(|all| {
             all.iter().try_for_each(|tenant| {

@@ -47,6 +47,17 @@ pub enum InvalidSetting {
         /// A description of valid values, after "must be".
         expected: String,
     },
+    /// The name that the variable contains is already in use.
+    NameInUse {
+        /// The setting's variable.
+        variable: String,
+        /// The key in the file, if the value is from there.
+        file_key: Option<String>,
+        /// The name, in lower case.
+        name: String,
+        /// The kind of thing that has the name, such as "an engine".
+        used_by: &'static str,
+    },
 }
 
 impl fmt::Display for InvalidSetting {
@@ -64,13 +75,35 @@ impl fmt::Display for InvalidSetting {
                 file_key,
                 expected,
             } => {
-                formatter.write_str(variable)?;
-                if let Some(key) = file_key {
-                    write!(formatter, " ({key} in the file)")?;
-                }
+                write_location(formatter, variable, file_key.as_deref())?;
                 write!(formatter, " must be {expected}")
             }
+            Self::NameInUse {
+                variable,
+                file_key,
+                name,
+                used_by,
+            } => {
+                write_location(formatter, variable, file_key.as_deref())?;
+                write!(
+                    formatter,
+                    " cannot be set, because '{name}' is already the name of {used_by}; choose \
+                     another name"
+                )
+            }
         }
+    }
+}
+
+fn write_location(
+    formatter: &mut fmt::Formatter<'_>,
+    variable: &str,
+    file_key: Option<&str>,
+) -> fmt::Result {
+    formatter.write_str(variable)?;
+    match file_key {
+        Some(key) => write!(formatter, " ({key} in the file)"),
+        None => Ok(()),
     }
 }
 

@@ -123,10 +123,7 @@ fn provider(named: &mut NamedSettings<'_>, used_names: &[&str]) -> Option<ModelP
     let streams = named.read_optional(PROVIDER_STREAM, BOOLEAN_FORM, true_or_false);
     let engine = named.name().to_owned();
     if engine == LLM || used_names.contains(&engine.as_str()) {
-        named.reject(
-            PROVIDER_BASE_URL,
-            "configured under a name that no other engine has",
-        );
+        named.reject_name(PROVIDER_BASE_URL, "an engine");
         return None;
     }
     Some(ModelProvider {

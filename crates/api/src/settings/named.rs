@@ -50,6 +50,12 @@ impl<'a> NamedSettings<'a> {
         self.values.reject(&self.variable(key), expected);
     }
 
+    /// Rejects a setting because `used_by`, such as "an engine", already has its name.
+    pub(super) fn reject_name(&mut self, key: &'static str, used_by: &'static str) {
+        self.values
+            .reject_name(&self.variable(key), &self.name, used_by);
+    }
+
     fn variable(&self, key: &'static str) -> String {
         variable_for(key, &self.name)
     }

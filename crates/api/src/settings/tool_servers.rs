@@ -64,7 +64,7 @@ fn server(named: &mut NamedSettings<'_>, used_names: &[&str]) -> Option<ToolServ
     let name = named.name().to_owned();
     if used_names.contains(&name.as_str()) {
         let key = if named.is_set(URL) { URL } else { COMMAND };
-        named.reject(key, "configured under a name that no other capability has");
+        named.reject_name(key, "a capability");
         return None;
     }
     let transport = match (named.is_set(URL), named.is_set(COMMAND)) {

@@ -165,12 +165,25 @@ impl Values {
 
     /// Rejects a setting because of others. `expected` completes "… must be".
     pub(super) fn reject(&mut self, variable: &str, expected: &str) {
-        let values = self.by_variable.get(variable);
         self.invalid.push(InvalidSetting::BadValue {
             variable: variable.to_owned(),
-            file_key: values.and_then(|values| values.file_key.clone()),
+            file_key: self.file_key(variable),
             expected: expected.to_owned(),
         });
+    }
+
+    /// Rejects a setting because `used_by`, such as "an engine", already has the name in it.
+    pub(super) fn reject_name(&mut self, variable: &str, name: &str, used_by: &'static str) {
+        self.invalid.push(InvalidSetting::NameInUse {
+            variable: variable.to_owned(),
+            file_key: self.file_key(variable),
+            name: name.to_owned(),
+            used_by,
+        });
+    }
+
+    fn file_key(&self, variable: &str) -> Option<String> {
+        self.by_variable.get(variable)?.file_key.clone()
     }
 }
 

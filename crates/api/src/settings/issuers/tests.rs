@@ -40,6 +40,7 @@ fn rejected(outcome: Result<Settings, SettingsError>) -> Vec<(String, String)> {
         InvalidSetting::BadValue {
             variable, expected, ..
         } => (variable, expected),
+        InvalidSetting::NameInUse { variable, name, .. } => (variable, name),
         InvalidSetting::Unknown { name, .. } => (name, "unknown".to_owned()),
     });
     parts.collect()

@@ -21,7 +21,9 @@ fn rejected(variables: &[(&str, &str)]) -> Vec<String> {
         panic!("expected refused settings for {variables:?}");
     };
     let names = invalid.into_iter().map(|setting| match setting {
-        InvalidSetting::BadValue { variable, .. } => variable,
+        InvalidSetting::BadValue { variable, .. } | InvalidSetting::NameInUse { variable, .. } => {
+            variable
+        }
         InvalidSetting::Unknown { name, .. } => name,
     });
     names.collect()
@@ -120,6 +122,12 @@ fn an_engine_has_one_provider() {
         let model = format!("LLM__PROVIDERS__{name}__MODEL");
         let variables = [(&*base_url, "https://a.example"), (&*model, "m")];
         assert_eq!(rejected(&variables), [&*base_url]);
+        let expected = format!(
+            "{base_url} cannot be set, because '{}' is already the name of an engine",
+            name.to_ascii_lowercase()
+        );
+        let message = load(&variables).expect_err("a name in use").to_string();
+        assert!(message.contains(&expected), "{message}");
     }
 }
 

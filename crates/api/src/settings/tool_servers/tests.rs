@@ -23,7 +23,9 @@ fn rejected(variables: &[(&str, &str)]) -> Vec<String> {
         panic!("expected refused settings for {variables:?}");
     };
     let names = invalid.into_iter().map(|setting| match setting {
-        InvalidSetting::BadValue { variable, .. } => variable,
+        InvalidSetting::BadValue { variable, .. } | InvalidSetting::NameInUse { variable, .. } => {
+            variable
+        }
         InvalidSetting::Unknown { name, .. } => name,
     });
     names.collect()
