@@ -174,11 +174,28 @@ fn requested_scopes(client: &Credential, requested: Option<&str>) -> Result<Scop
     let Some(requested) = requested else {
         return Ok(client.scopes);
     };
-    let scopes: Result<Scopes, _> = requested.split(' ').map(str::parse::<Scope>).collect();
-    let scopes = scopes.map_err(|_unknown| OAuthError::InvalidScope)?;
+    let parse = |name: &str| {
+        name.parse::<Scope>()
+            .map_err(|_unknown| unknown_scope(name))
+    };
+    let scopes: Scopes = requested.split(' ').map(parse).collect::<Result<_, _>>()?;
     if client.scopes.includes(scopes) {
-        Ok(scopes)
-    } else {
-        Err(OAuthError::InvalidScope)
+        return Ok(scopes);
     }
+    let missing = scopes.without(client.scopes).joined(" and ");
+    Err(OAuthError::InvalidScope(format!(
+        "the client does not hold {missing}"
+    )))
+}
+
+/// Creates the error for a name that is no scope. It repeats the name only if RFC 6749 allows its
+/// characters in an error description.
+fn unknown_scope(name: &str) -> OAuthError {
+    let is_allowed = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\');
+    let can_repeat = (1..=64).contains(&name.len()) && name.bytes().all(is_allowed);
+    OAuthError::InvalidScope(if can_repeat {
+        format!("the scope {name} is unknown")
+    } else {
+        "scope must be names of scopes, separated by single spaces".to_owned()
+    })
 }

@@ -34,8 +34,8 @@ pub enum OAuthError {
     #[error("the only grant_type is client_credentials")]
     UnsupportedGrantType,
     /// A scope is unknown, or the client does not hold it.
-    #[error("a scope is unknown, or the client does not hold it")]
-    InvalidScope,
+    #[error("{0}")]
+    InvalidScope(String),
     /// The requested token is for another service.
     #[error("the only resource is the public URL of this service")]
     InvalidTarget,

@@ -150,20 +150,27 @@ async fn a_token_grants_the_requested_scopes_of_the_client() {
         let auth_context = node.authenticate(&issued.text).await.unwrap();
         assert_eq!(auth_context.principal.scopes, expected);
     }
-    for scope in [
-        "agents:write",
-        "agents:read agents:write",
-        "agents:own",
-        "agents:read  chat:write",
-        " agents:read",
-        "agents:read,chat:write",
-        "AGENTS:READ",
+    let malformed = "scope must be names of scopes, separated by single spaces";
+    for (scope, expected) in [
+        ("agents:write", "the client does not hold agents:write"),
+        (
+            "agents:read agents:write events:read",
+            "the client does not hold agents:write and events:read",
+        ),
+        ("agents:own", "the scope agents:own is unknown"),
+        ("agents:read  chat:write", malformed),
+        (" agents:read", malformed),
+        ("agents:\"read\"", malformed),
+        (
+            "agents:read,chat:write",
+            "the scope agents:read,chat:write is unknown",
+        ),
+        ("AGENTS:READ", "the scope AGENTS:READ is unknown"),
     ] {
-        let outcome = request(scope).await;
-        assert!(
-            matches!(outcome, Err(OAuthError::InvalidScope)),
-            "{scope}: {outcome:?}"
-        );
+        match request(scope).await {
+            Err(OAuthError::InvalidScope(text)) => assert_eq!(text, expected),
+            outcome => panic!("{scope}: {outcome:?}"),
+        }
     }
 }
 

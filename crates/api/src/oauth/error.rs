@@ -140,7 +140,7 @@ impl From<OAuthError> for OAuthErrorResponse {
             }
             OAuthError::InvalidGrant => (StatusCode::BAD_REQUEST, "invalid_grant"),
             OAuthError::UnsupportedGrantType => (StatusCode::BAD_REQUEST, "unsupported_grant_type"),
-            OAuthError::InvalidScope => (StatusCode::BAD_REQUEST, "invalid_scope"),
+            OAuthError::InvalidScope(_) => (StatusCode::BAD_REQUEST, "invalid_scope"),
             OAuthError::InvalidTarget => (StatusCode::BAD_REQUEST, "invalid_target"),
             OAuthError::Store(error) | OAuthError::SigningKeys(SigningKeyError::Store(error)) => {
                 return error.into();

@@ -35,7 +35,11 @@ fn every_error_has_a_code_and_a_description_that_oauth_allows() {
             400,
             "unsupported_grant_type",
         ),
-        (OAuthError::InvalidScope, 400, "invalid_scope"),
+        (
+            OAuthError::InvalidScope("the scope agents:own is unknown".to_owned()),
+            400,
+            "invalid_scope",
+        ),
         (OAuthError::InvalidTarget, 400, "invalid_target"),
     ] {
         let sentence = error.to_string();
