@@ -29,6 +29,8 @@ use crate::{
 
 static MIGRATOR: Migrator = sqlx::migrate!("../../../migrations/postgres");
 
+/// Without it, every start logs that the table of migrations already exists.
+const WITHOUT_NOTICES: &str = "set client_min_messages = warning";
 const ENCODING: &str = "select current_setting('server_encoding')";
 const MIGRATIONS_TABLE: &str = "select to_regclass('_sqlx_migrations') is not null";
 const APPLIED_MIGRATIONS: &str = "select count(*) from _sqlx_migrations where success";
@@ -123,6 +125,10 @@ impl PostgresStore {
         let mut connection = timeout(CALL_TIMEOUT, self.options.connect())
             .await
             .map_err(|elapsed| RepositoryError::Unavailable(elapsed.into()))?
+            .map_err(from_sqlx)?;
+        sqlx::raw_sql(WITHOUT_NOTICES)
+            .execute(&mut connection)
+            .await
             .map_err(from_sqlx)?;
         MIGRATOR
             .run(&mut connection)

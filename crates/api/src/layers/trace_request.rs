@@ -142,22 +142,21 @@ fn record(response: &ServiceResponse, id: &RequestId, started: Instant) {
     let milliseconds = took.as_secs_f64() * 1_000.0;
     match response.response().extensions().get::<FailureCause>() {
         Some(FailureCause(cause)) => {
-            let trace_id = trace_id(request).unwrap_or_default();
             tracing::error!(
                 request_id,
-                trace_id,
+                trace_id = trace_id(request),
                 method,
                 route,
                 status,
                 milliseconds,
-                cause,
+                cause = cause.as_deref(),
                 "request failed with a server error"
             );
         }
         None => {
             tracing::debug!(
                 request_id,
-                trace_id = trace_id(request).unwrap_or_default(),
+                trace_id = trace_id(request),
                 method,
                 route,
                 status,

@@ -26,15 +26,14 @@ pub const PROBLEM_JSON: &str = "application/problem+json";
 /// The media type of errors of the OAuth endpoints.
 const OAUTH_JSON: &str = "application/json";
 
-/// The cause of a 5xx, which is passed to the log with the response.
-pub struct FailureCause(pub String);
+/// The cause of a 5xx, if known, which is passed to the log with the response.
+pub struct FailureCause(pub Option<String>);
 
 impl FailureCause {
     /// Attaches the cause to a response.
     pub fn attach(response: &mut HttpResponse, cause: Option<&BoxError>) {
         let chain = cause.map(|cause| ports::error::one_line(&**cause));
-        let chain = Self(chain.unwrap_or_default());
-        response.extensions_mut().insert(chain);
+        response.extensions_mut().insert(Self(chain));
     }
 }
 

@@ -104,9 +104,7 @@ impl Context {
         // A shutdown is not a failure.
         if error.code.status() >= 500 && error.code != ProblemCode::Draining {
             let cause = error.source.as_ref();
-            let cause = cause
-                .map(|it| ports::error::one_line(&**it))
-                .unwrap_or_default();
+            let cause = cause.map(|it| ports::error::one_line(&**it));
             let status = error.code.status();
             tracing::error!(request_id, status, cause, "socket command failed");
         }

@@ -53,6 +53,25 @@ async fn a_token_of_an_unknown_issuer_is_rejected_and_logged() {
 }
 
 #[tokio::test]
+async fn a_line_has_a_trace_id_only_if_the_request_has_one() {
+    let folder = folder();
+    let settings = [("SERVER__PORT", "0"), ("LOG__LEVEL", "info,api=debug")];
+    let running = RunningService::of(service(folder.path(), &[], &settings));
+    let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+    let traceparent = format!("00-{trace}-00f067aa0ba902b7-01");
+    let request = || reqwest::Client::new().get(format!("{}/livez", running.url));
+    for request in [request(), request().header("traceparent", traceparent)] {
+        request.send().await.expect("an answer");
+    }
+    let lines = logged(running).into_iter();
+    let completed = lines.filter(|line| line["message"] == "request completed");
+    let traces: Vec<_> = completed
+        .map(|line| line.get("trace_id").cloned())
+        .collect();
+    assert_eq!(traces, [None, Some(json!(trace))]);
+}
+
+#[tokio::test]
 async fn an_engine_failure_is_logged_with_the_request_id() {
     let folder = folder();
     let at = folder.path();
