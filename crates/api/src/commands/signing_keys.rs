@@ -60,7 +60,7 @@ fn describe(key: &SigningKey, newer: &[SigningKey], now: Timestamp) -> String {
     let state = match (key.valid_until, dropped_at(key, newer)) {
         (None, _) => "signs".to_owned(),
         (_, Some(at)) => format!("dropped {at}"),
-        (Some(end), None) if now < end => format!("counts until {end}"),
+        (Some(end), None) if now < end => format!("valid until {end}"),
         (Some(end), None) => format!("ended {end}"),
     };
     let storage = if key.is_sealed {

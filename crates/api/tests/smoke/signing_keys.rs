@@ -40,7 +40,7 @@ fn signing_keys_are_rotated_and_dropped_directly_in_the_store() {
     };
     assert_eq!((newest, before), (&second, &first));
     assert!(state.ends_with("signs  stored unencrypted"), "{state}");
-    assert!(before_state.contains("counts until"), "{before_state}");
+    assert!(before_state.contains("valid until"), "{before_state}");
     let third = rotated(folder, &["--drop-old"], &[]);
     let all = listed(folder);
     let ids: Vec<&str> = all.iter().map(|(kid, _)| kid.as_str()).collect();
