@@ -1,4 +1,4 @@
-//! The configuration of an agent, stored and returned as it was sent.
+//! The configuration of an agent, returned with the content that was sent.
 
 use std::collections::BTreeMap;
 

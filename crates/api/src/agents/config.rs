@@ -52,7 +52,7 @@ impl<'de> Deserialize<'de> for ConfigBody {
     get, path = "/api/agents/{id}/config", operation_id = "get_agent_config", tag = "Agents",
     params(("id" = AgentId, Path, description = "The agent.")),
     responses(
-        (status = 200, description = "The configuration, as the client sent it.", body = AgentConfig),
+        (status = 200, description = "The configuration, with the content that the client sent.", body = AgentConfig),
         (status = 304, description = "The agent has not changed since the version in `If-None-Match`."),
     ),
 )]

@@ -12,7 +12,7 @@ use crate::{oauth, operations::Paths};
     info(
         title = "Agent Service",
         description = "Create AI agents, read them, change their configuration and chat with them.\n\nSend an API key in `X-API-Key`, or in `Authorization: Bearer` either the same key or an access token: one of this service, which OAuth clients request at `/oauth2/token`, or one of an identity provider that the operator trusts. Each operation lists the scopes that it requires.\n\nErrors are `application/problem+json`; `/problems` lists every code. Clients must ignore unknown members in responses; unknown members in requests are rejected. Ids are opaque. Times are RFC 3339 in UTC.",
-        license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
+        license(name = "MIT OR Apache-2.0"),
     ),
     components(schemas(
         domain::AgentDraft, domain::ConversationDraft, domain::Problem,
