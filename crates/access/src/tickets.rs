@@ -121,7 +121,7 @@ impl Tickets {
 fn check(caller: &Principal, scopes: Scopes) -> Result<(), TicketError> {
     if !scopes.contains(Scope::EventsRead) {
         let detail = format!(
-            "must contain {}, without which it opens no socket",
+            "must contain {}, which every socket requires",
             Scope::EventsRead
         );
         let fault = InputFault::new("/scopes", FaultCode::Required, detail);

@@ -68,7 +68,7 @@ problem_codes! {
     KeyNotFound = "key_not_found", 404, "The key does not exist.", false, "Check the id.";
     ClientNotFound = "client_not_found", 404, "The client does not exist.", false, "Check the id.";
     MethodNotAllowed = "method_not_allowed", 405, "This path does not support this method.", false, "Use one of the methods in `Allow`.";
-    NotAcceptable = "not_acceptable", 406, "No available media type matches `Accept`.", false, "Accept `application/json`, or drop the header.";
+    NotAcceptable = "not_acceptable", 406, "No available media type matches `Accept`.", false, "Accept `application/json`, or `text/event-stream` where the operation can stream, or omit the header.";
     RequestTimeout = "request_timeout", 408, "The request's body did not arrive in time.", true, "Send the whole body within 15 seconds.";
     ConversationBusy = "conversation_busy", 409, "A turn is in progress in this conversation.", true, "Wait for it to end, or let the turn queue.";
     TurnCancelled = "turn_cancelled", 409, "The turn was cancelled.", false, "Send the message again if it is still wanted.";

@@ -145,7 +145,7 @@ pub fn unauthenticated() -> ApiError {
 /// Returns the error for a caller that lacks all of the scopes `missing`.
 pub fn missing_scopes(missing: Scopes) -> ApiError {
     insufficient_scope(&missing.joined(" "))
-        .with_detail(format!("the credential needs {}", missing.joined(" and ")))
+        .with_detail(format!("The credential needs {}.", missing.joined(" and ")))
 }
 
 /// Returns the error for a caller that has none of several sufficient scopes. The challenge
@@ -153,7 +153,7 @@ pub fn missing_scopes(missing: Scopes) -> ApiError {
 fn missing_any_scope(any_of: &[Scope]) -> ApiError {
     let names: Vec<&str> = any_of.iter().map(|scope| scope.as_str()).collect();
     insufficient_scope(names.first().copied().unwrap_or_default()).with_detail(format!(
-        "the credential needs the scope {}",
+        "The credential needs the scope {}.",
         names.join(" or ")
     ))
 }

@@ -57,8 +57,8 @@ pub fn check_socket_origin<'a>(
         origin = page,
         "socket rejected: the origin is not in SERVER__ALLOWED_ORIGINS"
     );
-    let detail = "only pages of the service itself, and of the origins in SERVER__ALLOWED_ORIGINS, \
-                  may open a socket";
+    let detail = "Only pages of the service itself, and of the origins in SERVER__ALLOWED_ORIGINS, \
+                  may open a socket.";
     Err(origin_not_allowed().with_detail(detail))
 }
 

@@ -91,7 +91,7 @@ async fn read_limited(
     let encoding = request.headers().get(header::CONTENT_ENCODING);
     if encoding.is_some_and(|encoding| encoding != "identity") {
         let error = ApiError::new(ProblemCode::UnsupportedMediaType);
-        return Err(error.with_detail("send the body without a Content-Encoding"));
+        return Err(error.with_detail("Send the body without a Content-Encoding."));
     }
     let declared = request.headers().get(header::CONTENT_LENGTH);
     let declared = declared.and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
@@ -112,7 +112,7 @@ async fn collect(payload: &mut Payload, max: usize, expected: usize) -> Result<B
         let chunk = chunk.map_err(|error| {
             let rejected = ApiError::new(ProblemCode::MalformedJson);
             rejected
-                .with_detail("the connection was closed before the end of the body")
+                .with_detail("The connection was closed before the end of the body.")
                 .with_source(error.to_string())
         })?;
         if body.len() + chunk.len() > max {

@@ -78,11 +78,11 @@ fn problem(error: &ApiError, instance: Option<String>, request_id: Option<String
     if error.detail.is_none() && !error.faults.is_empty() {
         let count = error.faults.len();
         problem.detail = match count {
-            1 => "1 fault, see `errors`".into(),
+            1 => "The request has 1 fault; see `errors`.".into(),
             MAX_FAULTS.. => {
-                format!("the first {count} faults, see `errors`; there may be more").into()
+                format!("The request has at least {count} faults; see `errors`.").into()
             }
-            _ => format!("{count} faults, see `errors`").into(),
+            _ => format!("The request has {count} faults; see `errors`.").into(),
         };
     }
     problem.instance = instance;

@@ -98,10 +98,10 @@ impl From<CredentialError> for ApiError {
             CredentialError::RevokedOrExpired(kind) => {
                 Self::new(not_found(kind)).with_detail(match kind {
                     CredentialKind::Key => {
-                        "the key has been revoked or has expired; create a new one"
+                        "The key has been revoked or has expired; create a new one."
                     }
                     CredentialKind::Client => {
-                        "the client has been revoked or has expired; create a new one"
+                        "The client has been revoked or has expired; create a new one."
                     }
                 })
             }
@@ -110,7 +110,7 @@ impl From<CredentialError> for ApiError {
             CredentialError::InvalidCursor => Self::new(ProblemCode::InvalidCursor),
             CredentialError::SecretNotReplayable { id } => {
                 Self::new(ProblemCode::IdempotencyKeyUsed).with_detail(format!(
-                    "the key was used to create or rotate {id}, whose secret is shown only once"
+                    "The key was used to create or rotate {id}, whose secret is shown only once."
                 ))
             }
             CredentialError::Idempotency(conflict) => conflict.into(),
@@ -183,9 +183,9 @@ impl From<EventError> for ApiError {
         match error {
             EventError::CursorExpired { since, bounds } => {
                 let detail = if since > bounds.head {
-                    "the position is after the head of the log"
+                    "The position is after the head of the log."
                 } else {
-                    "the events after the position have been removed from the log"
+                    "The events after the position have been removed from the log."
                 };
                 Self {
                     log_bounds: Some(Box::new((bounds.first.0, bounds.head.0))),

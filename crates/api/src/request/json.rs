@@ -175,6 +175,6 @@ fn check_media_type(request: &HttpRequest, media_types: &[&str]) -> Result<(), A
     {
         return Ok(());
     }
-    let detail = format!("send the body as {}", media_types.join(" or "));
+    let detail = format!("Send the body as {}.", media_types.join(" or "));
     Err(ApiError::new(ProblemCode::UnsupportedMediaType).with_detail(detail))
 }

@@ -174,7 +174,7 @@ async fn refresh(
 ) -> Result<CommandOutcome, ApiError> {
     let auth = authenticate(context, &frame.token).await?;
     if !caller.auth.is_same_principal(&auth) {
-        let detail = "the socket belongs to another principal";
+        let detail = "The socket belongs to another principal.";
         return Err(ApiError::new(ProblemCode::InvalidCredentials).with_detail(detail));
     }
     check_credential_origin(&auth, context.page.as_deref())?;

@@ -1,4 +1,4 @@
-//! Builds the rate limits, which each process counts for itself.
+//! Builds the rate limits, which are counted per process.
 
 use std::sync::Arc;
 

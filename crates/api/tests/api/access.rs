@@ -280,7 +280,7 @@ async fn a_missing_scope_is_named_in_the_error() {
     403 Forbidden
     {
       "code": "insufficient_scope",
-      "detail": "the credential needs the scope agents:write",
+      "detail": "The credential needs the scope agents:write.",
       "instance": "/api/agents",
       "requestId": "[id]",
       "retryable": false,

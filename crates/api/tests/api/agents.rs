@@ -174,7 +174,7 @@ async fn all_errors_of_a_query_are_reported_at_once() {
     422 Unprocessable Entity
     {
       "code": "validation_failed",
-      "detail": "4 faults, see `errors`",
+      "detail": "The request has 4 faults; see `errors`.",
       "errors": [
         {
           "code": "unknown_member",

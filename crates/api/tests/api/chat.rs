@@ -144,7 +144,7 @@ async fn a_message_that_contradicts_its_conversation_is_rejected() {
     422 Unprocessable Entity
     {
       "code": "validation_failed",
-      "detail": "2 faults, see `errors`",
+      "detail": "The request has 2 faults; see `errors`.",
       "errors": [
         {
           "code": "not_combinable",

@@ -193,7 +193,7 @@ async fn an_invalid_rule_is_rejected_with_the_reason() {
     422 Unprocessable Entity
     {
       "code": "invalid_rule",
-      "detail": "1 fault, see `errors`",
+      "detail": "The request has 1 fault; see `errors`.",
       "errors": [
         {
           "code": "bad_format",

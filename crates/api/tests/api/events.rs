@@ -250,12 +250,12 @@ async fn a_position_outside_the_log_is_rejected_with_the_bounds() {
             json!(bounds)
         );
     };
-    let ahead = "the position is after the head of the log";
+    let ahead = "The position is after the head of the log.";
     rejected(3, ahead, [1, 2]).await;
     let later = Timestamp::from_milliseconds(i64::MAX / 2);
     let trimmed = api.storage.maintenance.trim_log(later, 1_000).await;
     assert_eq!(trimmed.expect("the log is trimmed"), 2);
-    let behind = "the events after the position have been removed from the log";
+    let behind = "The events after the position have been removed from the log.";
     rejected(1, behind, [3, 2]).await;
     rejected(3, ahead, [3, 2]).await;
     api.stop().await;

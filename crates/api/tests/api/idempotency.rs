@@ -155,7 +155,7 @@ async fn secret_of_concurrent_requests(
 fn assert_used_for(id: &str, response: &ApiResponse) {
     let problem = response.problem(ProblemCode::IdempotencyKeyUsed);
     let expected =
-        format!("the key was used to create or rotate {id}, whose secret is shown only once");
+        format!("The key was used to create or rotate {id}, whose secret is shown only once.");
     assert_eq!(problem["detail"], expected);
     assert!(!response.has("idempotency-replayed"), "{response:?}");
 }

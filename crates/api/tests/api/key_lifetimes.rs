@@ -203,7 +203,7 @@ async fn a_revoked_key_is_rejected_at_once_and_for_good() {
     let problem = response.problem(ProblemCode::KeyNotFound);
     assert_eq!(
         problem["detail"],
-        "the key has been revoked or has expired; create a new one"
+        "The key has been revoked or has expired; create a new one."
     );
     let api = api.restart(ApiServerBuilder::default()).await;
     let holder = api.caller(Some(key.holder.key()));
@@ -272,7 +272,7 @@ async fn an_expired_key_is_rejected_and_cannot_be_rotated() {
     let problem = response.problem(ProblemCode::KeyNotFound);
     assert_eq!(
         problem["detail"],
-        "the key has been revoked or has expired; create a new one"
+        "The key has been revoked or has expired; create a new one."
     );
     assert_eq!(api.writer().delete(&path).await.status, 204);
     api.stop().await;

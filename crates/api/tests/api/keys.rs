@@ -241,7 +241,7 @@ async fn callers_cannot_manage_keys_with_more_scopes_than_their_own() {
         let problem = response.problem(ProblemCode::InsufficientScope);
         assert_eq!(
             problem["detail"],
-            "the credential needs agents:write and metrics:read"
+            "The credential needs agents:write and metrics:read."
         );
         let challenge = response.header("www-authenticate");
         assert!(

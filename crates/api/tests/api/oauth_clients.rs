@@ -288,7 +288,7 @@ async fn a_revoked_client_stays_visible() {
     let problem = response.problem(ProblemCode::ClientNotFound);
     assert_eq!(
         problem["detail"],
-        "the client has been revoked or has expired; create a new one"
+        "The client has been revoked or has expired; create a new one."
     );
     api.stop().await;
 }
@@ -304,7 +304,7 @@ async fn callers_cannot_manage_clients_with_more_scopes_than_their_own() {
         manager.delete(&path).await,
     ] {
         let problem = response.problem(ProblemCode::InsufficientScope);
-        assert_eq!(problem["detail"], "the credential needs agents:read");
+        assert_eq!(problem["detail"], "The credential needs agents:read.");
     }
     assert_eq!(manager.get(&path).await.ok()["revokedAt"], Value::Null);
     api.stop().await;

@@ -76,7 +76,7 @@ pub(super) async fn connect(
     frame: ConnectFrame,
 ) -> Result<CommandOutcome, ApiError> {
     if frame.token.is_some() {
-        let detail = "the upgrade carried a credential: omit `token`";
+        let detail = "The upgrade carried a credential: omit `token`.";
         return Err(ApiError::new(ProblemCode::AmbiguousCredentials).with_detail(detail));
     }
     Ok(CommandOutcome::Connected(Connected {

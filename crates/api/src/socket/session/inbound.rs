@@ -130,6 +130,6 @@ fn too_fast(wait: Duration) -> ApiError {
 }
 
 fn too_many(max: usize) -> ApiError {
-    let detail = format!("{max} commands of this socket are running; wait for their replies");
+    let detail = format!("{max} commands of this socket are running; wait for their replies.");
     too_fast(RUNNING_LIMIT_WAIT).with_detail(detail)
 }
