@@ -1,5 +1,5 @@
-# The manifests with sources that hold nothing: what the dependencies are built from. It comes out
-# the same until a manifest changes, so a change of the sources does not build them anew.
+# The manifests with empty sources, from which the dependencies are built. This stage's output changes
+# only when a manifest changes, so editing sources does not rebuild the dependencies.
 FROM debian:bookworm-slim AS manifests
 WORKDIR /source
 COPY . .
@@ -17,7 +17,7 @@ WORKDIR /source
 COPY --from=manifests /source .
 RUN cargo build --release --locked --package agent-service && rm -rf crates
 COPY . .
-# Cargo goes by times, and a source may be older than what was just built in its place.
+# Cargo compares times, and a source may be older than the artifact just built from an empty one.
 RUN find crates migrations -type f -exec touch {} + \
     && cargo build --release --locked --package agent-service
 
@@ -29,9 +29,9 @@ RUN apt-get update \
     && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin agent-service \
     && install --directory --owner agent-service --group agent-service /data
 COPY --from=build /source/target/release/agent-service /usr/local/bin/agent-service
-# By number, so that Kubernetes can see that it is not root.
+# By number, so that Kubernetes can verify that it is not root.
 USER 10001
-# Reached from outside the container, so the first start asks for AUTH__BOOTSTRAP_KEY.
+# Reachable from outside the container, so the first start requires AUTH__BOOTSTRAP_KEY.
 ENV SERVER__HOST=0.0.0.0 \
     SERVER__PORT=8080 \
     DATABASE_URL=sqlite:///data/agent-service.db
