@@ -120,19 +120,21 @@ fn the_documentation_lists_what_every_operation_requires() {
     assert_in_access(&rows);
 }
 
-/// The lines of every block of shell commands.
-fn shell_blocks(document: &str) -> impl Iterator<Item = Vec<&str>> {
-    let blocks = document.split("\n```sh\n").skip(1);
-    blocks.map(|block| {
+/// The lines of every block of code in this language.
+fn blocks<'a>(document: &'a str, language: &str) -> Vec<Vec<&'a str>> {
+    let begin = format!("\n```{language}\n");
+    let blocks = document.split(&*begin).skip(1);
+    let lines = blocks.map(|block| {
         let (lines, _) = block.split_once("\n```").expect("the end of a block");
         lines.lines().collect()
-    })
+    });
+    lines.collect()
 }
 
 #[test]
 fn every_command_of_the_documentation_is_understood() {
     for (document, at_least) in [(ACCESS, 9), (CONFIGURATION, 1), (SECURITY, 8)] {
-        let lines = shell_blocks(document).flatten();
+        let lines = blocks(document, "sh").into_iter().flatten();
         let commands = lines.filter(|line| line.starts_with("agent-service "));
         let mut count = 0;
         for command in commands {
@@ -180,19 +182,16 @@ fn the_settings_of_the_documentation_are_valid() {
         (TOOLS, 2),
     ];
     for (document, expected) in documents {
-        let mut count = 0;
-        for block in shell_blocks(document) {
+        let blocks = blocks(document, "dotenv");
+        assert_eq!(blocks.len(), expected, "blocks of settings");
+        for block in blocks {
             let is_setting = |line: &&str| SETTINGS.iter().any(|it| line.starts_with(it));
-            if !block.iter().all(is_setting) {
-                continue;
-            }
-            count += 1;
+            assert!(block.iter().all(is_setting), "{}", block.join("\n"));
             let settings = block.iter().map(|line| line.split_once('=').unwrap());
             let owned = settings.map(|(name, value)| (name.to_owned(), value_in_shell(value)));
             if let Err(error) = Settings::load(None, owned) {
                 panic!("{}\n{error}", block.join("\n"));
             }
         }
-        assert_eq!(count, expected, "blocks of settings");
     }
 }

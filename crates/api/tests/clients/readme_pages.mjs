@@ -111,7 +111,8 @@ const orders = {
     return { ...ended, calls: made };
   },
   async talk({ source, token, agent, message }) {
-    const { talk } = await snippet(source);
+    // A script, not a module, because it is also for a browser's console.
+    const { talk } = await snippet(`${source}\nexport { talk };`);
     talk(service, token, agent, message, (frame) => {
       const { type } = frame.event ?? frame;
       report({ frame: type === "reply" ? `reply ${frame.id}` : type });
