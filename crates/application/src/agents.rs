@@ -11,8 +11,8 @@ use domain::{
     Sizes, Stamp, TenantId, tool_call::json_bytes,
 };
 use ports::{
-    AgentRepository, Clock, Deletion, IdSource, IdempotencyRepository, Idempotent, PrepareError,
-    RepositoryError,
+    AgentRepository, Clock, DeleteOutcome, IdSource, IdempotencyRepository, Idempotent,
+    PrepareError, RepositoryError,
 };
 
 use crate::{
@@ -141,8 +141,8 @@ impl AgentService {
             };
             let deleted = self.agents.delete(&caller.tenant, id, expected, &stamp);
             match deleted.await {
-                Ok(Deletion::Deleted(_)) => return Ok(()),
-                Ok(Deletion::NotFound) => return Err(AgentError::NotFound),
+                Ok(DeleteOutcome::Deleted(_)) => return Ok(()),
+                Ok(DeleteOutcome::NotFound) => return Err(AgentError::NotFound),
                 Err(RepositoryError::Stale { .. }) => {}
                 Err(error) => return Err(error.into()),
             }

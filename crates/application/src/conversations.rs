@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use domain::{AsOf, Conversation, ConversationContext, ConversationId, Principal, Stamp, TenantId};
 use ports::{
-    AgentRepository, Clock, ConversationRepository, Deletion, IdSource, IdempotencyRepository,
+    AgentRepository, Clock, ConversationRepository, DeleteOutcome, IdSource, IdempotencyRepository,
     RepositoryError,
 };
 
@@ -99,8 +99,8 @@ impl ConversationService {
             let conversations = &self.conversations;
             let deleted = conversations.delete(&caller.tenant, id, expected, &stamp);
             match deleted.await {
-                Ok(Deletion::Deleted(_)) => return Ok(()),
-                Ok(Deletion::NotFound) => return Err(ConversationError::NotFound),
+                Ok(DeleteOutcome::Deleted(_)) => return Ok(()),
+                Ok(DeleteOutcome::NotFound) => return Err(ConversationError::NotFound),
                 Err(RepositoryError::Stale { .. }) => {}
                 Err(error) => return Err(error.into()),
             }

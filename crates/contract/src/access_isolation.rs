@@ -1,7 +1,7 @@
 //! Isolation of the credentials, idempotency keys and ids of tenants.
 
 use domain::Credential;
-use ports::{BeginTurn, Deletion, NewProof, Storage, TurnEnding};
+use ports::{BeginTurn, DeleteOutcome, NewProof, Storage, TurnEnding};
 
 use super::tenant_isolation::Neighbours;
 use crate::{
@@ -93,7 +93,7 @@ pub async fn the_same_ids_in_two_tenants_are_different_resources(storage: &Stora
     setup::finish_turn(storage, fixture::finish(&theirs, ending)).await;
     let (stamp, agents) = (fixture::stamp(700), &storage.agents);
     let deleted = agents.delete(other, agent.id, None, &stamp).await.success();
-    assert!(matches!(deleted, Deletion::Deleted(_)), "{deleted:?}");
+    assert!(matches!(deleted, DeleteOutcome::Deleted(_)), "{deleted:?}");
     let ours = lookup::agent(storage, agent.id).await;
     assert_eq!(ours.as_ref(), Some(agent));
     let ours = lookup::context(storage, conversation.id).await;

@@ -2,7 +2,8 @@
 
 use domain::{EventData, EventType, TurnStatus, event::Tombstone};
 use ports::{
-    BeginOutcome, CancelOutcome, Deletion, FinishOutcome, RecordTurnOutcome, Storage, TurnEnding,
+    BeginOutcome, CancelOutcome, DeleteOutcome, FinishOutcome, RecordTurnOutcome, Storage,
+    TurnEnding,
 };
 
 use crate::{
@@ -44,7 +45,7 @@ pub async fn a_deleted_agent_is_not_found_by_any_method(storage: &Storage) {
     let updated = storage.agents.update(&tenant, &next, &stamp).await;
     assert_eq!(updated.success(), None);
     let deleted = storage.agents.delete(&tenant, agent.id, None, &stamp).await;
-    assert_eq!(deleted.success(), Deletion::NotFound);
+    assert_eq!(deleted.success(), DeleteOutcome::NotFound);
     let conversation = fixture::conversation(2, agent.id);
     let conversations = &storage.conversations;
     let inserted = conversations.insert(&tenant, &conversation, None, &stamp, None);
@@ -157,7 +158,7 @@ pub async fn deleting_another_version_of_an_agent_is_stale(storage: &Storage) {
         .agents
         .delete(&tenant, agent.id, Some(1), &stamp)
         .await;
-    assert!(matches!(delete.success(), Deletion::Deleted(_)));
+    assert!(matches!(delete.success(), DeleteOutcome::Deleted(_)));
 }
 
 /// "Not found" is a value, whatever version is expected.
@@ -169,7 +170,7 @@ pub async fn deleting_an_unknown_agent_is_not_found(storage: &Storage) {
     for id in [agent.id, fixture::agent_id(404)] {
         for expected in [None, Some(1), Some(7)] {
             let delete = storage.agents.delete(&tenant, id, expected, &stamp).await;
-            assert_eq!(delete.success(), Deletion::NotFound);
+            assert_eq!(delete.success(), DeleteOutcome::NotFound);
         }
     }
     assert_eq!(log::head(storage, &tenant).await, head);

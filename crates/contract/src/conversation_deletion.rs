@@ -3,7 +3,7 @@
 
 use domain::{Conversation, EventData, EventType, HistoryLimits, TurnStatus, event::Tombstone};
 use ports::{
-    BeginOutcome, ConversationFilter, Deletion, FinishOutcome, HistoryQuery, MessageOrder,
+    BeginOutcome, ConversationFilter, DeleteOutcome, FinishOutcome, HistoryQuery, MessageOrder,
     MessageQuery, RecordTurnOutcome, Storage, TurnEnding,
 };
 
@@ -45,7 +45,7 @@ pub(crate) async fn assert_not_found_by_any_method(storage: &Storage, conversati
     let deleted = conversations
         .delete(&tenant, conversation.id, None, &stamp)
         .await;
-    assert_eq!(deleted.success(), Deletion::NotFound);
+    assert_eq!(deleted.success(), DeleteOutcome::NotFound);
     let query = MessageQuery {
         order: MessageOrder::Ascending,
         after: None,
@@ -180,7 +180,7 @@ pub async fn deleting_another_version_of_a_conversation_is_stale(storage: &Stora
     let result = conversations
         .delete(&tenant, conversation.id, Some(1), &stamp)
         .await;
-    assert!(matches!(result.success(), Deletion::Deleted(_)));
+    assert!(matches!(result.success(), DeleteOutcome::Deleted(_)));
 }
 
 /// "Not found" is a value, whatever version is expected.
@@ -193,7 +193,7 @@ pub async fn deleting_an_unknown_conversation_is_not_found(storage: &Storage) {
         for expected in [None, Some(1), Some(7)] {
             let conversations = &storage.conversations;
             let result = conversations.delete(&tenant, id, expected, &stamp).await;
-            assert_eq!(result.success(), Deletion::NotFound);
+            assert_eq!(result.success(), DeleteOutcome::NotFound);
         }
     }
     assert_eq!(log::head(storage, &tenant).await, head);

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use domain::IdempotencyRecord;
-use ports::{Committed, Deletion, Idempotent, RepositoryError};
+use ports::{Committed, DeleteOutcome, Idempotent, RepositoryError};
 
 /// A result that must be successful.
 pub(crate) trait ResultExt<T> {
@@ -49,10 +49,10 @@ impl<T: Debug> IdempotentExt<T> for Result<Idempotent<T>, RepositoryError> {
 
 /// Unwraps a deletion that must have deleted the resource.
 #[track_caller]
-pub(crate) fn deleted(result: Result<Deletion, RepositoryError>) -> Committed {
+pub(crate) fn deleted(result: Result<DeleteOutcome, RepositoryError>) -> Committed {
     match result.success() {
-        Deletion::Deleted(committed) => committed,
-        Deletion::NotFound => panic!("the resource does not exist"),
+        DeleteOutcome::Deleted(committed) => committed,
+        DeleteOutcome::NotFound => panic!("the resource does not exist"),
     }
 }
 

@@ -4,7 +4,7 @@
 use domain::{Agent, Conversation, HistoryLimits, Seq, TenantId};
 use ports::{
     AgentFilter, AgentQuery, BeginOutcome, BeginTurn, CancelOutcome, ConversationFilter,
-    ConversationQuery, ConversationTarget, Deletion, FinishOutcome, HistoryQuery, LogBounds,
+    ConversationQuery, ConversationTarget, DeleteOutcome, FinishOutcome, HistoryQuery, LogBounds,
     MessageOrder, MessageQuery, RecordTurnOutcome, Storage, TurnEnding,
 };
 
@@ -83,7 +83,7 @@ pub async fn agents_of_another_tenant_are_not_found(storage: &Storage) {
     let updated = storage.agents.update(other, &next, &stamp).await;
     assert_eq!(updated.success(), None);
     let deleted = storage.agents.delete(other, agent.id, None, &stamp).await;
-    assert_eq!(deleted.success(), Deletion::NotFound);
+    assert_eq!(deleted.success(), DeleteOutcome::NotFound);
     neighbours.assert_unchanged(storage).await;
 }
 
@@ -151,7 +151,7 @@ pub async fn conversations_of_another_tenant_are_not_changed(storage: &Storage) 
     let deleted = conversations
         .delete(other, conversation.id, None, &stamp)
         .await;
-    assert_eq!(deleted.success(), Deletion::NotFound);
+    assert_eq!(deleted.success(), DeleteOutcome::NotFound);
     neighbours.assert_unchanged(storage).await;
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use domain::{Agent, AgentId, AsOf, IdempotencyEntry, Listed, Page, Seq, Stamp, TenantId};
 
-use crate::{Committed, Deletion, Idempotent, RepositoryError};
+use crate::{Committed, DeleteOutcome, Idempotent, RepositoryError};
 
 /// The agents that a listing contains, and their order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,5 +95,5 @@ pub trait AgentRepository: Send + Sync {
         id: AgentId,
         expected: Option<i64>,
         stamp: &Stamp,
-    ) -> Result<Deletion, RepositoryError>;
+    ) -> Result<DeleteOutcome, RepositoryError>;
 }

@@ -8,7 +8,7 @@ use domain::{
     HistoryMessage, IdempotencyEntry, Listed, Message, Page, Seq, Stamp, TenantId,
 };
 
-use crate::{Committed, Deletion, Idempotent, RepositoryError};
+use crate::{Committed, DeleteOutcome, Idempotent, RepositoryError};
 
 /// The conversations that a listing contains; members that are set must all match.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -132,7 +132,7 @@ pub trait ConversationRepository: Send + Sync {
         id: ConversationId,
         expected: Option<i64>,
         stamp: &Stamp,
-    ) -> Result<Deletion, RepositoryError>;
+    ) -> Result<DeleteOutcome, RepositoryError>;
 
     /// Lists messages by `seq`. A page MUST end at about `sizes::PAGE_BYTES`, contain at least one
     /// message if any is left, and MUST NOT read messages that do not fit. MUST return `None` if

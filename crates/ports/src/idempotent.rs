@@ -22,7 +22,7 @@ pub enum Idempotent<T> {
 
 /// The outcome of a deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Deletion {
+pub enum DeleteOutcome {
     /// The resource was deleted.
     Deleted(Committed),
     /// No resource with this id exists.

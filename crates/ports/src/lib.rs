@@ -48,7 +48,7 @@ pub use event_log::{
 };
 pub use id_source::IdSource;
 pub use idempotency_repository::IdempotencyRepository;
-pub use idempotent::{Committed, Deletion, Idempotent};
+pub use idempotent::{Committed, DeleteOutcome, Idempotent};
 pub use maintenance::{Maintenance, RetentionCutoffs};
 pub use node_repository::NodeRepository;
 pub use rate_limiter::{QuotaDecision, RateLimiter, RateLimiterError, StreamSlot};

@@ -2,7 +2,7 @@
 
 use domain::Conversation;
 use ports::{
-    BeginOutcome, BeginTurn, Committed, CompletedTurn, Deletion, FinishOutcome, FinishTurn,
+    BeginOutcome, BeginTurn, Committed, CompletedTurn, DeleteOutcome, FinishOutcome, FinishTurn,
     Idempotent, RecordTurnOutcome, RepositoryError,
 };
 
@@ -51,7 +51,7 @@ calls! {
     update_conversation(UpdateConversation) -> Option<(Committed, Conversation)>
         = UpdateConversation;
     "ConversationRepository::delete"
-    delete_conversation(DeleteConversation) -> Deletion = DeleteConversation;
+    delete_conversation(DeleteConversation) -> DeleteOutcome = DeleteConversation;
     "CredentialRepository::insert"
     create_credential(CreateCredential) -> Idempotent<()> = CreateCredential;
     "CredentialRepository::revoke"

@@ -14,7 +14,7 @@ pub struct CreateAgent {
     pub agent: Agent,
     /// The time and the actor.
     pub stamp: Stamp,
-    /// The idempotency claim.
+    /// The idempotency entry.
     pub idempotency: Option<IdempotencyEntry>,
 }
 
@@ -40,7 +40,7 @@ pub struct CreateConversation {
     pub greeting: Option<Message>,
     /// The time and the actor.
     pub stamp: Stamp,
-    /// The idempotency claim.
+    /// The idempotency entry.
     pub idempotency: Option<IdempotencyEntry>,
 }
 
@@ -73,7 +73,7 @@ pub struct DeleteConversation {
 pub struct CreateCredential {
     /// The new credential.
     pub credential: Credential,
-    /// The idempotency claim.
+    /// The idempotency entry.
     pub idempotency: Option<IdempotencyEntry>,
 }
 

@@ -38,14 +38,14 @@ pub trait Store: Clone + Send + Sync + 'static {
         rows: &Rows,
     ) -> impl Future<Output = Result<(), RepositoryError>> + Send;
 
-    /// Finds the record of the claim's key, however old it is.
+    /// Finds the record of the entry's key, however old it is.
     fn find_record(
         connection: &mut Self::Connection,
         tenant: &TenantId,
         idempotency: &IdempotencyEntry,
     ) -> impl Future<Output = Result<Option<IdempotencyRecord>, RepositoryError>> + Send;
 
-    /// Finds the record of an earlier use of the claim's key, if a claim is given.
+    /// Finds the record of an earlier use of the entry's key, if an entry is given.
     fn existing_record(
         connection: &mut Self::Connection,
         tenant: &TenantId,

@@ -2,8 +2,8 @@
 
 use domain::{AgentId, Conversation, ConversationId, IdempotencyEntry, TenantId};
 use ports::{
-    BeginOutcome, BeginTurn, Committed, CompletedTurn, ConversationTarget, Deletion, FinishOutcome,
-    FinishTurn, Idempotent, RecordTurnOutcome, RepositoryError,
+    BeginOutcome, BeginTurn, Committed, CompletedTurn, ConversationTarget, DeleteOutcome,
+    FinishOutcome, FinishTurn, Idempotent, RecordTurnOutcome, RepositoryError,
 };
 
 use crate::{
@@ -94,7 +94,7 @@ impl WriteOp {
             || matches!(target, Some(ConversationTarget::New(_)))
     }
 
-    /// Its idempotency claim.
+    /// Its idempotency entry.
     pub fn idempotency(&self) -> Option<&IdempotencyEntry> {
         match self {
             Self::CompletedTurn(completed_turn) => completed_turn.begin.idempotency.as_ref(),
@@ -110,7 +110,7 @@ impl WriteOp {
         }
     }
 
-    /// The key of its idempotency claim.
+    /// The key of its idempotency entry.
     pub fn idempotency_key(&self) -> Option<RecordKey> {
         self.idempotency()
             .map(|idempotency| RecordKey::new(self.tenant(), idempotency))
@@ -135,7 +135,7 @@ pub enum WriteOutcome {
     /// The outcome of a [`WriteOp::UpdateConversation`].
     UpdateConversation(Option<(Committed, Conversation)>),
     /// The outcome of a [`WriteOp::DeleteConversation`].
-    DeleteConversation(Deletion),
+    DeleteConversation(DeleteOutcome),
     /// The outcome of a [`WriteOp::CreateCredential`].
     CreateCredential(Idempotent<()>),
     /// The outcome of a [`WriteOp::RevokeCredential`].
@@ -154,7 +154,7 @@ impl WriteOutcome {
                 | Self::UpdateAgent(Some(_))
                 | Self::CreateConversation(Idempotent::Applied(Some(_)))
                 | Self::UpdateConversation(Some(_))
-                | Self::DeleteConversation(Deletion::Deleted(_))
+                | Self::DeleteConversation(DeleteOutcome::Deleted(_))
                 | Self::CreateCredential(Idempotent::Applied(()))
                 | Self::RevokeCredential(true)
         )

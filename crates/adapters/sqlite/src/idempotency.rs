@@ -30,7 +30,7 @@ impl IdempotencyRepository for IdempotencyRecords {
     }
 }
 
-/// Finds the record of the claim's key, however old it is.
+/// Finds the record of the entry's key, however old it is.
 pub(crate) async fn find(
     executor: impl SqliteExecutor<'_>,
     tenant: &TenantId,

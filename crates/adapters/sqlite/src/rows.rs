@@ -59,7 +59,7 @@ pub(crate) const STATEMENTS: &[&[&str]] = &[
     log::STATEMENTS,
 ];
 
-/// Writes all of `rows`. Keys are released before others are claimed, since a key may move from a
+/// Writes all of `rows`. Keys are released before others are recorded, since a key may move from a
 /// failed turn to the next one.
 pub(crate) async fn write(
     connection: &mut SqliteConnection,

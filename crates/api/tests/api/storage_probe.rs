@@ -14,10 +14,10 @@ use domain::{
 };
 use ports::{
     AgentQuery, AgentRepository, BeginOutcome, BeginTurn, CancelOutcome, Committed, CompletedTurn,
-    ConversationQuery, ConversationRepository, CredentialRepository, Deletion, EventLog, EventPage,
-    EventQuery, FinishOutcome, FinishTurn, FoundTurn, HistoryQuery, IdempotencyRepository,
-    Idempotent, LogBounds, LogHead, LoggedChange, Maintenance, MessageQuery, NewProof,
-    NodeRepository, RecordTurnOutcome, Reply, RepositoryError, RetentionCutoffs, ShowKey,
+    ConversationQuery, ConversationRepository, CredentialRepository, DeleteOutcome, EventLog,
+    EventPage, EventQuery, FinishOutcome, FinishTurn, FoundTurn, HistoryQuery,
+    IdempotencyRepository, Idempotent, LogBounds, LogHead, LoggedChange, Maintenance, MessageQuery,
+    NewProof, NodeRepository, RecordTurnOutcome, Reply, RepositoryError, RetentionCutoffs, ShowKey,
     SigningKeyRepository, Storage, TokenRepository, TurnRepository,
 };
 use tokio::sync::Notify;
@@ -167,7 +167,7 @@ probed! { Agents of AgentRepository as "agents" {
     fn find(tenant: &TenantId, id: AgentId) -> AsOf<Option<Arc<Agent>>>;
     fn list(tenant: &TenantId, query: &AgentQuery) -> AsOf<Page<Listed<Agent>>>;
     fn update(tenant: &TenantId, agent: &Agent, stamp: &Stamp) -> Option<Committed>;
-    fn delete(tenant: &TenantId, id: AgentId, expected: Option<i64>, stamp: &Stamp) -> Deletion;
+    fn delete(tenant: &TenantId, id: AgentId, expected: Option<i64>, stamp: &Stamp) -> DeleteOutcome;
 } }
 
 probed! { Conversations of ConversationRepository as "conversations" {
@@ -176,7 +176,7 @@ probed! { Conversations of ConversationRepository as "conversations" {
     fn find_context(tenant: &TenantId, id: ConversationId) -> AsOf<Option<Arc<ConversationContext>>>;
     fn list(tenant: &TenantId, query: &ConversationQuery) -> AsOf<Page<Listed<Conversation>>>;
     fn update(tenant: &TenantId, conversation: &Conversation, stamp: &Stamp) -> Option<(Committed, Conversation)>;
-    fn delete(tenant: &TenantId, id: ConversationId, expected: Option<i64>, stamp: &Stamp) -> Deletion;
+    fn delete(tenant: &TenantId, id: ConversationId, expected: Option<i64>, stamp: &Stamp) -> DeleteOutcome;
     fn messages(tenant: &TenantId, id: ConversationId, query: &MessageQuery) -> AsOf<Option<Page<Message>>>;
     fn history(tenant: &TenantId, id: ConversationId, query: &HistoryQuery) -> Vec<HistoryMessage>;
 } }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{Agent, AgentId, AsOf, IdempotencyEntry, Listed, Page, Seq, Stamp, TenantId};
-use ports::{AgentQuery, AgentRepository, Clock, Committed, Deletion, Idempotent, RepositoryError};
+use ports::{
+    AgentQuery, AgentRepository, Clock, Committed, DeleteOutcome, Idempotent, RepositoryError,
+};
 
 use super::Caches;
 
@@ -109,9 +111,9 @@ impl AgentRepository for CachedAgents {
         id: AgentId,
         expected: Option<i64>,
         stamp: &Stamp,
-    ) -> Result<Deletion, RepositoryError> {
+    ) -> Result<DeleteOutcome, RepositoryError> {
         let outcome = self.inner.delete(tenant, id, expected, stamp).await;
-        if let Ok(Deletion::Deleted(committed)) = &outcome {
+        if let Ok(DeleteOutcome::Deleted(committed)) = &outcome {
             self.caches.live.cancel_of_agent(tenant, id);
             self.caches
                 .agents

@@ -8,7 +8,7 @@ use domain::{
     Listed, Message, Page, Seq, Stamp, TenantId,
 };
 use ports::{
-    Clock, Committed, ConversationQuery, ConversationRepository, Deletion, HistoryQuery,
+    Clock, Committed, ConversationQuery, ConversationRepository, DeleteOutcome, HistoryQuery,
     Idempotent, MessageQuery, RepositoryError,
 };
 
@@ -134,10 +134,10 @@ impl ConversationRepository for CachedConversations {
         id: ConversationId,
         expected: Option<i64>,
         stamp: &Stamp,
-    ) -> Result<Deletion, RepositoryError> {
+    ) -> Result<DeleteOutcome, RepositoryError> {
         let outcome = self.inner.delete(tenant, id, expected, stamp).await;
         self.caches.contexts.remove(&(tenant.clone(), id));
-        if let Ok(Deletion::Deleted(committed)) = &outcome {
+        if let Ok(DeleteOutcome::Deleted(committed)) = &outcome {
             self.caches.live.cancel_of_conversation(tenant, id);
             self.caches.applied.record_write(tenant, *committed);
         }

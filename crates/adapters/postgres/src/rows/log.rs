@@ -1,7 +1,7 @@
 //! Rows of `events` and `idempotency_records`, and the heads of the logs.
 
 use domain::{AgentId, ConversationId, Seq, TenantId, TurnId};
-use relational::{EventRow, RecordRow, ReleasedKey};
+use relational::{EventRow, IdempotencyRow, ReleasedKey};
 use sqlx::types::Json;
 
 use super::column;
@@ -84,16 +84,16 @@ pub(super) fn release_keys(batch: &mut CteBatch, rows: &[ReleasedKey]) {
 }
 
 /// Inserts the records of keys that were never used.
-pub(super) fn insert_records(batch: &mut CteBatch, rows: &[RecordRow]) {
+pub(super) fn insert_records(batch: &mut CteBatch, rows: &[IdempotencyRow]) {
     batch.add(INSERT_RECORDS, rows, bind_records);
 }
 
 /// Writes the records of newly used keys, replacing expired or released ones.
-pub(super) fn replace_records(batch: &mut CteBatch, rows: &[RecordRow]) {
+pub(super) fn replace_records(batch: &mut CteBatch, rows: &[IdempotencyRow]) {
     batch.add(REPLACE_RECORDS, rows, bind_records);
 }
 
-fn bind_records(parameters: Parameters, rows: &[RecordRow]) -> Parameters {
+fn bind_records(parameters: Parameters, rows: &[IdempotencyRow]) -> Parameters {
     parameters
         .bind(column(rows, |row| row.tenant.as_str()))
         .bind(column(rows, |row| row.idempotency.principal.as_str()))

@@ -40,7 +40,7 @@ impl RecordKey {
     }
 }
 
-/// Whether a record still applies to a claim made at `now`.
+/// Whether a record still applies to a use of its key at `now`.
 pub fn is_within_retention(record: &IdempotencyRecord, now: Timestamp) -> bool {
     now < record.created_at + RETENTION
 }
@@ -100,7 +100,7 @@ impl Facts {
         self.turns.get(&(tenant.clone(), id))
     }
 
-    /// The record of an earlier use of the claim's key, if a claim is given and the record is
+    /// The record of an earlier use of the entry's key, if an entry is given and the record is
     /// within its retention time.
     pub(crate) fn existing_record(
         &self,

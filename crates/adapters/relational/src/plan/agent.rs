@@ -3,7 +3,9 @@
 use ports::{Idempotent, RepositoryError};
 
 use super::{Planner, check_version, committed};
-use crate::{AgentRow, AgentUpdate, CreateAgent, RecordRow, UpdateAgent, WriteOutcome, event_rows};
+use crate::{
+    AgentRow, AgentUpdate, CreateAgent, IdempotencyRow, UpdateAgent, WriteOutcome, event_rows,
+};
 
 /// Checks the idempotency key first, then whether the id is unused.
 pub(super) fn create(
@@ -32,7 +34,7 @@ pub(super) fn create(
         agent: agent.clone(),
         sort_seq: created,
     });
-    let record = RecordRow::without_turn(tenant, idempotency.as_ref());
+    let record = IdempotencyRow::without_turn(tenant, idempotency.as_ref());
     planner.rows.idempotency.extend(record);
     Ok(WriteOutcome::CreateAgent(Idempotent::Applied(committed(
         created, created,

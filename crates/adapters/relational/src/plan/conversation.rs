@@ -1,12 +1,12 @@
 //! The creation, the update and the deletion of a conversation.
 
 use domain::Conversation;
-use ports::{Deletion, Idempotent, RepositoryError};
+use ports::{DeleteOutcome, Idempotent, RepositoryError};
 
 use super::{Planner, check_version, committed};
 use crate::{
     ConversationDeletion, ConversationFacts, ConversationRow, ConversationUpdate,
-    CreateConversation, DeleteConversation, RecordRow, UpdateConversation, WriteOutcome,
+    CreateConversation, DeleteConversation, IdempotencyRow, UpdateConversation, WriteOutcome,
     event_rows,
 };
 
@@ -38,7 +38,7 @@ pub(super) fn create(planner: &mut Planner<'_>, create: &CreateConversation) -> 
     if let Some(greeting) = greeting {
         planner.push_message(tenant, greeting.clone());
     }
-    let record = RecordRow::without_turn(tenant, idempotency.as_ref());
+    let record = IdempotencyRow::without_turn(tenant, idempotency.as_ref());
     planner.rows.idempotency.extend(record);
     let committed = committed(created, created);
     WriteOutcome::CreateConversation(Idempotent::Applied(Some(committed)))
@@ -105,7 +105,7 @@ pub(super) fn delete(
     } = delete;
     let facts = planner.facts;
     let Some(stored) = facts.conversation(tenant, *id) else {
-        return Ok(WriteOutcome::DeleteConversation(Deletion::NotFound));
+        return Ok(WriteOutcome::DeleteConversation(DeleteOutcome::NotFound));
     };
     check_version("conversation", stored.version, *expected)?;
     let first = planner.head(tenant).plus(1);
@@ -122,6 +122,6 @@ pub(super) fn delete(
             id: *id,
             deleted_at: stamp.time,
         });
-    let deleted = Deletion::Deleted(committed(first, last));
+    let deleted = DeleteOutcome::Deleted(committed(first, last));
     Ok(WriteOutcome::DeleteConversation(deleted))
 }

@@ -8,8 +8,8 @@ use ports::{BeginTurn, ConversationTarget, RepositoryError};
 
 use super::Planner;
 use crate::{
-    ConversationAdvance, ConversationFacts, ConversationRow, Facts, KeyName, MessageRow, RecordRow,
-    TurnRow,
+    ConversationAdvance, ConversationFacts, ConversationRow, Facts, IdempotencyRow, KeyName,
+    MessageRow, TurnRow,
     event_rows::{self, TurnIds},
 };
 
@@ -179,7 +179,7 @@ impl Planner<'_> {
     pub(super) fn push_record(&mut self, begin: &BeginTurn) {
         self.rows
             .idempotency
-            .extend(begin.idempotency.iter().map(|idempotency| RecordRow {
+            .extend(begin.idempotency.iter().map(|idempotency| IdempotencyRow {
                 tenant: begin.tenant.clone(),
                 idempotency: idempotency.clone(),
                 turn_id: Some(begin.turn_id),

@@ -4,7 +4,7 @@ use domain::CredentialKind;
 use ports::{Idempotent, RepositoryError};
 
 use super::Planner;
-use crate::{CreateCredential, RecordRow, Revocation, RevokeCredential, WriteOutcome};
+use crate::{CreateCredential, IdempotencyRow, Revocation, RevokeCredential, WriteOutcome};
 
 /// Checks the idempotency key first, then whether the id is unused.
 pub(super) fn create(
@@ -27,7 +27,7 @@ pub(super) fn create(
     }
     planner.rows.credentials.push(credential.clone());
     planner.rows.state.records_key |= credential.kind == CredentialKind::Key;
-    let record = RecordRow::without_turn(tenant, idempotency.as_ref());
+    let record = IdempotencyRow::without_turn(tenant, idempotency.as_ref());
     planner.rows.idempotency.extend(record);
     Ok(WriteOutcome::CreateCredential(Idempotent::Applied(())))
 }

@@ -2,8 +2,8 @@
 
 use domain::{AgentId, ConversationId, EventType, Seq, Stamp, TenantId, TurnId, TurnStatus};
 use ports::{
-    BeginOutcome, BeginTurn, Committed, CompletedTurn, ConversationTarget, Deletion, FinishOutcome,
-    FinishTurn, Idempotent, PromotedTurn, RecordTurnOutcome, TurnEnding,
+    BeginOutcome, BeginTurn, Committed, CompletedTurn, ConversationTarget, DeleteOutcome,
+    FinishOutcome, FinishTurn, Idempotent, PromotedTurn, RecordTurnOutcome, TurnEnding,
 };
 
 use super::{committed, conversation::updated_conversation, finish};
@@ -78,7 +78,7 @@ fn update_outcome(facts: &Facts, update: &UpdateConversation) -> Option<WriteOut
 }
 
 /// The turns that the deletion cancelled have the events directly before it.
-fn deletion(facts: &Facts, delete: &DeleteConversation) -> Option<Deletion> {
+fn deletion(facts: &Facts, delete: &DeleteConversation) -> Option<DeleteOutcome> {
     let DeleteConversation {
         tenant, id, stamp, ..
     } = delete;
@@ -97,7 +97,7 @@ fn deletion(facts: &Facts, delete: &DeleteConversation) -> Option<Deletion> {
     while is_cancelled(first) {
         first = Seq(first.0 - 1);
     }
-    Some(Deletion::Deleted(committed(first, last)))
+    Some(DeleteOutcome::Deleted(committed(first, last)))
 }
 
 fn completed_turn_outcome(

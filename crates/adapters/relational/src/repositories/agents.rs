@@ -4,7 +4,7 @@ use std::{future::Future, sync::Arc};
 
 use async_trait::async_trait;
 use domain::{Agent, AgentId, AsOf, IdempotencyEntry, Listed, Page, Stamp, TenantId, Timestamp};
-use ports::{AgentQuery, AgentRepository, Committed, Deletion, Idempotent, RepositoryError};
+use ports::{AgentQuery, AgentRepository, Committed, DeleteOutcome, Idempotent, RepositoryError};
 
 use super::TurnSql;
 use crate::{CreateAgent, UpdateAgent, event_rows, plan};
@@ -98,7 +98,7 @@ impl<S: AgentSql> AgentRepository for Agents<S> {
         id: AgentId,
         expected: Option<i64>,
         stamp: &Stamp,
-    ) -> Result<Deletion, RepositoryError> {
+    ) -> Result<DeleteOutcome, RepositoryError> {
         let (tenant, stamp) = (tenant.clone(), stamp.clone());
         self.0
             .transaction(move |connection| {
@@ -118,10 +118,10 @@ async fn delete<S: AgentSql>(
     id: AgentId,
     expected: Option<i64>,
     stamp: &Stamp,
-) -> Result<Deletion, RepositoryError> {
+) -> Result<DeleteOutcome, RepositoryError> {
     let head = S::lock_tenant(connection, tenant).await?;
     let Some(version) = S::agent_version(connection, tenant, id).await? else {
-        return Ok(Deletion::NotFound);
+        return Ok(DeleteOutcome::NotFound);
     };
     plan::check_version("agent", version, expected)?;
     let open = S::open_turns_of_agent(connection, tenant, id).await?;
@@ -130,5 +130,5 @@ async fn delete<S: AgentSql>(
         event_rows::agent_deleted(position, id, version)
     });
     S::write(connection, &rows).await?;
-    Ok(Deletion::Deleted(committed))
+    Ok(DeleteOutcome::Deleted(committed))
 }

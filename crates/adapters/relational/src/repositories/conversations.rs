@@ -8,7 +8,7 @@ use domain::{
     Listed, Message, Page, Stamp, TenantId,
 };
 use ports::{
-    Committed, ConversationQuery, ConversationRepository, Deletion, HistoryQuery, Idempotent,
+    Committed, ConversationQuery, ConversationRepository, DeleteOutcome, HistoryQuery, Idempotent,
     MessageQuery, RepositoryError,
 };
 
@@ -121,7 +121,7 @@ impl<S: ConversationSql> ConversationRepository for Conversations<S> {
         id: ConversationId,
         expected: Option<i64>,
         stamp: &Stamp,
-    ) -> Result<Deletion, RepositoryError> {
+    ) -> Result<DeleteOutcome, RepositoryError> {
         let delete = DeleteConversation {
             tenant: tenant.clone(),
             id,

@@ -9,7 +9,7 @@ use domain::{
 };
 use ports::{CredentialRepository, Idempotent, NewProof, RepositoryError, ShowKey};
 
-use crate::{CreateCredential, RecordRow, RevokeCredential, Rows, store::Store};
+use crate::{CreateCredential, IdempotencyRow, RevokeCredential, Rows, store::Store};
 
 /// The SQL on credentials, and on the state of the store that concerns them.
 pub trait CredentialSql: Store {
@@ -143,7 +143,7 @@ impl<S: CredentialSql> CredentialRepository for Credentials<S> {
                     if rotated.is_some() {
                         let mut rows = Rows::default();
                         rows.state.raises_access_version = true;
-                        let record = RecordRow::without_turn(&tenant, idempotency);
+                        let record = IdempotencyRow::without_turn(&tenant, idempotency);
                         rows.idempotency.extend(record);
                         S::write(connection, &rows).await?;
                     }

@@ -53,7 +53,7 @@ pub struct Rows {
     /// New events.
     pub events: Vec<EventRow>,
     /// Newly used keys. An existing record of such a key is expired or released, and is replaced.
-    pub idempotency: Vec<RecordRow>,
+    pub idempotency: Vec<IdempotencyRow>,
     /// Keys that are released for another use.
     pub released: Vec<ReleasedKey>,
     /// The newest event of each tenant whose log grew.
@@ -99,17 +99,17 @@ pub struct EventRow {
 
 /// A row of `idempotency_records`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RecordRow {
+pub struct IdempotencyRow {
     /// The tenant that owns the data.
     pub tenant: TenantId,
-    /// The claim.
+    /// The entry.
     pub idempotency: IdempotencyEntry,
     /// The turn that it began, for chats.
     pub turn_id: Option<TurnId>,
 }
 
-impl RecordRow {
-    /// Builds the record of a claim that began no turn.
+impl IdempotencyRow {
+    /// Builds the record of an entry that began no turn.
     pub fn without_turn(tenant: &TenantId, idempotency: Option<&IdempotencyEntry>) -> Option<Self> {
         idempotency.map(|idempotency| Self {
             tenant: tenant.clone(),

@@ -2,7 +2,7 @@
 
 use domain::{Seq, TenantId};
 use ports::RepositoryError;
-use relational::{EventRow, RecordRow, ReleasedKey};
+use relational::{EventRow, IdempotencyRow, ReleasedKey};
 use serde::Serialize;
 use serde_json::Value;
 use uuid::fmt::Simple;
@@ -157,7 +157,7 @@ pub(super) fn release_keys(
 /// Writes the records of newly used keys, replacing expired or released ones.
 pub(super) fn write_records(
     script: &mut Script,
-    rows: &[RecordRow],
+    rows: &[IdempotencyRow],
 ) -> Result<(), RepositoryError> {
     script.add(WRITE_RECORDS, rows, |row| {
         Ok(NewClaim {

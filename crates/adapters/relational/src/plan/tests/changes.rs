@@ -1,7 +1,7 @@
 //! Tests of changes of agents, conversations and credentials.
 
 use domain::{EventType, Stamp};
-use ports::{Committed, Deletion, Idempotent};
+use ports::{Committed, DeleteOutcome, Idempotent};
 
 use super::*;
 use crate::{
@@ -112,7 +112,7 @@ fn a_change_of_a_missing_entity_writes_nothing() {
         ),
         (
             delete_conversation(None),
-            WriteOutcome::DeleteConversation(Deletion::NotFound),
+            WriteOutcome::DeleteConversation(DeleteOutcome::NotFound),
         ),
         (revoke_key(), WriteOutcome::RevokeCredential(false)),
     ];
@@ -134,7 +134,7 @@ fn a_deletion_cancels_the_open_turns_first() {
     let key = (fixture::tenant(), fixture::conversation_id(1));
     facts.open_turns.insert(key, open.into());
     let (rows, outcome) = carried_out(delete_conversation(Some(1)), &facts);
-    let deleted = Deletion::Deleted(committed(11, 13));
+    let deleted = DeleteOutcome::Deleted(committed(11, 13));
     assert_eq!(outcome, WriteOutcome::DeleteConversation(deleted));
     let expected = [
         (11, "turn.cancelled"),
@@ -222,7 +222,7 @@ fn stored_changes_in_doubt_are_reported() {
     ));
     assert_eq!(
         rejected(delete_conversation(Some(1)), &facts).unwrap(),
-        WriteOutcome::DeleteConversation(Deletion::Deleted(committed(14, 15)))
+        WriteOutcome::DeleteConversation(DeleteOutcome::Deleted(committed(14, 15)))
     );
     assert_eq!(
         rejected(create_key(), &facts).unwrap(),

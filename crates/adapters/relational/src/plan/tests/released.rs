@@ -8,7 +8,7 @@ fn new_conversation() -> ConversationTarget {
 }
 
 /// A turn with an idempotency key.
-fn claimed(target: ConversationTarget) -> BeginTurn {
+fn with_key(target: ConversationTarget) -> BeginTurn {
     BeginTurn {
         idempotency: Some(fixture::entry("k")),
         ..begin_turn(1, target)
@@ -31,7 +31,7 @@ fn released_facts() -> Facts {
 #[test]
 fn a_repetition_that_would_begin_a_conversation_gets_the_record() {
     let facts = released_facts();
-    let begin = claimed(new_conversation());
+    let begin = with_key(new_conversation());
     let record = facts.idempotency.values().next().unwrap().clone();
     let outcome = rejected(WriteOp::Begin(Box::new(begin.clone())), &facts).unwrap();
     assert_eq!(
@@ -51,12 +51,12 @@ fn a_repetition_that_would_begin_a_conversation_gets_the_record() {
 fn any_other_turn_takes_over_a_released_key() {
     let knows = BeginTurn {
         is_resumption: true,
-        ..claimed(new_conversation())
+        ..with_key(new_conversation())
     };
-    let mut other_command = claimed(new_conversation());
+    let mut other_command = with_key(new_conversation());
     let idempotency = other_command.idempotency.as_mut().unwrap();
     idempotency.fingerprint = Fingerprint::of(&"another command");
-    for begin in [knows, other_command, claimed(existing(2))] {
+    for begin in [knows, other_command, with_key(existing(2))] {
         let turn = begin.turn_id;
         let (rows, _) = carried_out(WriteOp::Begin(Box::new(begin)), &released_facts());
         assert_eq!(rows.idempotency[0].turn_id, Some(turn));
@@ -73,7 +73,7 @@ fn a_key_that_was_not_released_is_a_replay_for_every_request() {
             let begin = BeginTurn {
                 is_resumption,
                 on_busy: OnBusy::Reject,
-                ..claimed(target)
+                ..with_key(target)
             };
             let outcome = rejected(WriteOp::Begin(Box::new(begin)), &facts).unwrap();
             let is_repeated = matches!(outcome, WriteOutcome::Begin(BeginOutcome::Replayed(_)));
