@@ -17,7 +17,7 @@ use tokio::{
 };
 use tokio_util::task::AbortOnDropHandle;
 
-use queue::{Limits, Permit, Queue};
+pub use queue::{Permit, QueueLimits, TenantQueue};
 pub use time_slice::TimeSlice;
 
 /// The maximum time for which a job occupies a thread before other jobs continue.
@@ -34,7 +34,7 @@ const MAX_WAIT: Duration = Duration::from_secs(5);
 /// Runs CPU work on threads of its own: half as many as there are cores, at most four.
 #[derive(Debug)]
 pub struct CpuPool {
-    queue: Arc<Queue>,
+    queue: Arc<TenantQueue>,
     /// Present until the pool is dropped.
     runtime: Option<Runtime>,
 }
@@ -75,7 +75,7 @@ impl CpuPool {
             .global_queue_interval(1)
             .build()?;
         Ok(Arc::new(Self {
-            queue: Arc::new(Queue::new(Limits {
+            queue: Arc::new(TenantQueue::new(QueueLimits {
                 // Next to a tenant that uses all of its share, another tenant can always start a
                 // job.
                 running: threads + share,

@@ -11,16 +11,21 @@ use tokio::sync::oneshot;
 
 /// The limits of a queue, in jobs.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
-    pub(super) running: usize,
-    pub(super) running_of_tenant: usize,
-    pub(super) waiting: usize,
-    pub(super) waiting_of_tenant: usize,
+pub struct QueueLimits {
+    /// The maximum number of running jobs.
+    pub running: usize,
+    /// The maximum number of running jobs of one tenant.
+    pub running_of_tenant: usize,
+    /// The maximum number of waiting jobs.
+    pub waiting: usize,
+    /// The maximum number of waiting jobs of one tenant.
+    pub waiting_of_tenant: usize,
 }
 
+/// A queue of jobs in which tenants take turns.
 #[derive(Debug)]
-pub(super) struct Queue {
-    limits: Limits,
+pub struct TenantQueue {
+    limits: QueueLimits,
     state: Mutex<State>,
 }
 
@@ -42,14 +47,16 @@ struct Jobs {
 
 /// The right of a job to run. Dropping it starts the next job.
 #[derive(Debug)]
-pub(super) struct Permit {
-    queue: Arc<Queue>,
+pub struct Permit {
+    queue: Arc<TenantQueue>,
     /// `None` if the job was cancelled before it could start.
     tenant: Option<TenantId>,
 }
 
-impl Queue {
-    pub(super) fn new(limits: Limits) -> Self {
+impl TenantQueue {
+    /// Creates an empty queue.
+    #[must_use]
+    pub fn new(limits: QueueLimits) -> Self {
         Self {
             limits,
             state: Mutex::default(),
@@ -58,10 +65,7 @@ impl Queue {
 
     /// Queues a job, which may run once the receiver has its permit. Returns `None` if too many
     /// jobs wait. Dropping the receiver removes the job.
-    pub(super) fn enqueue(
-        self: &Arc<Self>,
-        tenant: &TenantId,
-    ) -> Option<oneshot::Receiver<Permit>> {
+    pub fn enqueue(self: &Arc<Self>, tenant: &TenantId) -> Option<oneshot::Receiver<Permit>> {
         let mut state = self.state.lock();
         let mut waiting_of_tenant = 0;
         if let Some(jobs) = state.tenants.get_mut(tenant) {

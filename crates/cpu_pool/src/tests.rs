@@ -8,8 +8,8 @@ fn tenant(name: &str) -> TenantId {
     name.parse().unwrap()
 }
 
-fn queue() -> Arc<Queue> {
-    Arc::new(Queue::new(Limits {
+fn queue() -> Arc<TenantQueue> {
+    Arc::new(TenantQueue::new(QueueLimits {
         running: 2,
         running_of_tenant: 1,
         waiting: 6,

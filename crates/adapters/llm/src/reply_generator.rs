@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use domain::{FinishReason, Usage};
+use domain::{FinishReason, TenantId, Usage};
 use futures::{StreamExt as _, stream};
 use ports::{ReplyChunk, ReplyError, ReplyRequest};
 use tokio::time::sleep;
@@ -30,6 +30,7 @@ const MAX_TOOL_CALLS: usize = 16;
 
 /// The state of one reply.
 pub(crate) struct ReplyGenerator {
+    tenant: TenantId,
     upstream: Arc<Upstream>,
     writer: ReplyWriter,
     retry_policy: RetryPolicy,
@@ -58,6 +59,7 @@ impl ReplyGenerator {
         let llm = config.llm.as_ref();
         let model = llm.and_then(|llm| llm.model.clone());
         let generator = Self {
+            tenant: request.tenant.clone(),
             writer: ReplyWriter::new(sender),
             retry_policy,
             toolbox,
@@ -217,7 +219,7 @@ impl ReplyGenerator {
         });
         let timeout = self.upstream.timeouts.tool;
         let mut results = stream::iter(checked_calls)
-            .map(|call| execute(call, timeout))
+            .map(|call| execute(&self.tenant, call, timeout))
             .buffered(MAX_TOOL_CALLS);
         for call in calls {
             let Some(CallResult { record, content }) = results.next().await else {

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::ToolCall;
+use domain::{TenantId, ToolCall};
 use ports::{AgentTool, ToolArguments, ToolError};
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout};
@@ -108,12 +108,12 @@ fn read_arguments(text: &str) -> Result<ToolArguments, Failure> {
     }
 }
 
-/// Executes a call that passed its check, within `time`.
-pub(crate) async fn execute(call: CheckedCall, time: Duration) -> CallResult {
+/// Executes a call of a tenant that passed its check, within `time`.
+pub(crate) async fn execute(tenant: &TenantId, call: CheckedCall, time: Duration) -> CallResult {
     let began = Instant::now();
     let outcome = match call.outcome {
         Ok((tool, schema)) => {
-            let run = run(&tool, schema, &call.arguments);
+            let run = run(tenant, &tool, schema, &call.arguments);
             let late = |_| Err(Failure::new("timed_out", "the tool took too long"));
             timeout(time, run).await.unwrap_or_else(late)
         }
@@ -138,12 +138,13 @@ pub(crate) async fn execute(call: CheckedCall, time: Duration) -> CallResult {
 }
 
 async fn run(
+    tenant: &TenantId,
     tool: &AgentTool,
     schema: Arc<Schema>,
     arguments: &ToolArguments,
 ) -> Result<String, Failure> {
     let value = Value::Object(arguments.clone());
-    if let Some(violation) = first_violation(schema, value).await {
+    if let Some(violation) = first_violation(tenant, schema, value).await {
         return Err(Failure::new("invalid_arguments", violation));
     }
     tool.call(arguments).await.map_err(|error| match error {

@@ -9,6 +9,7 @@ use std::{
     sync::{Arc, Weak},
 };
 
+use domain::TenantId;
 use parking_lot::Mutex;
 use ports::ToolDefinition;
 use serde_json::Value;
@@ -89,10 +90,13 @@ fn address(definition: &Arc<ToolDefinition>) -> usize {
 async fn compile(definition: &Arc<ToolDefinition>) -> Result<Compiled, IsolationError> {
     let shared = Arc::clone(definition);
     let compiled =
-        match isolation::run_isolated(move || Schema::compile(&shared.input_schema)).await {
+        match isolation::run_compilation(move || Schema::compile(&shared.input_schema)).await {
             Ok(compiled) => compiled,
             Err(IsolationError::Panicked) => Err("it cannot be compiled".to_owned()),
-            Err(passing @ IsolationError::NoThread(_)) => return Err(passing),
+            Err(IsolationError::TimedOut) => Err("it takes too long to compile".to_owned()),
+            Err(passing @ (IsolationError::NoThread(_) | IsolationError::Overloaded)) => {
+                return Err(passing);
+            }
         };
     let usable = compiled
         .inspect_err(|reason| {
@@ -107,9 +111,13 @@ async fn compile(definition: &Arc<ToolDefinition>) -> Result<Compiled, Isolation
     Ok(usable)
 }
 
-/// Returns the first violation of the schema by the arguments, if any.
-pub(crate) async fn first_violation(schema: Arc<Schema>, arguments: Value) -> Option<String> {
-    let checked = isolation::run_isolated(move || schema.first_violation(&arguments)).await;
+/// Returns the first violation of the schema by a tenant's arguments, if any.
+pub(crate) async fn first_violation(
+    tenant: &TenantId,
+    schema: Arc<Schema>,
+    arguments: Value,
+) -> Option<String> {
+    let checked = isolation::run_check(tenant, move || schema.first_violation(&arguments)).await;
     checked.unwrap_or_else(|_error| Some("the arguments cannot be checked".to_owned()))
 }
 

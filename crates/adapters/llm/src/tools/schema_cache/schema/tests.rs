@@ -5,7 +5,10 @@ use std::{sync::Arc, thread, time::Duration};
 use rstest::rstest;
 use serde_json::json;
 
-use super::{super::isolation::run_isolated, *};
+use super::{
+    super::isolation::{run_check, run_compilation},
+    *,
+};
 
 /// The smallest stack of any thread of the service.
 const SMALL_STACK: usize = 2 * 1024 * 1024;
@@ -90,6 +93,19 @@ fn many_alternatives_within_the_limit_are_checked() {
     assert_eq!(schema.first_violation(&json!("text")), None);
 }
 
+#[test]
+fn the_largest_accepted_copies_are_compiled_quickly() {
+    let mut schema = doubling(10);
+    schema["unevaluatedProperties"] = json!(false);
+    let start = Instant::now();
+    compiled(&schema);
+    let elapsed = start.elapsed();
+    assert!(elapsed < Duration::from_secs(5), "{elapsed:?}");
+    let mut larger = doubling(11);
+    larger["unevaluatedProperties"] = json!(false);
+    Schema::compile(&larger).expect_err("a schema over the limit");
+}
+
 /// The deepest accepted schema: each definition references the next, and the last leads back to the
 /// first with one more level of the arguments.
 fn deepest(step: impl Fn(Value) -> Value) -> Value {
@@ -100,6 +116,13 @@ fn deepest(step: impl Fn(Value) -> Value) -> Value {
     let last = json!({"properties": {"a": next(0)}, "maxProperties": 1});
     definitions.insert(format!("d{MAX_CHAIN}"), last);
     json!({"$defs": definitions, "$ref": "#/$defs/d0"})
+}
+
+/// A chain of references, all copied for `unevaluatedProperties`.
+fn longest_copied_chain() -> Value {
+    let mut schema = deepest(|next| next);
+    schema["unevaluatedProperties"] = json!(false);
+    schema
 }
 
 /// Each definition has two levels, and all are one level below the root.
@@ -113,11 +136,21 @@ const MAX_CHAIN: usize = 250;
 #[case::dependent(|next| json!({"dependentSchemas": {"a": next}}))]
 #[tokio::test]
 async fn the_deepest_accepted_schemas_can_be_checked(#[case] step: fn(Value) -> Value) {
-    let schema = run_isolated(move || compiled(&deepest(step))).await;
+    check_and_drop(deepest(step)).await;
+}
+
+#[tokio::test]
+async fn the_longest_accepted_chain_of_copies_can_be_checked() {
+    check_and_drop(longest_copied_chain()).await;
+}
+
+async fn check_and_drop(schema: Value) {
+    let schema = run_compilation(move || compiled(&schema)).await;
     let schema = Arc::new(schema.expect("it is compiled"));
     for arguments in [nested(31), json!({"a": 1, "b": 2})] {
         let schema = Arc::clone(&schema);
-        let checked = run_isolated(move || schema.first_violation(&arguments)).await;
+        let check = move || schema.first_violation(&arguments);
+        let checked = run_check(&"acme".parse().unwrap(), check).await;
         checked.expect("it is checked");
     }
     let small = thread::Builder::new().stack_size(SMALL_STACK);

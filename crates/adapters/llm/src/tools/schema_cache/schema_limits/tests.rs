@@ -16,6 +16,11 @@ fn chain(length: usize) -> Value {
     json!({"$defs": definitions, "$ref": "#/$defs/d0"})
 }
 
+const TOO_LARGE: &str = "it is larger than 512 KiB with the location of each subschema, once \
+    references beside `unevaluatedItems` and `unevaluatedProperties` are expanded";
+const ENDLESS: &str =
+    "a schema beside `unevaluatedItems` or `unevaluatedProperties` contains itself";
+
 fn patterns(count: usize) -> Value {
     let pattern = |number| (format!("p{number}"), json!({"pattern": "^a"}));
     json!({"properties": (0..count).map(pattern).collect::<serde_json::Map<_, _>>()})
@@ -26,6 +31,39 @@ fn unevaluated(count: usize) -> Value {
         json!({}),
         |inner, _| json!({"allOf": [inner], "unevaluatedItems": false}),
     )
+}
+
+/// Definitions that each use the next one twice, and what the last one is, beside a keyword that
+/// copies them.
+fn copied(levels: usize, use_twice: fn(&Value) -> Value, last: Value, keyword: &str) -> Value {
+    let next = |number: usize| json!({"$ref": format!("#/$defs/d{}", number + 1)});
+    let mut definitions: serde_json::Map<_, _> = (0..levels)
+        .map(|number| (format!("d{number}"), use_twice(&next(number))))
+        .collect();
+    definitions.insert(format!("d{levels}"), last);
+    json!({"$defs": definitions, "$ref": "#/$defs/d0", keyword: false})
+}
+
+fn any_of(next: &Value) -> Value {
+    json!({"anyOf": [next, next]})
+}
+
+fn all_of_and_reference(next: &Value) -> Value {
+    json!({"allOf": [next], "$ref": next["$ref"]})
+}
+
+fn if_then_else(next: &Value) -> Value {
+    json!({"if": next, "then": next, "else": next})
+}
+
+fn dependent(next: &Value) -> Value {
+    json!({"dependentSchemas": {"a": next, "b": next}})
+}
+
+/// Deeply nested subschemas, whose locations contain a long name.
+fn long_locations() -> Value {
+    let inner = vec![json!({}); 5_000];
+    json!({"properties": {"a".repeat(30_000): {"allOf": inner}}})
 }
 
 #[rstest]
@@ -47,6 +85,15 @@ fn unevaluated(count: usize) -> Value {
 #[case::a_chain(chain(500))]
 #[case::patterns(patterns(64))]
 #[case::unevaluated_within_the_limit(unevaluated(8))]
+#[case::many_copies(copied(9, any_of, json!(true), "unevaluatedProperties"))]
+#[case::definition_that_contains_itself_in_other_values(json!({
+    "properties": {"a": {"$ref": "#"}}, "additionalProperties": {"$ref": "#"},
+    "unevaluatedProperties": {"$ref": "#"},
+}))]
+#[case::many_definitions_without_copies(json!({
+    "$defs": copied(60, any_of, json!(true), "title")["$defs"],
+    "properties": {"a": {"$ref": "#/$defs/d0"}}, "unevaluatedProperties": false,
+}))]
 fn accepted_schemas(#[case] schema: Value) {
     structure(&schema).unwrap_or_else(|reason| panic!("{reason}: {schema}"));
 }
@@ -70,6 +117,35 @@ fn accepted_schemas(#[case] schema: Value) {
 #[case::too_many_unevaluated(
     unevaluated(9),
     "it has over 8 `unevaluatedItems` and `unevaluatedProperties`"
+)]
+#[case::exponential_copies(copied(40, any_of, json!(true), "unevaluatedProperties"), TOO_LARGE)]
+#[case::exponential_copies_of_items(copied(100, any_of, json!(true), "unevaluatedItems"), TOO_LARGE)]
+#[case::exponential_copies_by_references(
+    copied(40, all_of_and_reference, json!({"properties": {"a": true}}), "unevaluatedProperties"),
+    TOO_LARGE
+)]
+#[case::exponential_copies_by_conditions(
+    copied(40, if_then_else, json!(true), "unevaluatedProperties"), TOO_LARGE
+)]
+#[case::exponential_copies_by_dependencies(
+    copied(40, dependent, json!(true), "unevaluatedProperties"), TOO_LARGE
+)]
+#[case::copies_of_many_names(
+    copied(6, any_of, json!({"required": vec!["name"; 5_000]}), "unevaluatedProperties"), TOO_LARGE
+)]
+#[case::long_locations(long_locations(), TOO_LARGE)]
+#[case::copies_of_patterns(
+    copied(6, any_of, json!({"patternProperties": {"^a": {}}}), "unevaluatedProperties"),
+    "it has over 64 patterns"
+)]
+#[case::copies_itself(json!({"allOf": [{"$ref": "#"}], "unevaluatedProperties": false}), ENDLESS)]
+#[case::copies_itself_as_items(json!({"$ref": "#", "unevaluatedItems": false}), ENDLESS)]
+#[case::copies_itself_in_other_values(json!({
+    "additionalProperties": {"$ref": "#", "unevaluatedProperties": false},
+    "unevaluatedProperties": false,
+}), ENDLESS)]
+#[case::copies_itself_in_items(
+    json!({"contains": {"$ref": "#", "unevaluatedItems": false}}), ENDLESS
 )]
 #[case::many_pattern_keys(
     json!({"patternProperties": (0..65).map(|it| (it.to_string(), json!({}))).collect::<serde_json::Map<_, _>>()}),
