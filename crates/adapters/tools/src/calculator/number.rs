@@ -15,6 +15,8 @@ const FRACTION_DIGITS: usize = 28;
 /// The number of digits of floating point that are shown: those that are reliable after one
 /// operation.
 const FLOAT_DIGITS: usize = 15;
+/// The largest integer below which floating point has all integers.
+const MAX_FLOAT_INTEGER: f64 = 9_007_199_254_740_992.0;
 /// The size of a rounding error, relative to the value.
 const FLOAT_ERROR: f64 = 1e-15;
 
@@ -31,6 +33,10 @@ pub(crate) enum ArithmeticError {
     PowerOfNegative,
     #[error("its value is too large")]
     TooLarge,
+    #[error("a number in it is too small")]
+    TooSmall,
+    #[error("an operand is too large to be exact")]
+    InexactOperand,
 }
 
 /// A value, which is finite.
@@ -72,12 +78,16 @@ pub(super) fn function(name: &str) -> Option<fn(Number) -> Outcome> {
 impl Number {
     /// Reads a numeral such as `1.5e-3`.
     pub(super) fn parse(numeral: &str) -> Outcome {
-        let approximate = || Self::approximate(numeral.parse().unwrap_or(f64::INFINITY));
         let (digits, exponent) = numeral.split_once(['e', 'E']).unwrap_or((numeral, "0"));
         let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
         let digits: Option<BigInt> = format!("{whole}{fraction}").parse().ok();
         let exponent: Option<i64> = exponent.parse().ok();
         let places = i64::try_from(fraction.len()).unwrap_or(i64::MAX);
+        let is_zero = digits.as_ref().is_some_and(BigInt::is_zero);
+        let approximate = || match numeral.parse().unwrap_or(f64::INFINITY) {
+            0.0 if !is_zero => Err(ArithmeticError::TooSmall),
+            value => Self::approximate(value),
+        };
         match (digits, exponent.and_then(|it| it.checked_sub(places))) {
             (Some(digits), Some(exponent)) if exponent.unsigned_abs() <= MAX_EXACT_EXPONENT => {
                 let power = BigInt::from(10).pow(exponent.unsigned_abs());
@@ -126,17 +136,30 @@ impl Number {
 
     pub(super) fn modulo(&self, divisor: &Self) -> Outcome {
         divisor.reject_zero()?;
-        self.combine(divisor, |a, b| a % b, |a, b| a % b)
+        if let (Self::Exact(dividend), Self::Exact(divisor)) = (self, divisor) {
+            let remainder = dividend % divisor;
+            let float = remainder.to_f64().unwrap_or(f64::NAN);
+            return Self::exact(remainder).map_or_else(|| Self::approximate(float), Ok);
+        }
+        let (dividend, divisor) = (self.to_float(), divisor.to_float());
+        // The rounding error of the dividend would change the remainder to any other.
+        if dividend.abs().max(divisor.abs()) > MAX_FLOAT_INTEGER
+            || dividend.abs() * FLOAT_ERROR >= divisor.abs()
+        {
+            return Err(ArithmeticError::InexactOperand);
+        }
+        Self::approximate(dividend % divisor)
     }
 
     pub(super) fn raised(&self, exponent: &Self) -> Outcome {
         if exponent.to_float() < 0.0 {
             self.reject_zero()?;
         }
-        let is_whole = exponent.to_float().fract() == 0.0;
-        if self.to_float() < 0.0 && !is_whole {
-            return Err(ArithmeticError::PowerOfNegative);
-        }
+        let sign = if self.to_float() < 0.0 {
+            exponent.sign_of_negative_power()?
+        } else {
+            1.0
+        };
         if let (Self::Exact(base), Self::Exact(exact)) = (self, exponent)
             && exact.is_integer()
             && let Some(exponent) = exact.to_i32()
@@ -145,7 +168,20 @@ impl Number {
         {
             return Ok(power);
         }
-        Self::approximate(self.to_float().powf(exponent.to_float()))
+        Self::approximate(sign * self.to_float().abs().powf(exponent.to_float()))
+    }
+
+    /// Returns the sign of a negative number that is raised to this power.
+    fn sign_of_negative_power(&self) -> Result<f64, ArithmeticError> {
+        let is_odd = match self {
+            Self::Exact(value) if value.is_integer() => value.numer().bit(0),
+            Self::Approximate(value) if value.abs() > MAX_FLOAT_INTEGER => {
+                return Err(ArithmeticError::InexactOperand);
+            }
+            Self::Approximate(value) if value.fract() == 0.0 => value % 2.0 != 0.0,
+            _ => return Err(ArithmeticError::PowerOfNegative),
+        };
+        Ok(if is_odd { -1.0 } else { 1.0 })
     }
 
     fn square_root(self) -> Outcome {
@@ -199,7 +235,8 @@ impl Number {
     }
 
     fn approximate(value: f64) -> Outcome {
-        let is_finite = value.is_finite();
+        // Rounding to the digits that are shown can exceed the largest number, too.
+        let is_finite = shown_digits(value).is_finite();
         let value = Self::Approximate(value);
         is_finite.then_some(value).ok_or(ArithmeticError::TooLarge)
     }

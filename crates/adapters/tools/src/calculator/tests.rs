@@ -92,6 +92,15 @@ fn exact_values_are_exact(#[case] expression: &str, #[case] value: &str) {
 #[case("floor(sqrt(3) ^ 2)", "3")]
 #[case("round(sqrt(2) * 1e20)", "1.4142135623731e20")]
 #[case("1e300 * 2", "2e300")]
+#[case("1.79769313486231e308", "1.79769313486231e308")]
+#[case("(-1) ^ 9007199254740993", "-1")]
+#[case("(-1) ^ -9007199254740993", "-1")]
+#[case("(-1) ^ 9007199254740992", "1")]
+#[case("(-1) ^ 1e20", "1")]
+#[case("(-3) ^ 201", "-7.96841966627624e95")]
+#[case("(-2) ^ (3 * cos(0))", "-8")]
+#[case("10 % pi", "0.575222039230621")]
+#[case("(1e28 + 1 / (1e39 + 3)) % (1 / (1e39 + 7))", "4e-78")]
 fn floating_point_values_are_marked(#[case] expression: &str, #[case] value: &str) {
     let shown = calculate(expression).unwrap();
     let value: f64 = value.parse().unwrap();
@@ -138,6 +147,20 @@ fn fractions_without_end_are_rounded_and_marked(#[case] expression: &str, #[case
 #[case("9 ^ (9 ^ 9)", "its value is too large")]
 #[case("exp(1000)", "its value is too large")]
 #[case("1e999", "its value is too large")]
+#[case("1.7976931348623157e308", "its value is too large")]
+#[case("-1.7976931348623157e308", "its value is too large")]
+#[case("1 / 1e-400", "a number in it is too small")]
+#[case("1 / 1e-9999999999999999999", "a number in it is too small")]
+#[case("1 / 0e-400", "it divides by zero")]
+#[case("(10 ^ 78 + 1) % 10", "an operand is too large to be exact")]
+#[case("3 ^ 200 % 7", "an operand is too large to be exact")]
+#[case("7 % 3 ^ 200", "an operand is too large to be exact")]
+#[case("pi % 1e-20", "an operand is too large to be exact")]
+#[case("(-1) ^ (sqrt(2) * 1e20)", "an operand is too large to be exact")]
+#[case(
+    "(-1) ^ (1e20 + 0.5)",
+    "it raises a negative number to a power that is not an integer"
+)]
 #[case("0 * (1 / 0)", "it divides by zero")]
 #[case("2 3", "an operator is missing before `3`")]
 #[case("2(3)", "an operator is missing before `(`")]
