@@ -37,6 +37,10 @@ pub enum DocumentError {
 /// A source of small JSON documents on the web.
 #[async_trait]
 pub trait DocumentSource: Send + Sync {
+    /// Returns whether [`fetch`](Self::fetch) may request this address. MUST answer from memory:
+    /// only `fetch` looks up the addresses of a host name.
+    fn is_allowed(&self, url: &str, trust: UrlTrust) -> bool;
+
     /// Fetches a document. MUST NOT follow redirects, MUST NOT read more than
     /// [`MAX_DOCUMENT_BYTES`], and MUST return within ten seconds.
     async fn fetch(&self, url: &str, trust: UrlTrust) -> Result<Value, DocumentError>;

@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use application::{Created, idempotency};
 use domain::{
-    Credential, CredentialDraft, CredentialId, CredentialKind, CredentialSecret, IdempotencyEntry,
-    IdempotencyKey, Page, Principal, Seq, Timestamp,
+    Credential, CredentialDraft, CredentialId, CredentialKind, CredentialSecret, FaultCode,
+    IdempotencyEntry, IdempotencyKey, InputFault, Page, Principal, Seq, Timestamp,
     credential::{Proof, PublicKeys},
     cursor,
 };
-use ports::{Clock, CredentialRepository, IdSource, IdempotencyRepository, Idempotent};
+use ports::{
+    Clock, CredentialRepository, DocumentSource, IdSource, IdempotencyRepository, Idempotent,
+    UrlTrust,
+};
 
 use super::{
     CredentialError, generate_secret, privilege,
@@ -35,17 +38,19 @@ pub struct CredentialService {
     idempotency_records: Arc<dyn IdempotencyRepository>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Arc<dyn IdSource>,
+    documents: Arc<dyn DocumentSource>,
     name_characters: u32,
     authenticator: Option<Arc<Authenticator>>,
 }
 
 impl CredentialService {
-    /// Creates the service. `name_characters` is the maximum length of a name.
+    /// Creates the service. The keys of clients are fetched from `documents`. `name_characters` is the maximum length of a name.
     pub fn new(
         credentials: Arc<dyn CredentialRepository>,
         idempotency_records: Arc<dyn IdempotencyRepository>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdSource>,
+        documents: Arc<dyn DocumentSource>,
         name_characters: u32,
     ) -> Self {
         Self {
@@ -53,6 +58,7 @@ impl CredentialService {
             idempotency_records,
             clock,
             ids,
+            documents,
             name_characters,
             authenticator: None,
         }
@@ -89,7 +95,8 @@ impl CredentialService {
         entry: Option<&IdempotencyEntry>,
         now: Timestamp,
     ) -> Result<Idempotent<IssuedCredential>, CredentialError> {
-        let faults = draft.check(kind, self.name_characters, now);
+        let mut faults = draft.check(kind, self.name_characters, now);
+        self.check_key_address(&draft, &mut faults);
         if !faults.is_empty() {
             return Err(CredentialError::Invalid(faults));
         }
@@ -107,6 +114,18 @@ impl CredentialService {
             Idempotent::Applied(()) => Idempotent::Applied(IssuedCredential { credential, secret }),
             Idempotent::Replayed(record) => Idempotent::Replayed(record),
         })
+    }
+
+    /// Adds a fault if the URL of the keys is valid, but must not be fetched.
+    fn check_key_address(&self, draft: &CredentialDraft, faults: &mut Vec<InputFault>) {
+        let pointer = "/jwksUri";
+        if let Some(url) = &draft.jwks_uri
+            && !faults.iter().any(|fault| fault.pointer == pointer)
+            && !self.documents.is_allowed(url, UrlTrust::Tenant)
+        {
+            let detail = "must be in the public internet or at a host that the operator allowed";
+            faults.push(InputFault::new(pointer, FaultCode::BadFormat, detail));
+        }
     }
 
     /// Builds the result of a command. `keys` are the public keys in the command; `None` if it

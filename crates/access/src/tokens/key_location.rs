@@ -163,6 +163,10 @@ mod tests {
 
     #[async_trait]
     impl DocumentSource for Everywhere {
+        fn is_allowed(&self, _: &str, _: UrlTrust) -> bool {
+            !self.0.is_null()
+        }
+
         async fn fetch(&self, _: &str, _: UrlTrust) -> Result<Value, DocumentError> {
             match &self.0 {
                 Value::Null => Err(DocumentError::Forbidden),

@@ -14,7 +14,7 @@ use domain::{
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
-use crate::{fixture::Fixture, node::Node};
+use crate::{fake_web::FakeWeb, fixture::Fixture, node::Node};
 
 /// The maximum number of characters of a name.
 const NAME_CHARACTERS: u32 = 128;
@@ -47,6 +47,7 @@ impl CredentialFixture {
             Arc::clone(&fixture.storage.idempotency),
             fixture.clock.clone(),
             fixture.ids.clone(),
+            Arc::new(FakeWeb::default()),
             NAME_CHARACTERS,
         );
         Self {

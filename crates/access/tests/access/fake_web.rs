@@ -8,6 +8,9 @@ use ports::{DocumentError, DocumentSource, UrlTrust};
 use serde_json::Value;
 use tokio::sync::watch;
 
+/// The start of the URLs that are not allowed.
+pub(crate) const FORBIDDEN: &str = "https://10.";
+
 /// A web of documents that a test publishes, removes or holds back.
 #[derive(Default)]
 pub(crate) struct FakeWeb {
@@ -40,6 +43,10 @@ impl FakeWeb {
 
 #[async_trait]
 impl DocumentSource for FakeWeb {
+    fn is_allowed(&self, url: &str, _trust: UrlTrust) -> bool {
+        !url.starts_with(FORBIDDEN)
+    }
+
     async fn fetch(&self, url: &str, named_by: UrlTrust) -> Result<Value, DocumentError> {
         self.requests.lock().push((url.to_owned(), named_by));
         let mut paused = self.is_paused.subscribe();

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::{
     credential_fixture::{CredentialFixture, draft, holder, set, tenant, user},
+    fake_web::FORBIDDEN,
     fixture::START,
 };
 use CredentialKind::{Client, Key};
@@ -230,4 +231,25 @@ async fn a_client_with_public_keys_has_no_secret() {
         panic!("{rejected:?}");
     };
     assert_eq!(faults[0].pointer, "/jwks/keys/0/d");
+}
+
+#[tokio::test]
+async fn keys_at_an_address_that_cannot_be_fetched_are_rejected() {
+    let fixture = CredentialFixture::new().await;
+    let unreachable = CredentialDraft {
+        jwks_uri: Some(format!("{FORBIDDEN}0.0.1/jwks.json")),
+        ..draft(&[AgentsRead])
+    };
+    let rejected = fixture
+        .service
+        .create(&operator(tenant()), Client, unreachable, None)
+        .await;
+    let Err(CredentialError::Invalid(faults)) = rejected else {
+        panic!("{rejected:?}");
+    };
+    let [fault] = &faults[..] else {
+        panic!("{faults:?}");
+    };
+    assert_eq!(fault.pointer, "/jwksUri");
+    assert_eq!(fault.code, FaultCode::BadFormat);
 }

@@ -60,6 +60,12 @@ impl WebDocuments {
         Self { deadlines, ..self }
     }
 
+    fn permit(&self, url: &str, trust: UrlTrust) -> Option<(Url, ReachableAddresses)> {
+        let url = Url::parse(url).ok()?;
+        let reach = self.allowed_hosts.permit(&url, trust)?;
+        Some((url, reach))
+    }
+
     async fn get(&self, url: Url, reach: ReachableAddresses) -> Result<Value, DocumentError> {
         let request = self
             .clients()
@@ -91,10 +97,12 @@ impl WebDocuments {
 
 #[async_trait]
 impl DocumentSource for WebDocuments {
-    async fn fetch(&self, url: &str, named_by: UrlTrust) -> Result<Value, DocumentError> {
-        let url = Url::parse(url).map_err(|_error| DocumentError::Forbidden)?;
-        let reach = self.allowed_hosts.permit(&url, named_by);
-        let reach = reach.ok_or(DocumentError::Forbidden)?;
+    fn is_allowed(&self, url: &str, trust: UrlTrust) -> bool {
+        self.permit(url, trust).is_some()
+    }
+
+    async fn fetch(&self, url: &str, trust: UrlTrust) -> Result<Value, DocumentError> {
+        let (url, reach) = self.permit(url, trust).ok_or(DocumentError::Forbidden)?;
         match timeout(self.deadlines.total, self.get(url, reach)).await {
             Ok(outcome) => outcome,
             Err(elapsed) => Err(DocumentError::Unavailable(elapsed.into())),

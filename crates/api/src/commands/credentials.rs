@@ -92,8 +92,14 @@ impl CredentialCommands {
         let max_name_characters = settings.limits.sizes.name_characters;
         let storage = store.storage();
         let (credentials, idempotency) = (storage.credentials, storage.idempotency);
-        let service =
-            CredentialService::new(credentials, idempotency, clock, ids, max_name_characters);
+        let service = CredentialService::new(
+            credentials,
+            idempotency,
+            clock,
+            ids,
+            wiring::documents(settings),
+            max_name_characters,
+        );
         Self {
             store,
             service,

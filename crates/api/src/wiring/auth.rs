@@ -10,7 +10,7 @@ use access::{
 };
 use anyhow::{Context, Result};
 use application::principal_limits::PrincipalLimits;
-use ports::{Clock, IdSource, Storage};
+use ports::{Clock, DocumentSource, IdSource, Storage};
 use tokio::runtime::Handle;
 use web_documents::WebDocuments;
 
@@ -29,6 +29,11 @@ pub(super) struct Auth {
     pub(super) limits: Arc<PrincipalLimits>,
 }
 
+/// Builds the source of the key sets of clients and external issuers.
+pub fn documents(settings: &Settings) -> Arc<dyn DocumentSource> {
+    Arc::new(WebDocuments::new(settings.auth.client_key_hosts.clone()))
+}
+
 /// Builds the services and starts their background tasks.
 pub(super) async fn wire(
     parts: &Parts<'_>,
@@ -44,9 +49,7 @@ pub(super) async fn wire(
     )?;
     let own = own_tokens(parts, &signing_keys, clock, ids);
     let key_sets = KeySets::new(
-        Arc::new(WebDocuments::new(
-            parts.settings.auth.client_key_hosts.clone(),
-        )),
+        documents(parts.settings),
         Arc::clone(clock),
         parts.tasks.clone(),
         Handle::current(),

@@ -30,6 +30,8 @@ async fn a_tenant_cannot_reach_this_machine_or_its_network(#[case] url: &str) {
     let server = Server::with_body("200 OK", "{}");
     let url = url.replace("PORT", &server.port().to_string());
     let documents = WebDocuments::new(vec!["issuer.internal".to_owned(), "localhost:1".to_owned()]);
+    let is_name = url.to_ascii_lowercase().starts_with("https://localhost");
+    assert_eq!(documents.is_allowed(&url, UrlTrust::Tenant), is_name);
     let error = documents.fetch(&url, UrlTrust::Tenant).await.unwrap_err();
     assert!(matches!(error, DocumentError::Forbidden), "{error:?}");
     assert_eq!(error_texts(&error).1, "this address is not allowed");
@@ -54,6 +56,7 @@ async fn a_tenant_reaches_a_host_that_the_operator_allowed(#[case] host: &str) {
     let authority = format!("{host}:{}", server.port());
     let documents = WebDocuments::new(vec![authority.clone()]);
     let url = format!("http://{authority}/keys");
+    assert!(documents.is_allowed(&url, UrlTrust::Tenant));
     let fetched = documents.fetch(&url, UrlTrust::Tenant).await;
     assert_eq!(fetched.unwrap(), json!({ "keys": [] }));
 }
