@@ -121,7 +121,9 @@ impl ChatPipeline {
         let mut passes = 0;
         loop {
             state = match state {
-                AttemptState::Resolving(_) if passes == MAX_PASSES => return Err(ChatError::Busy),
+                AttemptState::Resolving(_) if passes == MAX_PASSES => {
+                    AttemptState::rejected(ChatError::Busy)
+                }
                 AttemptState::Resolving(lock) => {
                     passes += 1;
                     let resolved = self.starter.resolve(&attempt, lock).await;

@@ -1,6 +1,9 @@
 //! A turn repository whose cancellations wait for the test.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use async_trait::async_trait;
 use domain::{AsOf, NodeId, Stamp, TenantId, TurnId};
@@ -29,6 +32,8 @@ pub(crate) struct GatedTurns {
     pub(crate) proceed: Notify,
     /// The failure of the next cancellation, if any.
     pub(crate) failure: Mutex<Option<Failure>>,
+    /// Whether each start of a turn reports a conflict, after the turn was stored.
+    pub(crate) has_conflicts: AtomicBool,
 }
 
 impl GatedTurns {
@@ -38,6 +43,7 @@ impl GatedTurns {
             arrived: Notify::new(),
             proceed: Notify::new(),
             failure: Mutex::default(),
+            has_conflicts: AtomicBool::default(),
         })
     }
 }
@@ -52,7 +58,11 @@ impl TurnRepository for GatedTurns {
     }
 
     async fn begin_turn(&self, begin: BeginTurn) -> Result<BeginOutcome, RepositoryError> {
-        self.turns.begin_turn(begin).await
+        let outcome = self.turns.begin_turn(begin).await;
+        if self.has_conflicts.load(Ordering::SeqCst) {
+            return Err(RepositoryError::Stale { what: "turn" });
+        }
+        outcome
     }
 
     async fn finish_turn(&self, finish: FinishTurn) -> Result<FinishOutcome, RepositoryError> {

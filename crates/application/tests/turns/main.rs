@@ -1,6 +1,7 @@
 //! Tests of turns in processes that each test starts itself, over the embedded store.
 
 mod cancellation;
+mod conflicts;
 mod disconnected_callers;
 mod fixture;
 mod gated_turns;

@@ -11,7 +11,7 @@ use application::{
     recovery::{LocalTurnReconciler, Sweeper},
 };
 use contract::fixture;
-use domain::{ConversationId, Principal, Scopes, config::Metadata};
+use domain::{ConversationId, IdempotencyKey, Principal, Scopes, config::Metadata};
 use local_bus::LocalBus;
 use ports::{Clock, EventBus, IdSource, ReplyEngine};
 use scripted_engine::{Script, ScriptedEngine};
@@ -89,6 +89,18 @@ impl Process {
         conversation_id: Option<ConversationId>,
         script: &Script,
     ) -> Result<AcceptedTurn, ChatError> {
+        self.send_with_key(fixture, conversation_id, script, None)
+            .await
+    }
+
+    /// Sends a message with an idempotency key.
+    pub(crate) async fn send_with_key(
+        &self,
+        fixture: &Fixture,
+        conversation_id: Option<ConversationId>,
+        script: &Script,
+        key: Option<IdempotencyKey>,
+    ) -> Result<AcceptedTurn, ChatError> {
         let command = ChatCommand {
             agent_id: fixture.agent.id,
             message: script.to_message(),
@@ -98,7 +110,7 @@ impl Process {
             on_busy: OnBusy::Queue,
             request_id: None,
         };
-        self.chat.send(&caller(), command, None).await
+        self.chat.send(&caller(), command, key).await
     }
 }
 
