@@ -1,5 +1,6 @@
 //! A cache of compiled schemas of tool arguments.
 
+mod deadline;
 mod isolation;
 mod schema;
 mod schema_limits;

@@ -7,7 +7,7 @@ use jsonschema::{Keyword, PatternOptions, ValidationError, Validator, paths::Loc
 use serde_json::{Map, Value, json};
 
 use super::{
-    isolation::{DeadlineExceeded, DeadlineKeyword, run_until},
+    deadline::{DeadlineExceeded, DeadlineKeyword, run_until},
     schema_limits::{SchemaStructure, structure},
 };
 

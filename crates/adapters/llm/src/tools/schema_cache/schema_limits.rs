@@ -2,6 +2,7 @@
 //! schemas would overflow the stack of any thread, and repeated references could exhaust the memory.
 
 mod compiled_size;
+mod copied_pattern;
 
 use std::collections::BTreeSet;
 

@@ -13,7 +13,7 @@ use std::{
 
 use serde_json::{Map, Value};
 
-use super::{RejectionReason, pointer, subschemas};
+use super::{RejectionReason, copied_pattern::is_plain, pointer, subschemas};
 
 /// Keywords whose schemas apply to the same value, and are copied.
 const IN_PLACE_KEYWORDS: [&str; 7] = [
@@ -169,7 +169,15 @@ impl<'a> SizeCalculator<'a> {
             if IN_PLACE_KEYWORDS.contains(&keyword) {
                 size.add(self.copied(inner)?.below(&path));
             }
-            size.copied_patterns += usize::from(keyword == "patternProperties");
+        }
+        if let ("patternProperties", Value::Object(patterns)) = (keyword, value) {
+            if !patterns.keys().all(|pattern| is_plain(pattern)) {
+                return Err(
+                    "a pattern beside `unevaluatedItems` or `unevaluatedProperties` has \
+                     options, word boundaries or possessive repetitions",
+                );
+            }
+            size.copied_patterns = size.copied_patterns.saturating_add(patterns.len());
         }
         Ok(size)
     }

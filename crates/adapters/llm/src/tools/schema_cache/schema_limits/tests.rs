@@ -85,6 +85,9 @@ fn long_locations() -> Value {
 #[case::a_chain(chain(500))]
 #[case::patterns(patterns(64))]
 #[case::unevaluated_within_the_limit(unevaluated(8))]
+#[case::a_copied_pattern(json!({
+    "patternProperties": {"^x-": {}, "^(a+)+$": {}}, "unevaluatedProperties": false,
+}))]
 #[case::many_copies(copied(9, any_of, json!(true), "unevaluatedProperties"))]
 #[case::definition_that_contains_itself_in_other_values(json!({
     "properties": {"a": {"$ref": "#"}}, "additionalProperties": {"$ref": "#"},
@@ -137,6 +140,11 @@ fn accepted_schemas(#[case] schema: Value) {
 #[case::copies_of_patterns(
     copied(6, any_of, json!({"patternProperties": {"^a": {}}}), "unevaluatedProperties"),
     "it has over 64 patterns"
+)]
+#[case::copied_pattern_that_backtracks(
+    json!({"patternProperties": {"^(a|a|b++)*c$": {}}, "unevaluatedProperties": false}),
+    "a pattern beside `unevaluatedItems` or `unevaluatedProperties` has options, word boundaries \
+     or possessive repetitions"
 )]
 #[case::copies_itself(json!({"allOf": [{"$ref": "#"}], "unevaluatedProperties": false}), ENDLESS)]
 #[case::copies_itself_as_items(json!({"$ref": "#", "unevaluatedItems": false}), ENDLESS)]
