@@ -29,7 +29,7 @@ pub struct DatabaseUrl {
 }
 
 impl DatabaseUrl {
-    /// Parses a URL of a supported database. [`DatabaseUrl::read`] checks its parameters, and the
+    /// Parses a URL of a supported database. `read` checks its parameters, and the
     /// adapter the rest of it.
     pub fn parse(text: &str) -> Option<Self> {
         let (scheme, rest) = text.split_once("://")?;
