@@ -20,7 +20,7 @@ pub(crate) fn to_json(value: &(impl Serialize + ?Sized)) -> Result<String, Repos
     serde_json::to_string(value).map_err(corrupt("a value to store"))
 }
 
-/// Creates the table of one row that contains the condition of a conditional [`Script`].
+/// Creates the table of one row that contains the condition of a conditional script.
 pub const CREATE_CONDITION: &str = "\
     create temp table if not exists condition (is_met integer not null); \
     insert into temp.condition select 0 where not exists (select 1 from temp.condition)";
