@@ -15,8 +15,8 @@ const MAX_SCHEMA_BYTES: usize = 64 * 1024;
 /// The maximum number of levels of a schema and of everything that it references, in total. It
 /// bounds the recursion of the library for any chain of references.
 const MAX_LEVELS: usize = 512;
-/// The maximum size of the compiled schema. It takes about 16 bytes of memory for each, and about 15
-/// ms for all.
+/// The maximum size of the compiled schema. Each byte takes about 8 bytes of memory, and all take
+/// 0.2 s of compilation without optimization.
 const MAX_COMPILED_BYTES: usize = 512 * 1024;
 /// The maximum number of patterns, including keys that are patterns.
 const MAX_PATTERNS: usize = 64;
