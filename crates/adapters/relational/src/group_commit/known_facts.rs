@@ -4,13 +4,12 @@
 //! Every change of a fact raises the head of its tenant's log. A store that finds a head unchanged
 //! under the tenant lock therefore knows that all facts recorded with that head still hold.
 
-use domain::{AgentId, ConversationId, CredentialId, Seq, TenantId, TurnId, TurnStatus};
+mod record;
+
+use domain::{AgentId, ConversationId, CredentialId, Seq, TenantId, TurnId};
 use quick_cache::{Weighter, unsync::Cache};
 
-use crate::{
-    ConversationAdvance, ConversationFacts, ConversationRow, ConversationUpdate, CredentialFacts,
-    Facts, FactsQuery, InTenant, Rows, TurnEnd, TurnRow, TurnStart, WriteOp,
-};
+use crate::{ConversationFacts, CredentialFacts, Facts, FactsQuery, InTenant, TurnRow, WriteOp};
 
 /// The maximum numbers of known entities.
 const MAX_TENANTS: usize = 1_000;
@@ -162,96 +161,6 @@ impl KnownFacts {
         (recorded.epoch == self.tenants.get(&key.0)?.epoch).then(|| recorded.value.clone())
     }
 
-    /// Records that the facts of these tenants were found outdated.
-    pub(super) fn invalidate<'t>(&mut self, tenants: impl IntoIterator<Item = &'t TenantId>) {
-        for tenant in tenants {
-            if let Some(mut known) = self.tenants.get_mut(tenant) {
-                known.head = None;
-                known.misses = known.misses.saturating_add(1);
-                known.skipped = (1 << known.misses.min(16)).min(MAX_SKIPPED_BATCHES) - 2;
-            }
-        }
-    }
-}
-
-/// Recording what a committed transaction has read and written.
-impl KnownFacts {
-    /// Records `facts`, which a transaction read under the lock of its tenants or assumed and
-    /// confirmed, and the changes of `rows`, which it wrote.
-    pub(super) fn record(&mut self, facts: &Facts, rows: &Rows) {
-        for (tenant, head) in &facts.heads {
-            self.enter(tenant, *head);
-        }
-        for (key, version) in &facts.agents {
-            self.keep_agent(key, *version);
-        }
-        for (key, conversation) in &facts.conversations {
-            self.keep_agent(
-                &(key.0.clone(), conversation.agent_id),
-                conversation.agent_version,
-            );
-            self.keep_conversation(key, conversation.clone());
-        }
-        for turn in facts.turns.values() {
-            self.keep_turn(turn);
-        }
-        for row in &rows.agents {
-            self.keep_agent(&(row.tenant.clone(), row.agent.id), row.agent.version);
-        }
-        for row in &rows.agent_updates {
-            self.keep_agent(&(row.tenant.clone(), row.agent.id), row.agent.version);
-        }
-        for row in &rows.conversations {
-            self.add_conversation(row);
-        }
-        for row in &rows.advances {
-            self.advance(row);
-        }
-        for row in &rows.conversation_updates {
-            self.update_conversation(row);
-        }
-        for row in &rows.turns {
-            self.add_turn(row);
-        }
-        for row in &rows.ends {
-            self.end_turn(row);
-        }
-        for row in &rows.starts {
-            self.start_turn(row);
-        }
-        for row in &rows.conversation_deletions {
-            self.conversations.remove(&(row.tenant.clone(), row.id));
-        }
-        for (tenant, head) in &rows.heads {
-            if let Some(mut known) = self.tenants.get_mut(tenant) {
-                known.head = Some(*head);
-            }
-        }
-    }
-
-    /// Makes the facts of a tenant valid at `head`; those recorded with another head are dropped.
-    fn enter(&mut self, tenant: &TenantId, head: Seq) {
-        let known = self.tenants.get(tenant).copied();
-        if known.is_none_or(|known| known.head != Some(head)) {
-            self.last_epoch += 1;
-            let known = KnownTenant {
-                head: Some(head),
-                epoch: self.last_epoch,
-                misses: known.map_or(0, |known| known.misses),
-                skipped: known.map_or(0, |known| known.skipped),
-            };
-            self.tenants.insert(tenant.clone(), known);
-        }
-    }
-
-    /// Drops all facts of a tenant but its head.
-    fn forget(&mut self, tenant: &TenantId) {
-        self.last_epoch += 1;
-        if let Some(mut known) = self.tenants.get_mut(tenant) {
-            known.epoch = self.last_epoch;
-        }
-    }
-
     /// Records that the facts of these tenants were found to be valid.
     pub(super) fn confirm<'t>(&mut self, tenants: impl IntoIterator<Item = &'t TenantId>) {
         for tenant in tenants {
@@ -261,125 +170,14 @@ impl KnownFacts {
         }
     }
 
-    fn recorded<T>(&self, tenant: &TenantId, value: T) -> Option<Recorded<T>> {
-        let epoch = self.tenants.get(tenant)?.epoch;
-        Some(Recorded { epoch, value })
-    }
-
-    fn keep_agent(&mut self, key: &InTenant<AgentId>, version: i64) {
-        if let Some(recorded) = self.recorded(&key.0, version) {
-            self.agents.insert(key.clone(), recorded);
-        }
-    }
-
-    fn keep_conversation(&mut self, key: &InTenant<ConversationId>, facts: ConversationFacts) {
-        if let Some(recorded) = self.recorded(&key.0, facts) {
-            self.conversations.insert(key.clone(), recorded);
-        }
-    }
-
-    /// Keeps a turn that has not ended; an ended one is needed only for repeated writes.
-    fn keep_turn(&mut self, row: &TurnRow) {
-        let key = (row.tenant.clone(), row.turn.id);
-        if row.turn.status.is_final() {
-            self.turns.remove(&key);
-        } else if let Some(recorded) = self.recorded(&row.tenant, row.clone()) {
-            self.turns.insert(key, recorded);
-        }
-    }
-
-    fn add_conversation(&mut self, row: &ConversationRow) {
-        let conversation = &row.conversation;
-        let agent = (row.tenant.clone(), conversation.agent_id);
-        let Some(agent_version) = self.current(&self.agents, &agent) else {
-            return;
-        };
-        let facts =
-            ConversationFacts::without_open_turns(conversation, row.turn_count, agent_version);
-        self.keep_conversation(&(row.tenant.clone(), conversation.id), facts);
-    }
-
-    fn advance(&mut self, row: &ConversationAdvance) {
-        self.change((&row.tenant, row.id), |facts| {
-            facts.message_count = row.message_count;
-            facts.turn_count = row.turn_count;
-            facts.updated_at = row.updated_at;
-            facts.last_message_at = row.last_message_at.or(facts.last_message_at);
-            true
-        });
-    }
-
-    fn update_conversation(&mut self, row: &ConversationUpdate) {
-        self.change((&row.tenant, row.conversation.id), |facts| {
-            facts.version = row.conversation.version;
-            facts.updated_at = row.conversation.updated_at;
-            true
-        });
-    }
-
-    fn add_turn(&mut self, row: &TurnRow) {
-        self.keep_turn(row);
-        let id = row.turn.id;
-        self.change((&row.tenant, row.turn.conversation_id), |facts| {
-            match row.turn.status {
-                TurnStatus::InProgress => facts.running = Some(id),
-                TurnStatus::Queued => {
-                    facts.waiting += 1;
-                    facts.first_waiting.get_or_insert(id);
-                }
-                TurnStatus::Completed | TurnStatus::Failed | TurnStatus::Cancelled => {}
+    /// Records that the facts of these tenants were found outdated.
+    pub(super) fn invalidate<'t>(&mut self, tenants: impl IntoIterator<Item = &'t TenantId>) {
+        for tenant in tenants {
+            if let Some(mut known) = self.tenants.get_mut(tenant) {
+                known.head = None;
+                known.misses = known.misses.saturating_add(1);
+                known.skipped = (1 << known.misses.min(16)).min(MAX_SKIPPED_BATCHES) - 2;
             }
-            true
-        });
-    }
-
-    fn end_turn(&mut self, row: &TurnEnd) {
-        let Some((_, ended)) = self.turns.remove(&(row.tenant.clone(), row.id)) else {
-            return self.forget(&row.tenant);
-        };
-        let conversation = ended.value.turn.conversation_id;
-        self.change((&row.tenant, conversation), |facts| {
-            // The next of several queued turns is not known.
-            facts.running.take() == Some(row.id)
-        });
-    }
-
-    fn start_turn(&mut self, row: &TurnStart) {
-        let Some((_, started)) = self.turns.remove(&(row.tenant.clone(), row.id)) else {
-            return self.forget(&row.tenant);
-        };
-        let mut turn = started.value;
-        turn.turn.status = TurnStatus::InProgress;
-        turn.turn.agent_version = Some(row.agent_version);
-        turn.turn.started_at = Some(row.started_at);
-        turn.node = Some(row.node);
-        turn.turn_number = Some(row.turn_number);
-        turn.message_seq = Some(row.message_seq);
-        self.change((&row.tenant, turn.turn.conversation_id), |facts| {
-            facts.running = Some(row.id);
-            facts.waiting = facts.waiting.saturating_sub(1);
-            facts.first_waiting = None;
-            // The next of several queued turns is not known.
-            facts.waiting == 0
-        });
-        self.keep_turn(&turn);
-    }
-
-    /// Changes the facts of a conversation, if they are known. They are dropped if `change` returns
-    /// false.
-    fn change(
-        &mut self,
-        (tenant, id): (&TenantId, ConversationId),
-        change: impl FnOnce(&mut ConversationFacts) -> bool,
-    ) {
-        let key = (tenant.clone(), id);
-        let Some(mut facts) = self.current(&self.conversations, &key) else {
-            return;
-        };
-        if change(&mut facts) {
-            self.keep_conversation(&key, facts);
-        } else {
-            self.conversations.remove(&key);
         }
     }
 }
