@@ -26,7 +26,7 @@ use crate::{
 /// The time for which running turns may continue. Together with the default drain delay before, and
 /// the last responses and tool servers afterwards, a shutdown takes less than 35 s.
 const TURNS_TIMEOUT: Duration = Duration::from_secs(25);
-/// The time for which responses may continue after all turns have ended.
+/// The time after the deadline of the turns in which their last writes and responses must end.
 const LAST_RESPONSES_TIMEOUT: Duration = Duration::from_secs(2);
 /// The time for which background tasks may continue.
 const TASKS_TIMEOUT: Duration = Duration::from_secs(1);
@@ -151,8 +151,9 @@ impl Service {
         http_server::refuse_connections(&self.handle, &self.listener).await;
         let turns_deadline = Instant::now() + TURNS_TIMEOUT;
         self.turns.drain(turns_deadline).await;
-        // Turns run on the threads of the HTTP server, which therefore ends after them.
+        // Turns run on the threads of the HTTP server, so it is stopped after them.
         let deadline = turns_deadline + LAST_RESPONSES_TIMEOUT;
+        wait_for(deadline, "turns", self.turns.ended()).await;
         wait_for(deadline, "responses", self.handle.stop(true)).await;
         self.stop.cancel();
         self.tool_tasks.close();

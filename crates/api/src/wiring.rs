@@ -13,7 +13,7 @@ mod turns;
 
 use self::auth::Auth;
 pub use self::{
-    auth::{documents, signing_keys},
+    auth::{document_source, signing_keys},
     engines::{EnginesByName, built_in_engines, choose_engines},
     startup_summary::startup_summary,
     store::{Store, prepare_schema},

@@ -12,12 +12,18 @@ use tokio_util::task::TaskTracker;
 #[derive(Clone)]
 pub(crate) struct Background {
     tasks: TaskTracker,
+    /// The tasks that run on the runtimes of their callers.
+    local_tasks: TaskTracker,
     runtime: Handle,
 }
 
 impl Background {
-    pub(crate) const fn new(tasks: TaskTracker, runtime: Handle) -> Self {
-        Self { tasks, runtime }
+    pub(crate) fn new(tasks: TaskTracker, runtime: Handle) -> Self {
+        Self {
+            tasks,
+            local_tasks: TaskTracker::new(),
+            runtime,
+        }
     }
 
     /// Runs work on the background's runtime.
@@ -29,9 +35,15 @@ impl Background {
     }
 
     /// Runs work on the caller's runtime, so that neither has to wake the other's thread. That
-    /// runtime MUST NOT end before the work.
+    /// runtime MUST NOT end before [`Self::local_work_ended`].
     pub(crate) fn spawn_here(&self, work: impl Future<Output: Send> + Send + 'static) {
-        drop(self.tasks.spawn(work));
+        drop(self.local_tasks.spawn(work));
+    }
+
+    /// Waits until the work on the runtimes of callers has ended.
+    pub(crate) async fn local_work_ended(&self) {
+        self.local_tasks.close();
+        self.local_tasks.wait().await;
     }
 }
 

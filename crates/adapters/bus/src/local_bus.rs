@@ -15,7 +15,7 @@ pub struct LocalBus(RwLock<Vec<Subscriber>>);
 
 struct Subscriber {
     filter: SignalFilter,
-    /// Of one receiver: its queue drops the oldest signals.
+    /// The queue of one receiver; it drops its oldest signals.
     sender: broadcast::Sender<Signal>,
 }
 

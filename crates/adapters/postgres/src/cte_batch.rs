@@ -55,19 +55,20 @@ impl CteBatch {
 
     /// Runs all statements. Returns whether the condition, if there is one, was met.
     pub(crate) async fn run(self, connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
-        if self.parts.is_empty() {
+        if self.parts.is_empty() && self.condition.is_none() {
             return Ok(true);
         }
         if let Some(error) = self.parameters.error {
             return Err(sqlx::Error::Encode(error));
         }
-        let parts = self.parts.join(", ");
+        let mut parts = self.parts;
+        let condition = self.condition.map(ToOwned::to_owned);
+        let main = condition.as_ref().map_or("", |_| " from condition");
+        parts.splice(..0, condition);
+        let parts = parts.join(", ");
         // The text consists of constants; all values are parameters. The database server runs the
         // main query before the parts.
-        let sql = AssertSqlSafe(match self.condition {
-            Some(condition) => format!("with {condition}, {parts} select from condition"),
-            None => format!("with {parts} select"),
-        });
+        let sql = AssertSqlSafe(format!("with {parts} select{main}"));
         let query = sqlx::query_with(sql, self.parameters.arguments);
         let rows = query.fetch_all(connection).await?;
         Ok(!rows.is_empty())

@@ -97,7 +97,7 @@ impl CredentialCommands {
             idempotency,
             clock,
             ids,
-            wiring::documents(settings),
+            wiring::document_source(settings),
             max_name_characters,
         );
         Self {

@@ -30,7 +30,7 @@ pub(super) struct Auth {
 }
 
 /// Builds the source of the key sets of clients and external issuers.
-pub fn documents(settings: &Settings) -> Arc<dyn DocumentSource> {
+pub fn document_source(settings: &Settings) -> Arc<dyn DocumentSource> {
     Arc::new(WebDocuments::new(settings.auth.client_key_hosts.clone()))
 }
 
@@ -49,7 +49,7 @@ pub(super) async fn wire(
     )?;
     let own = own_tokens(parts, &signing_keys, clock, ids);
     let key_sets = KeySets::new(
-        documents(parts.settings),
+        document_source(parts.settings),
         Arc::clone(clock),
         parts.tasks.clone(),
         Handle::current(),

@@ -11,7 +11,7 @@ use application::{
 };
 use ports::{Clock, IdSource, Storage};
 
-use super::{Parts, Turns, auth::documents, realtime::Realtime};
+use super::{Parts, Turns, auth::document_source, realtime::Realtime};
 use crate::state::{ApiState, Services};
 
 /// Builds the use cases on cached ports.
@@ -34,7 +34,7 @@ pub(super) fn build(
         Arc::clone(&storage.idempotency),
         Arc::clone(&clock),
         Arc::clone(&ids),
-        documents(settings),
+        document_source(settings),
         settings.limits.sizes.name_characters,
     );
     Services {

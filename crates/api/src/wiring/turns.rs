@@ -91,6 +91,11 @@ impl Turns {
         self.context.live.end_remote_waits();
     }
 
+    /// Waits until the tasks of turns on the threads of the HTTP server have ended.
+    pub async fn ended(&self) {
+        self.context.turn_tasks_ended().await;
+    }
+
     /// Waits until no turn is running in this process.
     async fn wait_until_idle(&self, deadline: Instant) {
         while self.context.live.in_progress() > 0 && Instant::now() < deadline {

@@ -84,6 +84,11 @@ impl ChatContext {
             background: Background::new(tasks, Handle::current()),
         }
     }
+
+    /// Waits until the tasks of the turns that requests have started have ended.
+    pub async fn turn_tasks_ended(&self) {
+        self.background.local_work_ended().await;
+    }
 }
 
 /// The ports that chat uses.

@@ -222,8 +222,9 @@ mod tests {
     }
 
     #[test]
-    fn only_stores_use_sql() {
-        let stores = ["relational", "postgres_store", "sqlite_store"];
+    fn only_stores_and_the_benchmark_use_sql() {
+        // The benchmark compares the service with a program that uses the same libraries.
+        let stores = ["relational", "postgres_store", "sqlite_store", "dev_bench"];
         assert!(allowed("sqlite_store", "sqlx"));
         for layer in LAYERS
             .iter()
@@ -239,9 +240,9 @@ mod tests {
     }
 
     #[test]
-    fn only_the_api_and_its_server_use_http() {
+    fn only_the_api_its_server_and_the_benchmark_use_http() {
         assert!(allowed("agent-service", "actix-web"));
-        let http = ["agent-service", "http_server"];
+        let http = ["agent-service", "http_server", "dev_bench"];
         for layer in LAYERS.iter().filter(|layer| !http.contains(&layer.package)) {
             assert!(
                 !allows(layer, "actix-ws", true),

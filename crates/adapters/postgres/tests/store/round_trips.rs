@@ -81,8 +81,10 @@ async fn a_change_is_one_round_trip() {
         let entry = |operation: &str| fixture::entry(&format!("{operation}-{number}"));
         let mut round = Vec::new();
         let agent = fixture::agent(number);
-        let claim = entry("agent");
-        let created = storage.agents.insert(&tenant, &agent, &stamp, Some(&claim));
+        let idempotency = entry("agent");
+        let created = storage
+            .agents
+            .insert(&tenant, &agent, &stamp, Some(&idempotency));
         created.await.expect("an agent");
         round.push(fixture.round_trips());
         let next = fixture::renamed(&agent, "Next");
@@ -93,8 +95,9 @@ async fn a_change_is_one_round_trip() {
         let conversations = &storage.conversations;
         let empty = fixture::conversation(number, agent.id);
         let (conversation, greeting) = fixture::greeted(empty, "Hello");
-        let (claim, greeting) = (entry("conversation"), Some(&greeting));
-        let created = conversations.insert(&tenant, &conversation, greeting, &stamp, Some(&claim));
+        let (idempotency, greeting) = (entry("conversation"), Some(&greeting));
+        let created =
+            conversations.insert(&tenant, &conversation, greeting, &stamp, Some(&idempotency));
         created.await.expect("a conversation");
         round.push(fixture.round_trips());
         let next = fixture::retitled(&conversation, "Next");
@@ -105,8 +108,8 @@ async fn a_change_is_one_round_trip() {
         deleted.await.expect("a deletion");
         round.push(fixture.round_trips());
 
-        let (key, claim) = (fixture::key(number), entry("key"));
-        let created = storage.credentials.insert(&key, Some(&claim)).await;
+        let (key, idempotency) = (fixture::key(number), entry("key"));
+        let created = storage.credentials.insert(&key, Some(&idempotency)).await;
         created.expect("a key");
         round.push(fixture.round_trips());
         let revoked = storage

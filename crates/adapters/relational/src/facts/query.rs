@@ -13,7 +13,7 @@ use crate::{TurnRow, WriteOp};
 pub struct FactsQuery {
     /// The tenants to lock, in the order of their ids.
     pub tenants: BTreeSet<TenantId>,
-    /// The conversations that the batch assumes to exist.
+    /// The conversations that the batch creates or changes.
     pub conversations: Vec<InTenant<ConversationId>>,
     /// The conversations whose first queued turn may be started.
     pub promotions: HashSet<InTenant<ConversationId>>,

@@ -1,8 +1,9 @@
 //! The facts that this process knows without reading them, because its own last transactions read
 //! or wrote them.
 //!
-//! Every change of a fact raises the head of its tenant's log. A store that finds a head unchanged
-//! under the tenant lock therefore knows that all facts recorded with that head still hold.
+//! Every change of an agent, a conversation or a turn raises the head of its tenant's log. A store
+//! that finds a head unchanged under the tenant lock therefore knows that all facts recorded with
+//! that head still hold. It checks nodes, idempotency keys and credentials in the statement.
 
 mod record;
 
@@ -22,8 +23,7 @@ const MAX_TURN_BYTES: u64 = 16 * 1024 * 1024;
 /// again and again: another process writes to the same tenant.
 const MAX_SKIPPED_BATCHES: u32 = 64;
 
-/// The known facts. Those of a tenant are complete or absent for each entity, never outdated in
-/// part: a change by another process invalidates all of them at once.
+/// The known facts. A change by another process makes all facts of its tenant invalid.
 pub(super) struct KnownFacts {
     tenants: Cache<TenantId, KnownTenant>,
     agents: Cache<InTenant<AgentId>, Recorded<i64>>,
@@ -34,11 +34,11 @@ pub(super) struct KnownFacts {
 
 #[derive(Debug, Clone, Copy)]
 struct KnownTenant {
-    /// The head with which the facts were recorded; `None` if they are outdated.
-    head: Option<Seq>,
+    /// The head with which the facts were recorded.
+    head: Seq,
     /// The facts that were recorded in this epoch are valid.
     epoch: u64,
-    /// The number of times in a row that the facts were found outdated.
+    /// The number of times in a row that another head was found.
     misses: u32,
     /// The number of batches that will not use the facts.
     skipped: u32,
@@ -79,11 +79,11 @@ impl Default for KnownFacts {
 }
 
 impl KnownFacts {
-    /// Returns the facts of `query`, if all of them are known. Assumed are facts that no head
-    /// covers, which the store must check: that the nodes are alive, the idempotency keys unused,
-    /// and the credentials to revoke valid. Ids of new agents and credentials are assumed to be
-    /// unused; the store rejects the data otherwise.
-    pub(super) fn find(&mut self, ops: &[WriteOp], query: &FactsQuery) -> Option<Facts> {
+    /// Returns the facts of `query`, if all of them are known. It assumes what no head covers, which
+    /// the store must check: that the nodes are alive, the idempotency keys unused, and the
+    /// credentials to revoke valid. Ids of new agents and credentials are assumed to be unused; the
+    /// store rejects the data otherwise.
+    pub(super) fn find(&self, ops: &[WriteOp], query: &FactsQuery) -> Option<Facts> {
         if !query.logged_since.is_empty() {
             return None;
         }
@@ -92,7 +92,8 @@ impl KnownFacts {
             ..Facts::default()
         };
         for tenant in &query.tenants {
-            facts.heads.insert(tenant.clone(), self.head(tenant)?);
+            let head = self.tenants.get(tenant)?.head;
+            facts.heads.insert(tenant.clone(), head);
         }
         for op in ops.iter().filter(|op| !op.creates_conversation()) {
             let Some(id) = op.conversation_id() else {
@@ -122,29 +123,29 @@ impl KnownFacts {
         Some(facts)
     }
 
-    /// Whether the heads and agents of `query` are all that can be missing, and no other process
-    /// writes to its tenants again and again.
-    pub(super) fn may_read_ahead(&self, ops: &[WriteOp], query: &FactsQuery) -> bool {
+    /// Whether the heads and agents of `query` are all that can be missing.
+    pub(super) fn may_read_ahead(ops: &[WriteOp], query: &FactsQuery) -> bool {
         let needs_agents_only =
             |op: &WriteOp| op.conversation_id().is_none() || op.creates_conversation();
-        let is_skipped = |tenant: &TenantId| {
-            let known = self.tenants.get(tenant);
-            known.is_some_and(|known| known.skipped > 0)
-        };
-        query.logged_since.is_empty()
-            && ops.iter().all(needs_agents_only)
-            && !query.tenants.iter().any(is_skipped)
+        query.logged_since.is_empty() && ops.iter().all(needs_agents_only)
     }
 
-    /// The head of a tenant whose facts may be used.
-    fn head(&mut self, tenant: &TenantId) -> Option<Seq> {
-        let mut known = self.tenants.get_mut(tenant)?;
-        let head = known.head?;
-        if known.skipped > 0 {
-            known.skipped -= 1;
-            return None;
+    /// Whether the next batch does not use the facts, because another process writes to one of its
+    /// tenants again and again. Counts the batch.
+    pub(super) fn skips_batch<'t>(
+        &mut self,
+        tenants: impl IntoIterator<Item = &'t TenantId>,
+    ) -> bool {
+        let mut is_skipped = false;
+        for tenant in tenants {
+            if let Some(mut known) = self.tenants.get_mut(tenant)
+                && known.skipped > 0
+            {
+                known.skipped -= 1;
+                is_skipped = true;
+            }
         }
-        Some(head)
+        is_skipped
     }
 
     fn current<Id, T, W>(
@@ -166,17 +167,6 @@ impl KnownFacts {
         for tenant in tenants {
             if let Some(mut known) = self.tenants.get_mut(tenant) {
                 known.misses = 0;
-            }
-        }
-    }
-
-    /// Records that the facts of these tenants were found outdated.
-    pub(super) fn invalidate<'t>(&mut self, tenants: impl IntoIterator<Item = &'t TenantId>) {
-        for tenant in tenants {
-            if let Some(mut known) = self.tenants.get_mut(tenant) {
-                known.head = None;
-                known.misses = known.misses.saturating_add(1);
-                known.skipped = (1 << known.misses.min(16)).min(MAX_SKIPPED_BATCHES) - 2;
             }
         }
     }

@@ -172,7 +172,7 @@ impl<S: BatchStore> Writer<S> {
         let result = self.store.commit(Arc::clone(ops), in_doubt_since).await;
         match &result {
             Ok(batch) => self.known_facts.record(&batch.facts, &batch.rows),
-            Err(_) => self.known_facts.invalidate(ops.iter().map(WriteOp::tenant)),
+            Err(error) => self.forget_after(error),
         }
         result.map(|batch| batch.outcomes)
     }
@@ -197,26 +197,27 @@ impl<S: BatchStore> Writer<S> {
         }
         let batch = Arc::new(PlannedBatch { query, facts, rows });
         let result = self.store.commit_if_current(Arc::clone(&batch)).await;
-        let tenants = batch.facts.heads.keys();
         match result {
             Ok(true) => {
-                self.known_facts.confirm(tenants);
+                self.known_facts.confirm(batch.facts.heads.keys());
                 self.known_facts.record(&batch.facts, &batch.rows);
                 Ok(Some(outcomes))
             }
-            Ok(false) => {
-                self.known_facts.invalidate(tenants);
-                Ok(None)
-            }
+            Ok(false) => Ok(None),
             // The data of one of the writes is rejected; the store finds out which one.
-            Err(BatchError::Failed(error)) if !error.is_retryable() => {
-                self.known_facts.invalidate(tenants);
-                Ok(None)
-            }
+            Err(BatchError::Failed(error)) if !error.is_retryable() => Ok(None),
             Err(error) => {
-                self.known_facts.invalidate(tenants);
+                self.forget_after(&error);
                 Err(error)
             }
+        }
+    }
+
+    /// Forgets everything after the loss of a connection: the next one may lead to a server that
+    /// lacks the last commits, where an equal head proves nothing.
+    fn forget_after(&mut self, error: &BatchError) {
+        if !matches!(error, BatchError::Failed(error) if !error.is_retryable()) {
+            self.known_facts = KnownFacts::default();
         }
     }
 }
@@ -229,8 +230,11 @@ impl<S: BatchStore> Writer<S> {
         ops: &[WriteOp],
         query: &FactsQuery,
     ) -> Result<Option<Facts>, BatchError> {
+        if self.known_facts.skips_batch(&query.tenants) {
+            return Ok(None);
+        }
         let known = self.known_facts.find(ops, query);
-        if known.is_some() || !self.known_facts.may_read_ahead(ops, query) {
+        if known.is_some() || !KnownFacts::may_read_ahead(ops, query) {
             return Ok(known);
         }
         let Some(read) = self.store.read_ahead(query).await? else {

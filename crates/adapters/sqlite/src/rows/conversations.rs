@@ -97,7 +97,7 @@ struct Update<'r> {
 }
 
 #[derive(Serialize)]
-struct DeleteOutcome<'r> {
+struct Deletion<'r> {
     tenant: &'r str,
     id: Simple,
     deleted: i64,
@@ -168,7 +168,7 @@ pub(super) fn delete(
     rows: &[ConversationDeletion],
 ) -> Result<(), RepositoryError> {
     script.add(DELETE, rows, |row| {
-        Ok(DeleteOutcome {
+        Ok(Deletion {
             tenant: row.tenant.as_str(),
             id: row.id.uuid().simple(),
             deleted: row.deleted_at.milliseconds(),

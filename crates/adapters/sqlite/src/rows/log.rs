@@ -93,7 +93,7 @@ struct Released<'r> {
 }
 
 #[derive(Serialize)]
-struct NewClaim<'r> {
+struct NewRecord<'r> {
     tenant: &'r str,
     principal: &'r str,
     operation: &'static str,
@@ -160,7 +160,7 @@ pub(super) fn write_records(
     rows: &[IdempotencyRow],
 ) -> Result<(), RepositoryError> {
     script.add(WRITE_RECORDS, rows, |row| {
-        Ok(NewClaim {
+        Ok(NewRecord {
             tenant: row.tenant.as_str(),
             principal: row.idempotency.principal.as_str(),
             operation: row.idempotency.operation,

@@ -2,7 +2,7 @@
 
 use domain::{AgentId, ConversationId, Seq, TenantId, TurnStatus};
 
-use super::{KnownFacts, KnownTenant, Recorded};
+use super::{KnownFacts, KnownTenant, MAX_SKIPPED_BATCHES, Recorded};
 use crate::{
     ConversationAdvance, ConversationFacts, ConversationRow, ConversationUpdate, Facts, InTenant,
     Rows, TurnEnd, TurnRow, TurnStart,
@@ -57,7 +57,7 @@ impl KnownFacts {
         }
         for (tenant, head) in &rows.heads {
             if let Some(mut known) = self.tenants.get_mut(tenant) {
-                known.head = Some(*head);
+                known.head = *head;
             }
         }
     }
@@ -65,16 +65,22 @@ impl KnownFacts {
     /// Makes the facts of a tenant valid at `head`; those recorded with another head are dropped.
     fn enter(&mut self, tenant: &TenantId, head: Seq) {
         let known = self.tenants.get(tenant).copied();
-        if known.is_none_or(|known| known.head != Some(head)) {
-            self.last_epoch += 1;
-            let known = KnownTenant {
-                head: Some(head),
-                epoch: self.last_epoch,
-                misses: known.map_or(0, |known| known.misses),
-                skipped: known.map_or(0, |known| known.skipped),
-            };
-            self.tenants.insert(tenant.clone(), known);
+        if known.is_some_and(|known| known.head == head) {
+            return;
         }
+        self.last_epoch += 1;
+        // A head that was known and is another one now was raised elsewhere.
+        let misses = known.map_or(0, |known| known.misses.saturating_add(1));
+        let known = KnownTenant {
+            head,
+            epoch: self.last_epoch,
+            misses,
+            // None after the first miss, then 1, 3, 7 …
+            skipped: ((1 << misses.min(16)) / 2_u32)
+                .saturating_sub(1)
+                .min(MAX_SKIPPED_BATCHES),
+        };
+        self.tenants.insert(tenant.clone(), known);
     }
 
     /// Drops all facts of a tenant but its head.
