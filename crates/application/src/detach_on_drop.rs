@@ -37,7 +37,7 @@ impl Background {
     /// Runs work on the caller's runtime, so that neither has to wake the other's thread. That
     /// runtime MUST NOT end before [`Self::local_work_ended`].
     pub(crate) fn spawn_here(&self, work: impl Future<Output: Send> + Send + 'static) {
-        drop(self.local_tasks.spawn(work));
+        drop(self.tasks.spawn(self.local_tasks.track_future(work)));
     }
 
     /// Waits until the work on the runtimes of callers has ended.
