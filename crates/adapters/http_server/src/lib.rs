@@ -87,6 +87,8 @@ where
 /// Makes a running server refuse new connections; `listener` is a clone of its listener.
 pub async fn refuse_connections(server: &ServerHandle, listener: &TcpListener) {
     server.pause().await;
+    // The thread that accepts is notified only. It logs an error if the listener is shut down first.
+    tokio::time::sleep(Duration::from_millis(10)).await;
     // A paused server leaves new connections in the backlog. Where the system cannot shut down a
     // listener, they wait there until the server is stopped.
     let _ = socket2::SockRef::from(listener).shutdown(std::net::Shutdown::Both);

@@ -113,8 +113,8 @@ impl BatchStore for PostgresBatchStore {
     }
 }
 
-/// Whether the server reports that a statement has failed. After any other error, for example the
-/// loss of the connection, the statement may have been committed.
+/// Returns whether the server reports that a statement has failed. After any other error, for
+/// example the loss of the connection, the statement may have been committed.
 fn was_rolled_back(error: &sqlx::Error) -> bool {
     let error = error.as_database_error();
     let error = error.and_then(|error| error.try_downcast_ref::<PgDatabaseError>());

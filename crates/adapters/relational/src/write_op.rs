@@ -87,7 +87,7 @@ impl WriteOp {
         }
     }
 
-    /// Whether it creates its conversation.
+    /// Returns whether it creates its conversation.
     pub fn creates_conversation(&self) -> bool {
         let target = self.begin_turn().map(|begin| &begin.target);
         matches!(self, Self::CreateConversation(_))
@@ -143,7 +143,7 @@ pub enum WriteOutcome {
 }
 
 impl WriteOutcome {
-    /// Whether the write was applied as requested.
+    /// Returns whether the write was applied as requested.
     pub const fn is_applied(&self) -> bool {
         matches!(
             self,

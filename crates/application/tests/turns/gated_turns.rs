@@ -32,7 +32,7 @@ pub(crate) struct GatedTurns {
     pub(crate) proceed: Notify,
     /// The failure of the next cancellation, if any.
     pub(crate) failure: Mutex<Option<Failure>>,
-    /// Whether each start of a turn reports a conflict, after the turn was stored.
+    /// True if each start of a turn reports a conflict, after the turn was stored.
     pub(crate) has_conflicts: AtomicBool,
 }
 

@@ -40,7 +40,7 @@ impl RecordKey {
     }
 }
 
-/// Whether a record still applies to a use of its key at `now`.
+/// Returns whether a record still applies to a use of its key at `now`.
 pub fn is_within_retention(record: &IdempotencyRecord, now: Timestamp) -> bool {
     now < record.created_at + RETENTION
 }
@@ -68,7 +68,7 @@ pub struct Facts {
     pub idempotency: HashMap<RecordKey, IdempotencyRecord>,
     /// The nodes that are registered and not marked as dead.
     pub live_nodes: HashSet<NodeId>,
-    /// Whether an earlier attempt to write the batch may have been committed.
+    /// True if an earlier attempt to write the batch may have been committed.
     pub is_in_doubt: bool,
     /// The events that an attempt in doubt may have written, by position.
     pub logged: Vec<EventInDoubt>,
@@ -166,7 +166,7 @@ impl ConversationFacts {
         }
     }
 
-    /// Whether a turn is queued or in progress.
+    /// Returns whether a turn is queued or in progress.
     pub(crate) const fn has_open_turns(&self) -> bool {
         self.running.is_some() || self.waiting > 0
     }
@@ -179,7 +179,7 @@ pub struct CredentialFacts {
     pub tenant: TenantId,
     /// Its kind.
     pub kind: CredentialKind,
-    /// Whether it is revoked.
+    /// True if it is revoked.
     pub is_revoked: bool,
 }
 

@@ -123,15 +123,15 @@ impl KnownFacts {
         Some(facts)
     }
 
-    /// Whether the heads and agents of `query` are all that can be missing.
+    /// Returns whether the heads and agents of `query` are all that can be missing.
     pub(super) fn may_read_ahead(ops: &[WriteOp], query: &FactsQuery) -> bool {
         let needs_agents_only =
             |op: &WriteOp| op.conversation_id().is_none() || op.creates_conversation();
         query.logged_since.is_empty() && ops.iter().all(needs_agents_only)
     }
 
-    /// Whether the next batch does not use the facts, because another process writes to one of its
-    /// tenants again and again. Counts the batch.
+    /// Returns whether the next batch does not use the facts, because another process writes to one
+    /// of its tenants again and again. Counts the batch.
     pub(super) fn skips_batch<'t>(
         &mut self,
         tenants: impl IntoIterator<Item = &'t TenantId>,

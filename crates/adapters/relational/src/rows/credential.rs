@@ -14,8 +14,8 @@ pub struct Revocation {
 /// The changes of the state of the store as a whole.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StateChange {
-    /// Whether the version of access is raised, so that every node discards its cached credentials.
+    /// True if the version of access is raised, so that every node discards its cached credentials.
     pub raises_access_version: bool,
-    /// Whether the store is recorded as having contained a key.
+    /// True if the store is recorded as having contained a key.
     pub records_key: bool,
 }

@@ -24,14 +24,13 @@ const MAX_COMPILATION_TIME: Duration = Duration::from_secs(5);
 /// The compilations that may run at the same time. They serve all tenants.
 static COMPILATIONS: Semaphore = Semaphore::const_new(2);
 
-/// The checks that may run at the same time. Each waits within the time limit of its call, so the
-/// queue has none.
+/// The checks that may run and wait at the same time. Each waits within the time limit of its call.
 static CHECKS: LazyLock<Arc<TenantQueue>> = LazyLock::new(|| {
     Arc::new(TenantQueue::new(QueueLimits {
         running: 4,
         running_of_tenant: 2,
-        waiting: usize::MAX,
-        waiting_of_tenant: usize::MAX,
+        waiting: 4_096,
+        waiting_of_tenant: 1_024,
     }))
 });
 

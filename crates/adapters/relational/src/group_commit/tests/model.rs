@@ -21,7 +21,7 @@ pub(super) struct Tables {
     pub(super) read: usize,
     pub(super) known: usize,
     pub(super) outdated: usize,
-    /// Whether the store reads heads and agents ahead.
+    /// True if the store reads heads and agents ahead.
     pub(super) reads_ahead: bool,
     /// The next outcomes of commits with known facts; afterwards, they succeed.
     pub(super) failures: Vec<BatchError>,
@@ -85,7 +85,7 @@ impl Tables {
         .collect()
     }
 
-    /// Whether the credentials that a batch revokes exist and are not revoked.
+    /// Returns whether the credentials that a batch revokes exist and are not revoked.
     fn has_valid(&self, credentials: &HashMap<CredentialId, CredentialFacts>) -> bool {
         let mut credentials = credentials.iter();
         credentials.all(|(id, facts)| self.credentials.get(id) == Some(facts))
