@@ -106,6 +106,28 @@ pub async fn an_update_stores_the_next_version_of_an_agent(storage: &Storage) {
     assert_eq!(lookup::agent(storage, agent.id).await, Some(next));
 }
 
+/// A store may write large agents in another way than small ones.
+pub async fn a_large_agent_is_written_like_a_small_one(storage: &Storage) {
+    let (tenant, stamp, entry) = (fixture::tenant(), fixture::stamp(9), fixture::entry("k"));
+    let mut agent = fixture::agent(1);
+    agent.config.instructions = Some("x".repeat(100_000));
+    let result = storage.agents.insert(&tenant, &agent, &stamp, Some(&entry));
+    result.await.applied();
+    let result = storage.agents.insert(&tenant, &agent, &stamp, Some(&entry));
+    assert_eq!(result.await.replayed().fingerprint, entry.fingerprint);
+    let next = fixture::renamed(&agent, "Grace");
+    let result = storage.agents.update(&tenant, &next, &stamp).await;
+    assert_eq!(result.success().map(event_count), Some(1));
+    let late = storage.agents.update(&tenant, &next, &stamp).await;
+    assert_stale(&late);
+    let small = setup::agent(storage, 2).await;
+    let small = fixture::renamed(&small, "Ada");
+    let result = storage.agents.update(&tenant, &small, &stamp).await;
+    assert_eq!(result.success().map(event_count), Some(1));
+    assert_eq!(lookup::agent(storage, agent.id).await, Some(next));
+    assert_eq!(log::types(storage).await.len(), 4);
+}
+
 /// `update` MUST write `agent.updated` with the new snapshot. The earlier event keeps its own.
 pub async fn an_update_writes_agent_updated_with_the_new_snapshot(storage: &Storage) {
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(9));

@@ -30,6 +30,7 @@ macro_rules! storage_promises {
                 a_used_key_creates_no_second_agent,
                 an_unknown_agent_is_not_found,
                 an_update_stores_the_next_version_of_an_agent,
+                a_large_agent_is_written_like_a_small_one,
                 an_update_writes_agent_updated_with_the_new_snapshot,
                 an_update_of_another_agent_version_is_stale,
                 a_deleted_agent_cannot_be_updated,

@@ -59,7 +59,7 @@ calls! {
 }
 
 /// The error of a write that received the outcome of another kind, which is a bug in this crate.
-fn mismatch(outcome: &WriteOutcome) -> RepositoryError {
+pub(crate) fn mismatch(outcome: &WriteOutcome) -> RepositoryError {
     let kind = kind(outcome);
     RepositoryError::Corrupt {
         what: "the outcome of a batch".to_owned(),

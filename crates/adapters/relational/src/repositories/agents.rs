@@ -3,11 +3,17 @@
 use std::{future::Future, sync::Arc};
 
 use async_trait::async_trait;
-use domain::{Agent, AgentId, AsOf, IdempotencyEntry, Listed, Page, Stamp, TenantId, Timestamp};
+use domain::{
+    Agent, AgentId, AsOf, IdempotencyEntry, Listed, MemorySize as _, Page, Stamp, TenantId,
+    Timestamp,
+};
 use ports::{AgentQuery, AgentRepository, Committed, DeleteOutcome, Idempotent, RepositoryError};
 
 use super::TurnSql;
-use crate::{CreateAgent, UpdateAgent, event_rows, plan};
+use crate::{
+    CreateAgent, FactsQuery, Plan, UpdateAgent, WriteOp, WriteOutcome, calls::mismatch, event_rows,
+    plan,
+};
 
 /// The SQL on agents.
 pub trait AgentSql: TurnSql {
@@ -41,6 +47,10 @@ pub trait AgentSql: TurnSql {
     ) -> impl Future<Output = Result<(), RepositoryError>> + Send;
 }
 
+/// The size of the largest agent that is written together with others. A larger one takes the
+/// database many milliseconds, for which the writes of other tenants must not wait.
+const MAX_GROUPED_BYTES: usize = 32 * 1024;
+
 /// Agents in a store.
 pub struct Agents<S>(pub S);
 
@@ -59,7 +69,13 @@ impl<S: AgentSql> AgentRepository for Agents<S> {
             stamp: stamp.clone(),
             idempotency: idempotency.cloned(),
         };
-        self.0.group_commit().create_agent(create).await
+        if agent.memory_bytes() <= MAX_GROUPED_BYTES {
+            return self.0.group_commit().create_agent(create).await;
+        }
+        match commit_alone(&self.0, WriteOp::CreateAgent(Box::new(create))).await? {
+            WriteOutcome::CreateAgent(outcome) => Ok(outcome),
+            other => Err(mismatch(&other)),
+        }
     }
 
     async fn find(
@@ -89,7 +105,13 @@ impl<S: AgentSql> AgentRepository for Agents<S> {
             agent: agent.clone(),
             stamp: stamp.clone(),
         };
-        self.0.group_commit().update_agent(update).await
+        if agent.memory_bytes() <= MAX_GROUPED_BYTES {
+            return self.0.group_commit().update_agent(update).await;
+        }
+        match commit_alone(&self.0, WriteOp::UpdateAgent(Box::new(update))).await? {
+            WriteOutcome::UpdateAgent(outcome) => Ok(outcome),
+            other => Err(mismatch(&other)),
+        }
     }
 
     async fn delete(
@@ -108,6 +130,27 @@ impl<S: AgentSql> AgentRepository for Agents<S> {
             })
             .await
     }
+}
+
+/// Commits a write in a transaction of its own.
+async fn commit_alone<S: TurnSql>(store: &S, op: WriteOp) -> Result<WriteOutcome, RepositoryError> {
+    store
+        .transaction(move |connection| {
+            Box::pin(async move {
+                let ops = [op];
+                let query = FactsQuery::new(&ops, None);
+                let facts = S::read_facts(connection, &query).await?;
+                let Plan { rows, outcomes } = plan(&ops, &facts);
+                let outcome = outcomes.into_iter().next();
+                let outcome = outcome.unwrap_or_else(|| {
+                    let source = "the plan has no outcome".into();
+                    Err(RepositoryError::Unavailable(source))
+                })?;
+                S::write(connection, &rows).await?;
+                Ok(outcome)
+            })
+        })
+        .await
 }
 
 /// A transaction of its own: the agent may have any number of open turns, and the writes of other
