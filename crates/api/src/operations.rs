@@ -27,8 +27,7 @@ pub fn find(id: &str) -> Option<&'static Operation> {
     OPERATIONS.iter().find(|operation| operation.id == id)
 }
 
-/// Returns the cost of a request. It is counted before routing, so that only operations with a
-/// fixed path can cost more than one request.
+/// Returns the cost of a request, which is counted before routing.
 pub fn cost_of(method: &str, path: &str) -> &'static [RatePolicy] {
     static COSTLY: LazyLock<Vec<&Operation>> = LazyLock::new(|| {
         let costly = |operation: &&Operation| operation.cost != ONE_REQUEST;
@@ -36,7 +35,7 @@ pub fn cost_of(method: &str, path: &str) -> &'static [RatePolicy] {
     });
     let found = COSTLY
         .iter()
-        .find(|operation| operation.method == method && operation.path == path);
+        .find(|operation| operation.method == method && is_path_of(operation.path, path));
     found.map_or(ONE_REQUEST, |operation| operation.cost)
 }
 
@@ -46,7 +45,18 @@ pub fn streams(path: &str) -> bool {
         let streaming = OPERATIONS.iter().filter(|operation| operation.streams);
         streaming.map(|operation| operation.path).collect()
     });
-    STREAMS.contains(&path)
+    STREAMS.iter().any(|template| is_path_of(template, path))
+}
+
+/// Returns whether a path has the form of a template, such as `/api/agents/{id}`.
+fn is_path_of(template: &str, path: &str) -> bool {
+    let mut segments = path.split('/');
+    let is_same = |expected: &str| {
+        segments
+            .next()
+            .is_some_and(|segment| segment == expected || expected.starts_with('{'))
+    };
+    template.split('/').all(is_same) && segments.next().is_none()
 }
 
 /// Returns whether credentials are ignored on a path: the public operations, the pages of `/docs`,
@@ -142,6 +152,8 @@ operations! {
     get "/api/conversations/{id}" conversations::get_conversation AnyOf(&[ConversationsRead]); versioned, reads_log;
     patch "/api/conversations/{id}" conversations::patch_conversation AnyOf(&[ConversationsWrite]); conditional, versioned;
     delete "/api/conversations/{id}" conversations::delete_conversation AnyOf(&[ConversationsWrite]); conditional, versioned;
+    get "/api/conversations/{id}/stream" conversations::follow_conversation AnyOf(&[ConversationsRead]); streams;
+    get "/api/conversations/{id}/turns" conversations::list_turns AnyOf(&[ConversationsRead]); paged, reads_log;
     get "/api/conversations/{id}/messages" conversations::list_messages AnyOf(&[ConversationsRead]); paged, reads_log;
 
     get "/api/turns/{id}" turns::get_turn AnyOf(&[ChatWrite, ConversationsRead]); reads_log;

@@ -7,7 +7,9 @@ mod listing;
 
 use std::sync::Arc;
 
-use domain::{AsOf, Conversation, ConversationContext, ConversationId, Principal, Stamp, TenantId};
+use domain::{
+    AsOf, Conversation, ConversationContext, ConversationId, Listed, Principal, Stamp, TenantId,
+};
 use ports::{
     AgentRepository, Clock, ConversationRepository, DeleteOutcome, IdSource, IdempotencyRepository,
     RepositoryError,
@@ -16,7 +18,7 @@ use ports::{
 use crate::{KeyedSemaphore, VersionCondition};
 use changing::CHANGE_ATTEMPTS;
 
-pub use creating::NewConversation;
+pub use creating::{CreatedConversation, Fork, NewConversation};
 pub use error::ConversationError;
 pub use listing::ConversationListing;
 
@@ -49,16 +51,16 @@ impl ConversationService {
         }
     }
 
-    /// Reads a conversation.
+    /// Reads a conversation, with the position of its latest activity.
     pub async fn get(
         &self,
         caller: &Principal,
         id: ConversationId,
-    ) -> Result<AsOf<Conversation>, ConversationError> {
+    ) -> Result<AsOf<Listed<Conversation>>, ConversationError> {
         let found = self.conversations.find(&caller.tenant, id).await?;
         let conversation = found
             .value
-            .filter(|conversation| caller.may_reach(conversation.user_id.as_deref()))
+            .filter(|found| caller.may_reach(found.item.user_id.as_deref()))
             .ok_or(ConversationError::NotFound)?;
         Ok(AsOf {
             value: conversation,
@@ -118,7 +120,7 @@ impl ConversationService {
         if *condition == VersionCondition::Any {
             return Ok(None);
         }
-        let version = self.get(caller, id).await?.value.version;
+        let version = self.get(caller, id).await?.value.item.version;
         if condition.accepts(version) {
             Ok(Some(version))
         } else {

@@ -2,11 +2,17 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{AsOf, FinishReason, MessageId, Principal, Stamp, Turn, TurnId, TurnStatus};
-use ports::{CancelOutcome, FoundTurn, Reply, RepositoryError};
+use domain::{
+    AsOf, ConversationId, FinishReason, MessageId, Page, Principal, Seq, Stamp, Turn, TurnId,
+    TurnStatus, cursor,
+};
+use ports::{
+    CancelOutcome, FoundTurn, ListingOrder, Reply, RepositoryError, TurnFilter, TurnQuery,
+};
 use tokio::task::JoinError;
 
 use crate::{
+    PAGE_LIMIT,
     chat::{AcceptedTurn, ChatContext, LiveTurn, TurnOutcome, TurnRunner},
     engines::{OpenCallStatus, PartialReply},
 };
@@ -23,6 +29,12 @@ pub enum TurnError {
     /// The turn does not exist, or the caller may not know of it.
     #[error("no such turn")]
     NotFound,
+    /// The conversation does not exist, or the caller may not know of it.
+    #[error("no such conversation")]
+    ConversationNotFound,
+    /// The cursor belongs to another listing.
+    #[error("not a cursor of this listing")]
+    InvalidCursor,
     /// The store failed.
     #[error("the store failed")]
     Store(#[from] RepositoryError),
@@ -176,12 +188,14 @@ impl TurnService {
         let cancellation = Cancellation {
             context: Arc::clone(&self.context),
             runner: Arc::clone(&self.runner),
+            message_id: found
+                .reply_id
+                .unwrap_or_else(|| MessageId::new(ports.ids.next_id())),
             // Registered from here on, since the turn may begin to run here at any time.
             live: self
                 .context
                 .live
                 .get_or_register_found(&caller.tenant, found),
-            message_id: MessageId::new(ports.ids.next_id()),
             stamp: Stamp {
                 time: ports.clock.now(),
                 actor: caller.id.clone(),
@@ -194,6 +208,66 @@ impl TurnService {
             .await
             .map_err(panicked)??;
         Ok(self.get(caller, id).await?.value)
+    }
+
+    /// Cancels the open turns of a conversation, the last one first, so that none of them starts
+    /// meanwhile.
+    pub async fn cancel_open(
+        &self,
+        caller: &Principal,
+        conversation: ConversationId,
+    ) -> Result<(), TurnError> {
+        let query = TurnQuery {
+            filter: TurnFilter::Open,
+            order: ListingOrder::Descending,
+            after: None,
+            limit: PAGE_LIMIT,
+        };
+        let turns = &self.context.ports.turns;
+        let page = turns.list(&caller.tenant, conversation, &query).await?;
+        let page = page.value.ok_or(TurnError::NotFound)?;
+        for turn in page.items {
+            self.cancel(caller, turn.item.id).await?;
+        }
+        Ok(())
+    }
+
+    /// Lists the turns of a conversation in the order in which they began, and returns the cursor of
+    /// the next page.
+    pub async fn list(
+        &self,
+        caller: &Principal,
+        conversation: ConversationId,
+        (filter, order): (TurnFilter, ListingOrder),
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<AsOf<(Page<Turn>, Option<String>)>, TurnError> {
+        let (status, is_ascending) = (filter.name(), order == ListingOrder::Ascending);
+        let binding = (caller.tenant.as_str(), "turns", conversation, status, is_ascending);
+        let after = cursor
+            .map(|cursor| cursor::decode::<Seq>(&binding, cursor))
+            .transpose()
+            .map_err(|_invalid| TurnError::InvalidCursor)?;
+        let ports = &self.context.ports;
+        let context = ports.conversations.find_context(&caller.tenant, conversation);
+        let context = context.await?.value;
+        if !context.is_some_and(|it| caller.may_reach(it.user_id.as_deref())) {
+            return Err(TurnError::ConversationNotFound);
+        }
+        let query = TurnQuery {
+            filter,
+            order,
+            after,
+            limit,
+        };
+        let found = ports.turns.list(&caller.tenant, conversation, &query).await?;
+        let page = found.value.ok_or(TurnError::ConversationNotFound)?;
+        let last = page.items.last().filter(|_| page.has_more);
+        let next = last.map(|last| cursor::encode(&binding, &last.sort_seq));
+        Ok(AsOf {
+            value: (page.into_items(), next),
+            position: found.position,
+        })
     }
 
     async fn find(&self, caller: &Principal, id: TurnId) -> Result<AsOf<FoundTurn>, TurnError> {

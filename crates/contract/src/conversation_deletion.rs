@@ -3,7 +3,7 @@
 
 use domain::{Conversation, EventData, EventType, HistoryLimits, TurnStatus, event::Tombstone};
 use ports::{
-    BeginOutcome, ConversationFilter, DeleteOutcome, FinishOutcome, HistoryQuery, MessageOrder,
+    BeginOutcome, ConversationFilter, DeleteOutcome, FinishOutcome, HistoryQuery, ListingOrder,
     MessageQuery, RecordTurnOutcome, Storage, TurnEnding,
 };
 
@@ -47,7 +47,7 @@ pub(crate) async fn assert_not_found_by_any_method(storage: &Storage, conversati
         .await;
     assert_eq!(deleted.success(), DeleteOutcome::NotFound);
     let query = MessageQuery {
-        order: MessageOrder::Ascending,
+        order: ListingOrder::Ascending,
         after: None,
         limit: 10,
     };

@@ -1,7 +1,7 @@
 //! `ConversationRepository`: creating, finding and updating conversations.
 
 use domain::{Conversation, EventData, EventType, HistoryLimits, IdempotencyEntry};
-use ports::{HistoryQuery, MessageOrder, MessageQuery, Storage};
+use ports::{HistoryQuery, ListingOrder, MessageQuery, Storage};
 use serde_json::json;
 
 use crate::{
@@ -172,7 +172,7 @@ pub async fn an_unknown_conversation_is_not_found(storage: &Storage) {
     let head = conversations.find_context(&tenant, id).await;
     assert_eq!(head.success().value, None);
     let query = MessageQuery {
-        order: MessageOrder::Descending,
+        order: ListingOrder::Descending,
         after: None,
         limit: 10,
     };

@@ -4,7 +4,7 @@ use domain::{
     Agent, AgentId, Conversation, ConversationContext, ConversationId, Credential,
     IdempotencyEntry, IdempotencyRecord, Message, SigningKey, Turn, TurnId,
 };
-use ports::{FoundTurn, MessageOrder, MessageQuery, Storage};
+use ports::{FoundTurn, ListingOrder, MessageQuery, Storage};
 
 use crate::{fixture, results::ResultExt as _};
 
@@ -31,7 +31,7 @@ pub(crate) async fn context(storage: &Storage, id: ConversationId) -> Conversati
 /// Reads all messages of an existing conversation, oldest first.
 pub(crate) async fn messages(storage: &Storage, id: ConversationId) -> Vec<Message> {
     let query = MessageQuery {
-        order: MessageOrder::Ascending,
+        order: ListingOrder::Ascending,
         after: None,
         limit: 10_000,
     };

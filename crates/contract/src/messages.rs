@@ -1,14 +1,14 @@
 //! `ConversationRepository::messages`: pages in both directions.
 
 use domain::{Agent, Conversation, Message, Role};
-use ports::{MessageOrder, MessageQuery, Storage};
+use ports::{ListingOrder, MessageQuery, Storage};
 
 use crate::{fixture, lookup, results::ResultExt as _, setup};
 
 async fn page(
     storage: &Storage,
     conversation: &Conversation,
-    order: MessageOrder,
+    order: ListingOrder,
     after: Option<i64>,
     limit: usize,
 ) -> (Vec<Message>, bool) {
@@ -93,8 +93,8 @@ pub async fn messages_are_listed_in_both_orders(storage: &Storage) {
     let ascending: Vec<i64> = (1..=8).collect();
     let descending: Vec<i64> = (1..=8).rev().collect();
     for (order, expected) in [
-        (MessageOrder::Ascending, ascending),
-        (MessageOrder::Descending, descending),
+        (ListingOrder::Ascending, ascending),
+        (ListingOrder::Descending, descending),
     ] {
         for limit in [1, 3, 4, 8, 100] {
             let mut shown: Vec<i64> = Vec::new();
@@ -115,21 +115,21 @@ pub async fn messages_are_listed_in_both_orders(storage: &Storage) {
 pub async fn pages_of_messages_stay_correct_while_messages_are_added(storage: &Storage) {
     setup::chat(storage).await;
     let (_, conversation) = record_turns(storage, 0..2).await;
-    let (up, _) = page(storage, &conversation, MessageOrder::Ascending, None, 3).await;
-    let (down, _) = page(storage, &conversation, MessageOrder::Descending, None, 3).await;
+    let (up, _) = page(storage, &conversation, ListingOrder::Ascending, None, 3).await;
+    let (down, _) = page(storage, &conversation, ListingOrder::Descending, None, 3).await;
     record_turns(storage, 2..4).await;
     let after = up.last().map(|message| message.seq);
-    let (rest, has_more) = page(storage, &conversation, MessageOrder::Ascending, after, 10).await;
+    let (rest, has_more) = page(storage, &conversation, ListingOrder::Ascending, after, 10).await;
     assert_eq!((positions(&rest), has_more), (vec![4, 5, 6, 7, 8], false));
     let after = down.last().map(|message| message.seq);
-    let (rest, has_more) = page(storage, &conversation, MessageOrder::Descending, after, 10).await;
+    let (rest, has_more) = page(storage, &conversation, ListingOrder::Descending, after, 10).await;
     assert_eq!((positions(&rest), has_more), (vec![1], false));
 }
 
 /// A conversation without messages has an empty page.
 pub async fn a_conversation_without_messages_has_an_empty_page(storage: &Storage) {
     let (_, conversation) = setup::chat(storage).await;
-    for order in [MessageOrder::Ascending, MessageOrder::Descending] {
+    for order in [ListingOrder::Ascending, ListingOrder::Descending] {
         assert_eq!(
             page(storage, &conversation, order, None, 5).await,
             (vec![], false)
@@ -146,7 +146,7 @@ pub async fn a_page_of_messages_has_its_log_position(storage: &Storage) {
     setup::chat(storage).await;
     let (_, conversation) = record_turns(storage, 0..1).await;
     let query = MessageQuery {
-        order: MessageOrder::Ascending,
+        order: ListingOrder::Ascending,
         after: None,
         limit: 5,
     };

@@ -4,7 +4,7 @@ use domain::{
     Agent, Conversation, ConversationId, Credential, CredentialKind, EventType, Listed, Seq,
     config::Metadata, sizes::PAGE_BYTES,
 };
-use ports::{AgentFilter, ConversationFilter, EventQuery, MessageOrder, MessageQuery, Storage};
+use ports::{AgentFilter, ConversationFilter, EventQuery, ListingOrder, MessageQuery, Storage};
 
 use crate::{
     fixture, log,
@@ -119,8 +119,8 @@ pub async fn a_page_of_large_messages_is_short(storage: &Storage) {
         setup::record_turn(storage, turn).await;
     }
     for (order, expected) in [
-        (MessageOrder::Ascending, [1, 2, 3, 4, 5, 6]),
-        (MessageOrder::Descending, [6, 5, 4, 3, 2, 1]),
+        (ListingOrder::Ascending, [1, 2, 3, 4, 5, 6]),
+        (ListingOrder::Descending, [6, 5, 4, 3, 2, 1]),
     ] {
         let pages = pages(async |last: Option<i64>| {
             let query = MessageQuery {

@@ -5,7 +5,7 @@ use domain::{Agent, Conversation, HistoryLimits, Seq, TenantId};
 use ports::{
     AgentFilter, AgentQuery, BeginOutcome, BeginTurn, CancelOutcome, ConversationFilter,
     ConversationQuery, ConversationTarget, DeleteOutcome, FinishOutcome, HistoryQuery, LogBounds,
-    MessageOrder, MessageQuery, RecordTurnOutcome, Storage, TurnEnding,
+    ListingOrder, MessageQuery, RecordTurnOutcome, Storage, TurnEnding,
 };
 
 use crate::{
@@ -118,7 +118,7 @@ pub async fn conversations_of_another_tenant_are_not_read(storage: &Storage) {
         assert!(listed.value.items.is_empty(), "{query:?}");
     }
     let query = MessageQuery {
-        order: MessageOrder::Ascending,
+        order: ListingOrder::Ascending,
         after: None,
         limit: 10,
     };

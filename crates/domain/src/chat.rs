@@ -11,8 +11,8 @@ use crate::{AgentId, ConversationId, FinishReason, MessageId, Timestamp, TurnId,
 pub struct ChatReply {
     /// The text of the reply.
     pub message: String,
-    /// The conversation; send it with the next message to continue.
-    pub conversation_id: ConversationId,
+    /// The conversation; send it with the next message to continue. Null if nothing is stored.
+    pub conversation_id: Option<ConversationId>,
     /// The turn.
     pub turn_id: TurnId,
     /// The id of the agent's message.

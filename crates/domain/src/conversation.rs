@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AgentId, ConversationId, InputFault, Timestamp, TurnId,
+    AgentId, ConversationId, ConversationKey, InputFault, MessageId, Timestamp, TurnId, TurnStatus,
     config::{Metadata, check_metadata},
 };
 
@@ -18,6 +18,9 @@ pub struct Conversation {
     pub agent_id: AgentId,
     /// The user that the conversation belongs to.
     pub user_id: Option<String>,
+    /// The client's own name for the conversation, unique for its agent and user; null without one.
+    #[serde(default)]
+    pub key: Option<ConversationKey>,
     /// The title, for people.
     pub title: Option<String>,
     /// The client's own string pairs.
@@ -25,8 +28,17 @@ pub struct Conversation {
     pub metadata: Metadata,
     /// 1, 2, 3 …: increases by one with every change of title or metadata.
     pub version: i64,
-    /// The number of messages.
+    /// The number of messages that are not superseded.
     pub message_count: i64,
+    /// The first 120 characters of the newest message; null without messages.
+    #[serde(default)]
+    pub excerpt: Option<String>,
+    /// The queued turns and the turn in progress, in their order.
+    #[serde(default)]
+    pub open_turns: Vec<OpenTurn>,
+    /// The conversation whose messages were copied into this one; null if it is not a fork.
+    #[serde(default)]
+    pub forked_from: Option<ForkOrigin>,
     /// The time of creation.
     pub created_at: Timestamp,
     /// The time of the last change, including new messages.
@@ -42,10 +54,14 @@ impl Conversation {
             id,
             agent_id,
             user_id: None,
+            key: None,
             title: None,
             metadata: Metadata::new(),
             version: 1,
             message_count: 0,
+            excerpt: None,
+            open_turns: Vec::new(),
+            forked_from: None,
             created_at: now,
             updated_at: now,
             last_message_at: None,
@@ -74,6 +90,38 @@ impl Conversation {
             ..self.clone()
         })
     }
+}
+
+/// A turn that has not ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct OpenTurn {
+    /// The turn's id.
+    pub id: TurnId,
+    /// `queued` or `in_progress`.
+    pub status: TurnStatus,
+    /// The time at which the message was received.
+    pub created_at: Timestamp,
+}
+
+/// The origin of a fork.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct ForkOrigin {
+    /// The conversation whose messages were copied.
+    pub conversation_id: ConversationId,
+    /// The last message that was copied; null if there was none.
+    pub message_id: Option<MessageId>,
+}
+
+/// The maximum length of an excerpt in characters.
+const EXCERPT_CHARACTERS: usize = 120;
+
+/// Returns the beginning of a message, as a conversation shows it.
+pub fn excerpt(content: &str) -> String {
+    content.chars().take(EXCERPT_CHARACTERS).collect()
 }
 
 /// The part of a conversation that a client can change: the document that a merge patch changes.
@@ -118,8 +166,8 @@ pub struct ConversationContext {
     pub agent_id: AgentId,
     /// The user that the conversation belongs to.
     pub user_id: Option<String>,
-    /// The number of messages; also the `seq` of the last one.
-    pub message_count: i64,
+    /// The `seq` of the last message, superseded or not.
+    pub last_message_seq: i64,
     /// The number of turns that have started.
     pub turn_count: i64,
     /// The turn in progress, if any.

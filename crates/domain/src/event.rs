@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::{
     Agent, AgentId, Conversation, ConversationId, Message, MessageId, PrincipalId, Role, TenantId,
     Timestamp, ToolCall, Turn, TurnId,
-    sizes::{EVENT_ARGUMENT_BYTES, EVENT_MESSAGE_BYTES},
+    sizes::{EVENT_MESSAGE_BYTES, EVENT_TOOL_BYTES},
     tool_call::json_bytes,
 };
 
@@ -65,6 +65,8 @@ event_types! {
     ConversationUpdated = "conversation.updated",
     /// A conversation was deleted.
     ConversationDeleted = "conversation.deleted",
+    /// Messages were replaced: a turn starts from an earlier point of the conversation.
+    MessagesSuperseded = "messages.superseded",
     /// A turn waits behind the turn in progress.
     TurnQueued = "turn.queued",
     /// The engine is about to be called.
@@ -202,10 +204,21 @@ pub enum EventData {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<EventMessage>,
         /// True if parts larger than 32 KiB are omitted from `turn`: its `input` is then empty, its
-        /// `reply` null, or the `arguments` of its `toolCalls`, which count together, are `{}`.
-        /// Read the turn to get them.
+        /// `reply` null, or, which count together, the `arguments` of its `toolCalls` are `{}` and
+        /// their `result` is null. Read the turn to get them.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         omitted: bool,
+    },
+    /// The content of `messages.superseded`: these messages are no longer part of the conversation.
+    #[cfg_attr(feature = "schema", schema(title = "MessagesSupersededEventData"))]
+    #[serde(rename_all = "camelCase")]
+    MessagesSuperseded {
+        /// The `seq` of the first superseded message.
+        from_seq: i64,
+        /// The `seq` of the last superseded message.
+        to_seq: i64,
+        /// The turn that replaces them.
+        turn_id: TurnId,
     },
     /// The content of `agent.created` and `agent.updated`.
     #[cfg_attr(feature = "schema", schema(title = "AgentEventData"))]
@@ -254,23 +267,27 @@ impl EventData {
         if large_reply {
             turn.reply = None;
         }
-        let large_arguments = omit_large_arguments(&mut turn.tool_calls);
+        let large_tool_data = omit_large_tool_data(&mut turn.tool_calls);
         Self::Turn {
             turn,
             message: message.map(EventMessage::from),
-            omitted: large_input || large_reply || large_arguments,
+            omitted: large_input || large_reply || large_tool_data,
         }
     }
 }
 
-/// Omits the arguments of a turn's calls if they are too large for an event. Returns `true` if it
-/// did.
-pub fn omit_large_arguments(calls: &mut [ToolCall]) -> bool {
-    let bytes = calls.iter().map(|call| json_bytes(&call.arguments));
-    let are_large = bytes.sum::<usize>() > EVENT_ARGUMENT_BYTES;
+/// Omits the arguments and results of a turn's calls if they are too large for an event. Returns
+/// `true` if it did.
+pub fn omit_large_tool_data(calls: &mut [ToolCall]) -> bool {
+    let bytes = calls.iter().map(|call| {
+        let result = call.result.as_ref().map_or(0, String::len);
+        json_bytes(&call.arguments) + result
+    });
+    let are_large = bytes.sum::<usize>() > EVENT_TOOL_BYTES;
     if are_large {
         for call in calls {
             call.arguments = ToolCall::omitted_arguments();
+            call.result = None;
         }
     }
     are_large

@@ -97,6 +97,8 @@ pub struct IdempotencyRecord {
     pub turn_id: Option<TurnId>,
     /// The conversation of that turn, once it has released the key: the next turn continues there.
     pub released_into: Option<ConversationId>,
+    /// The turn that has released the key.
+    pub released_by: Option<TurnId>,
     /// The result to replay.
     pub result: Option<serde_json::Value>,
     /// The time at which the key was used.

@@ -14,6 +14,7 @@ pub mod base62;
 pub mod chat;
 pub mod config;
 pub mod conversation;
+pub mod conversation_key;
 pub mod credential;
 pub mod credential_draft;
 pub mod credential_secret;
@@ -49,7 +50,10 @@ pub use access::{Principal, PrincipalId, Scope, Scopes, Stamp};
 pub use agent::{Agent, AgentDraft};
 pub use chat::ChatReply;
 pub use config::{AgentConfig, LlmSettings};
-pub use conversation::{Conversation, ConversationContext, ConversationDraft};
+pub use conversation::{
+    Conversation, ConversationContext, ConversationDraft, ForkOrigin, OpenTurn,
+};
+pub use conversation_key::ConversationKey;
 pub use credential::{Credential, CredentialId, CredentialKind, LimitOverrides};
 pub use credential_draft::CredentialDraft;
 pub use credential_secret::{CredentialSecret, SecretDigest};
@@ -61,7 +65,7 @@ pub use id::{AgentId, ConversationId, MessageId, NodeId, TurnId};
 pub use idempotency::{Fingerprint, IdempotencyEntry, IdempotencyKey, IdempotencyRecord};
 pub use live::{ReplyDelta, ToolCalled, ToolReturned, TurnStarted};
 pub use memory::MemorySize;
-pub use message::{Message, Role};
+pub use message::{Message, MessageError, Role};
 pub use page::{AsOf, Listed, Page};
 pub use problem::{Problem, ProblemCode};
 pub use rate_limit::{Quota, QuotaHolder, RateLimits, RatePolicy};

@@ -12,10 +12,12 @@ use crate::{AgentId, ConversationId, MessageId, ToolCall, TurnId};
 pub struct TurnStarted {
     /// The turn.
     pub turn_id: TurnId,
-    /// Its conversation.
-    pub conversation_id: ConversationId,
+    /// Its conversation; null if nothing is stored.
+    pub conversation_id: Option<ConversationId>,
     /// The id of the user's message.
     pub message_id: MessageId,
+    /// The id that the agent's message is going to have.
+    pub reply_id: MessageId,
     /// The agent that replies.
     pub agent_id: AgentId,
     /// The version of the agent that replies.
@@ -30,8 +32,8 @@ pub struct TurnStarted {
 pub struct ReplyDelta {
     /// The turn.
     pub turn_id: TurnId,
-    /// Its conversation.
-    pub conversation_id: ConversationId,
+    /// Its conversation; null if nothing is stored.
+    pub conversation_id: Option<ConversationId>,
     /// The position in the reply at which the text starts.
     pub from: usize,
     /// The position at which it ends.
@@ -47,8 +49,12 @@ pub struct ReplyDelta {
 pub struct ToolCalled {
     /// The turn.
     pub turn_id: TurnId,
-    /// Its conversation.
-    pub conversation_id: ConversationId,
+    /// Its conversation; null if nothing is stored.
+    pub conversation_id: Option<ConversationId>,
+    /// The id of the call, unique among all turns.
+    pub id: String,
+    /// The position in the reply at which the tool was called, in bytes of UTF-8.
+    pub at: usize,
     /// The tool's name.
     pub name: String,
     /// The arguments of the call. An empty object replaces arguments that are nested more than 32
@@ -64,23 +70,33 @@ pub struct ToolCalled {
 pub struct ToolReturned {
     /// The turn.
     pub turn_id: TurnId,
-    /// Its conversation.
-    pub conversation_id: ConversationId,
+    /// Its conversation; null if nothing is stored.
+    pub conversation_id: Option<ConversationId>,
+    /// The id of the call.
+    pub id: String,
+    /// The position in the reply at which the tool was called, in bytes of UTF-8.
+    pub at: usize,
     /// The tool's name.
     pub name: String,
-    /// The result: `ok`, `invalid_arguments`, `failed`, `timed_out`, `unavailable`, `unknown_tool`
+    /// The status: `ok`, `invalid_arguments`, `failed`, `timed_out`, `unavailable`, `unknown_tool`
     /// or `too_many`; engines can add others.
     pub status: String,
     /// The duration in milliseconds.
     pub duration_ms: i64,
+    /// The result, or the reason of the failure, as the model receives it. Null if it exceeds
+    /// 64 KiB, or 1 MiB together with the other results of the turn.
+    pub result: Option<String>,
 }
 
 impl ToolReturned {
     /// Creates the frame for a call of this turn.
-    pub fn of(turn_id: TurnId, conversation_id: ConversationId, call: &ToolCall) -> Self {
+    pub fn of(turn_id: TurnId, conversation_id: Option<ConversationId>, call: &ToolCall) -> Self {
         Self {
             turn_id,
             conversation_id,
+            id: call.id.clone(),
+            at: call.at,
+            result: call.result.clone(),
             name: call.name.clone(),
             status: call.status.clone(),
             duration_ms: call.duration_ms,

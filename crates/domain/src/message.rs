@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ConversationId, FinishReason, MessageId, Timestamp, TurnId, Usage};
+use crate::{
+    ConversationId, FinishReason, MessageId, Problem, ProblemCode, Timestamp, ToolCall, TurnId,
+    TurnStatus, Usage,
+};
 
 /// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -34,7 +37,8 @@ pub struct Message {
     pub id: MessageId,
     /// The conversation of the message.
     pub conversation_id: ConversationId,
-    /// The turn it belongs to; null for a greeting.
+    /// The turn it belongs to; null for a greeting. If the message was answered again, the newest
+    /// of its turns.
     pub turn_id: Option<TurnId>,
     /// The position in the conversation: 1, 2, 3 …
     pub seq: i64,
@@ -59,4 +63,53 @@ pub struct Message {
     /// The token counts of the reply; null if they are unknown.
     #[serde(default)]
     pub usage: Option<Usage>,
+    /// On user messages: the client's own id of the message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub client_message_id: Option<String>,
+    /// On user messages of a listing: the state of the turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub turn_status: Option<TurnStatus>,
+    /// On user messages of a listing whose turn has failed or was cancelled: the reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub error: Option<MessageError>,
+    /// On agent messages of a listing: the tool calls of the turn, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
+    /// The time at which a later turn replaced the message; absent on messages of the current
+    /// conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub superseded_at: Option<Timestamp>,
+}
+
+/// The reason why a user message has no reply.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct MessageError {
+    /// The kind of the problem, for programs.
+    pub code: ProblemCode,
+    /// The meaning of the code, for people.
+    pub title: String,
+    /// True if the same message can succeed later.
+    pub retryable: bool,
+}
+
+impl MessageError {
+    /// Returns the reason why a turn has ended without a complete reply, if it has.
+    pub fn of_turn(status: TurnStatus, error: Option<&Problem>) -> Option<Self> {
+        let (code, retryable) = match (status, error) {
+            (TurnStatus::Failed, Some(problem)) => (problem.code, problem.retryable),
+            (TurnStatus::Failed, None) => (ProblemCode::Internal, true),
+            (TurnStatus::Cancelled, _) => (ProblemCode::TurnCancelled, false),
+            (TurnStatus::Queued | TurnStatus::InProgress | TurnStatus::Completed, _) => return None,
+        };
+        Some(Self {
+            code,
+            title: code.title().to_owned(),
+            retryable,
+        })
+    }
 }

@@ -71,6 +71,7 @@ problem_codes! {
     NotAcceptable = "not_acceptable", 406, "No available media type matches `Accept`.", false, "Accept `application/json`, or `text/event-stream` where the operation can stream, or omit the header.";
     RequestTimeout = "request_timeout", 408, "The request's body did not arrive in time.", true, "Send the whole body within 15 seconds.";
     ConversationBusy = "conversation_busy", 409, "A turn is in progress in this conversation.", true, "Wait for it to end, or let the turn queue.";
+    MessageSuperseded = "message_superseded", 409, "The message was replaced by a later turn.", false, "Read the messages again, and choose one that is not superseded.";
     TurnCancelled = "turn_cancelled", 409, "The turn was cancelled.", false, "Send the message again if it is still wanted.";
     IdempotencyKeyInUse = "idempotency_key_in_use", 409, "The idempotency key is in use.", true, "Wait, or use a new key for a new request.";
     IdempotencyKeyUsed = "idempotency_key_used", 409, "The idempotency key was used, and its response contained a secret.", false, "Read the created resource by the id in `detail`, or use a new key.";

@@ -60,8 +60,12 @@ pub const EVENT_MESSAGE_BYTES: usize = 32 * 1024;
 pub const ARGUMENT_LEVELS: usize = 32;
 /// The maximum number of bytes of JSON that are stored of the arguments of all calls of a turn.
 pub const TURN_ARGUMENT_BYTES: usize = 1024 * 1024;
-/// The maximum number of bytes of the arguments of all calls of a turn in an event; larger ones are
-/// omitted.
-pub const EVENT_ARGUMENT_BYTES: usize = 32 * 1024;
+/// The maximum number of bytes of one tool result; a longer one is not stored.
+pub const TOOL_RESULT_BYTES: usize = 64 * 1024;
+/// The maximum number of bytes that are stored of the results of all calls of a turn.
+pub const TURN_RESULT_BYTES: usize = 1024 * 1024;
+/// The maximum number of bytes of the arguments and results of all calls of a turn in an event;
+/// larger ones are omitted.
+pub const EVENT_TOOL_BYTES: usize = 32 * 1024;
 /// The maximum size of a page of a list or of the log, in bytes. A page holds at least one item.
 pub const PAGE_BYTES: usize = 1024 * 1024;

@@ -10,17 +10,27 @@ use serde_json::{Map, Value};
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCall {
+    /// The id of the call, unique among all turns; empty in turns of earlier versions.
+    #[serde(default)]
+    pub id: String,
+    /// The position in the reply at which the tool was called, in bytes of UTF-8.
+    #[serde(default)]
+    pub at: usize,
     /// The tool's name.
     pub name: String,
     /// The arguments of the call. An empty object replaces arguments that are nested more than 32
     /// levels deep, or with which those of the turn would exceed 1 MiB of JSON.
     pub arguments: Value,
-    /// The result: `ok`, `invalid_arguments`, `failed`, `timed_out`, `unavailable`, `unknown_tool`
+    /// The status: `ok`, `invalid_arguments`, `failed`, `timed_out`, `unavailable`, `unknown_tool`
     /// or `too_many`; `running` until the call ends, and `cancelled` if its turn ended first.
     /// Engines can add others.
     pub status: String,
     /// The duration in milliseconds.
     pub duration_ms: i64,
+    /// The result, or the reason of the failure, as the model receives it. Null if it exceeds
+    /// 64 KiB, or 1 MiB together with the other results of the turn.
+    #[serde(default)]
+    pub result: Option<String>,
 }
 
 impl ToolCall {

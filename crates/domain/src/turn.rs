@@ -113,6 +113,12 @@ pub struct Turn {
     pub status: TurnStatus,
     /// The user's message.
     pub input: String,
+    /// The client's own id of the message.
+    #[serde(default)]
+    pub client_message_id: Option<String>,
+    /// The failed turn that this turn repeats.
+    #[serde(default)]
+    pub retry_of: Option<TurnId>,
     /// The agent's message, if the turn has one.
     pub reply: Option<Message>,
     /// The engine that produced the reply.

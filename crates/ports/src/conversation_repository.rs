@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    AgentId, AsOf, Conversation, ConversationContext, ConversationId, HistoryLimits,
-    HistoryMessage, IdempotencyEntry, Listed, Message, Page, Seq, Stamp, TenantId,
+    AgentId, AsOf, Conversation, ConversationContext, ConversationId, ConversationKey,
+    HistoryLimits, HistoryMessage, IdempotencyEntry, Listed, Message, MessageId, Page, Seq, Stamp,
+    TenantId,
 };
 
 use crate::{Committed, DeleteOutcome, Idempotent, RepositoryError};
@@ -39,9 +40,9 @@ pub struct ConversationQuery {
     pub limit: usize,
 }
 
-/// The order of a page of messages.
+/// The order of a page of messages or turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MessageOrder {
+pub enum ListingOrder {
     /// Oldest first.
     Ascending,
     /// Newest first.
@@ -52,11 +53,57 @@ pub enum MessageOrder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageQuery {
     /// The order of the messages.
-    pub order: MessageOrder,
+    pub order: ListingOrder,
     /// The `seq` of the message after which the page starts; `None` for the start of the order.
     pub after: Option<i64>,
     /// The maximum number of messages.
     pub limit: usize,
+    /// Whether superseded messages are listed, too.
+    pub with_superseded: bool,
+}
+
+/// The name by which a client refers to a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ConversationName {
+    /// The agent of the conversation.
+    pub agent_id: AgentId,
+    /// The user that it belongs to; `None` only matches conversations that belong to no user.
+    pub user_id: Option<String>,
+    /// The client's key.
+    pub key: ConversationKey,
+}
+
+/// A message and its place among the messages that are not superseded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoundMessage {
+    /// The message.
+    pub message: Message,
+    /// The number of messages before it that are not superseded.
+    pub before: i64,
+    /// The last of them.
+    pub previous: Option<Message>,
+}
+
+/// The messages that a fork copies.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ForkedMessages {
+    /// The conversation to copy from, with its turn count when it was read.
+    pub from: ConversationId,
+    /// The number of turns of that conversation that have started, as the caller assumed it.
+    pub turn_count: i64,
+    /// The `seq` of the last message to copy.
+    pub to_seq: i64,
+}
+
+/// The first messages of a new conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FirstMessages {
+    /// None.
+    None,
+    /// The agent's greeting, as message 1.
+    Greeting(Message),
+    /// Those of another conversation of the same agent and user.
+    Forked(ForkedMessages),
 }
 
 /// The part of a conversation that an engine receives.
@@ -72,26 +119,39 @@ pub struct HistoryQuery {
 /// For every method, a conversation whose agent is deleted does not exist.
 #[async_trait]
 pub trait ConversationRepository: Send + Sync {
-    /// Stores a new conversation, with its greeting as message 1 if one is given
-    /// (`conversation.message_count` is then 1). MUST write `conversation.created` and the
-    /// idempotency entry in the same transaction. MUST write nothing if the entry's key was used
-    /// before. MUST return `Applied(None)` and write nothing if the agent does not exist.
+    /// Stores a new conversation with its first messages, whose number is
+    /// `conversation.message_count`. MUST write `conversation.created` and the idempotency entry in
+    /// the same transaction. MUST write nothing if the entry's key was used before. MUST return
+    /// `Applied(None)` and write nothing if the agent does not exist. MUST return `Stale` and write
+    /// nothing if another conversation has the same [`ConversationName`], or if the turn count of
+    /// the conversation to copy from differs from the assumed one.
+    ///
+    /// Copied messages are those that are not superseded, numbered from 1. They keep their ids,
+    /// turns and times.
     async fn insert(
         &self,
         tenant: &TenantId,
         conversation: &Conversation,
-        greeting: Option<&Message>,
+        first_messages: &FirstMessages,
         stamp: &Stamp,
         idempotency: Option<&IdempotencyEntry>,
     ) -> Result<Idempotent<Option<Committed>>, RepositoryError>;
 
-    /// Finds a conversation. MUST return a log position that is not later than the state that was
-    /// read.
+    /// Finds a conversation, with the position of its latest activity, which every message,
+    /// supersession and change of a turn's status raises. MUST return a log position that is not
+    /// later than the state that was read.
     async fn find(
         &self,
         tenant: &TenantId,
         id: ConversationId,
-    ) -> Result<AsOf<Option<Conversation>>, RepositoryError>;
+    ) -> Result<AsOf<Option<Listed<Conversation>>>, RepositoryError>;
+
+    /// Finds the conversation with a name. The name of a deleted conversation is free.
+    async fn find_by_name(
+        &self,
+        tenant: &TenantId,
+        name: &ConversationName,
+    ) -> Result<Option<ConversationId>, RepositoryError>;
 
     /// Finds the part of a conversation that a chat needs before it computes a reply. MUST return a
     /// log position that is not later than the state that was read.
@@ -134,7 +194,15 @@ pub trait ConversationRepository: Send + Sync {
         stamp: &Stamp,
     ) -> Result<DeleteOutcome, RepositoryError>;
 
-    /// Lists messages by `seq`. A page MUST end at about `sizes::PAGE_BYTES`, contain at least one
+    /// Finds a message of a conversation, superseded or not.
+    async fn find_message(
+        &self,
+        tenant: &TenantId,
+        id: ConversationId,
+        message: MessageId,
+    ) -> Result<Option<FoundMessage>, RepositoryError>;
+
+    /// Lists messages by `seq`, with the state of their turns. A page MUST end at about `sizes::PAGE_BYTES`, contain at least one
     /// message if any is left, and MUST NOT read messages that do not fit. MUST return `None` if
     /// the conversation does not exist.
     async fn messages(
@@ -145,7 +213,7 @@ pub trait ConversationRepository: Send + Sync {
     ) -> Result<AsOf<Option<Page<Message>>>, RepositoryError>;
 
     /// Reads the history for an engine: the newest whole messages that fit both limits, oldest
-    /// first, without the messages of failed turns. The cost MUST NOT depend on the length of the
+    /// first, without superseded messages and those of failed turns. The cost MUST NOT depend on the length of the
     /// conversation. Returns nothing if the conversation does not exist.
     async fn history(
         &self,

@@ -36,8 +36,9 @@ pub mod turn_repository;
 pub use agent_repository::{AgentFilter, AgentPosition, AgentQuery, AgentRepository};
 pub use clock::Clock;
 pub use conversation_repository::{
-    ConversationFilter, ConversationPosition, ConversationQuery, ConversationRepository,
-    HistoryQuery, MessageOrder, MessageQuery,
+    ConversationFilter, ConversationName, ConversationPosition, ConversationQuery,
+    ConversationRepository, FirstMessages, ForkedMessages, FoundMessage, HistoryQuery,
+    ListingOrder, MessageQuery,
 };
 pub use credential_repository::{CredentialRepository, NewProof, ShowKey};
 pub use document_source::{DocumentError, DocumentSource, UrlTrust};
@@ -53,7 +54,7 @@ pub use maintenance::{Maintenance, RetentionCutoffs};
 pub use node_repository::NodeRepository;
 pub use rate_limiter::{QuotaDecision, RateLimiter, RateLimiterError, StreamSlot};
 pub use reply_engine::{
-    PrepareError, ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream, UnusableReply,
+    PrepareError, ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream, ToolReturn, UnusableReply,
 };
 pub use signing_key_repository::SigningKeyRepository;
 pub use storage::Storage;
@@ -66,6 +67,5 @@ pub use tool_provider::{
 };
 pub use turn_recovery::{Sweep, SweepOutcome, TurnAddress, TurnRecovery};
 pub use turn_repository::{
-    BeginOutcome, BeginTurn, CancelOutcome, CompletedTurn, ConversationTarget, FinishOutcome,
-    FinishTurn, FoundTurn, PromotedTurn, RecordTurnOutcome, Reply, TurnEnding, TurnRepository,
+    AnsweredMessage, BeginOutcome, BeginTurn, CancelOutcome, CompletedTurn, ConversationTarget, FinishOutcome, FinishTurn, FoundTurn, PromotedTurn, RecordTurnOutcome, Reply, Supersession, TurnEnding, TurnFilter, TurnPlace, TurnQuery, TurnRepository,
 };

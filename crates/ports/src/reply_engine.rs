@@ -3,7 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use domain::{Agent, FinishReason, HistoryMessage, InputFault, TenantId, ToolCall, TurnId, Usage};
+use domain::{Agent, FinishReason, HistoryMessage, InputFault, TenantId, TurnId, Usage};
+use serde_json::Value;
 use futures::stream::BoxStream;
 
 use crate::{AgentTool, BoxError, ToolArguments};
@@ -45,7 +46,7 @@ pub enum ReplyChunk {
         arguments: ToolArguments,
     },
     /// A tool call has ended. Every call that was reported ends exactly once, before `End`.
-    ToolReturned(ToolCall),
+    ToolReturned(ToolReturn),
     /// The end of the reply.
     End {
         /// The reason why the reply ended.
@@ -53,6 +54,21 @@ pub enum ReplyChunk {
         /// The token counts, if the engine provides them.
         usage: Option<Usage>,
     },
+}
+
+/// The end of a tool call, as an engine reports it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolReturn {
+    /// The tool's name.
+    pub name: String,
+    /// The arguments of the call.
+    pub arguments: Value,
+    /// The status, as in `domain::ToolCall`.
+    pub status: String,
+    /// The duration in milliseconds.
+    pub duration_ms: i64,
+    /// The result, or the reason of the failure.
+    pub result: String,
 }
 
 /// A reply in progress: deltas and tool calls, then exactly one end or one error. Dropping it stops

@@ -3,11 +3,11 @@
 use async_trait::async_trait;
 use domain::{
     AgentId, AsOf, Conversation, ConversationId, FinishReason, IdempotencyEntry, IdempotencyRecord,
-    MessageId, NodeId, PrincipalId, Problem, Stamp, TenantId, Timestamp, ToolCall, Turn, TurnId,
-    Usage, admission::OnBusy, config::Metadata,
+    Listed, MessageId, NodeId, Page, PrincipalId, Problem, Seq, Stamp, TenantId, Timestamp,
+    ToolCall, Turn, TurnId, TurnStatus, Usage, admission::OnBusy, config::Metadata,
 };
 
-use crate::{Committed, RepositoryError};
+use crate::{Committed, ListingOrder, RepositoryError};
 
 mod as_turn;
 
@@ -42,8 +42,16 @@ pub struct BeginTurn {
     pub tenant: TenantId,
     /// The id of the new turn.
     pub turn_id: TurnId,
-    /// The id of the user's message, which is stored when the turn starts.
+    /// The id of the user's message, which is stored when the turn starts, unless the turn answers
+    /// a stored message.
     pub message_id: MessageId,
+    /// The id of the agent's message, which is stored when the turn ends.
+    pub reply_id: MessageId,
+    /// The client's own id of the user's message.
+    pub client_message_id: Option<String>,
+    /// The messages that the turn replaces. It is then rejected if another turn is running or
+    /// queued.
+    pub supersession: Option<Supersession>,
     /// The conversation of the turn.
     pub target: ConversationTarget,
     /// The agent that replies.
@@ -65,6 +73,41 @@ pub struct BeginTurn {
     /// Set if the caller knows the conversation of the turn that released the key. The turn then
     /// begins in `target`, even if that is a new conversation.
     pub is_resumption: bool,
+}
+
+/// The messages of a conversation that a new turn replaces: the newest ones that are not
+/// superseded. The turn count of [`ConversationTarget::Existing`] proves that they are still the
+/// newest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Supersession {
+    /// The `seq` of the first message that is superseded, with all later ones.
+    pub from_seq: i64,
+    /// The number of messages before it that are not superseded.
+    pub kept: i64,
+    /// The stored user message that the turn answers again; it stores a new one if this is `None`.
+    pub answered: Option<AnsweredMessage>,
+}
+
+/// A stored user message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AnsweredMessage {
+    /// The message's id.
+    pub id: MessageId,
+    /// The message's position in the conversation.
+    pub seq: i64,
+}
+
+/// The messages of a started turn in its conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TurnPlace {
+    /// The user's message.
+    pub message: AnsweredMessage,
+    /// The `seq` that the agent's message has or is going to have.
+    pub reply_seq: i64,
+    /// The number of the turn in its conversation, from 0.
+    pub turn_number: i64,
+    /// The failed turn that it repeats, whose user message it answers.
+    pub retry_of: Option<TurnId>,
 }
 
 /// A reply as it is stored.
@@ -104,8 +147,8 @@ pub enum RecordTurnOutcome {
     Recorded {
         /// The positions of its events.
         committed: Committed,
-        /// The `seq` of the user's message in the conversation; the agent's message has the next.
-        message_seq: i64,
+        /// Its messages.
+        place: TurnPlace,
     },
     /// Nothing was written: the key was used before. If its turn has released the key, the record
     /// names the conversation in which to continue.
@@ -125,10 +168,8 @@ pub enum BeginOutcome {
     Started {
         /// The positions of its events.
         committed: Committed,
-        /// The `seq` of the user's message in the conversation.
-        message_seq: i64,
-        /// The number of this turn in its conversation, from 0.
-        turn_number: i64,
+        /// Its messages.
+        place: TurnPlace,
     },
     /// The turn is queued; its position in the queue is the `seq` of its `turn.queued` event.
     Queued(Committed),
@@ -201,12 +242,10 @@ pub struct PromotedTurn {
     pub principal: PrincipalId,
     /// The user that the conversation belongs to.
     pub user_id: Option<String>,
-    /// The id of the user's message.
-    pub message_id: MessageId,
-    /// The `seq` of the user's message in the conversation.
-    pub message_seq: i64,
-    /// The number of this turn in its conversation, from 0.
-    pub turn_number: i64,
+    /// Its messages.
+    pub place: TurnPlace,
+    /// The id that the agent's message is going to have; `None` for a turn of an earlier version.
+    pub reply_id: Option<MessageId>,
 }
 
 /// The outcome of [`TurnRepository::finish_turn`].
@@ -248,10 +287,48 @@ pub struct FoundTurn {
     pub turn: Turn,
     /// The id that the user's message has, or gets when the turn starts.
     pub message_id: MessageId,
+    /// The id that the agent's message has or is going to have; `None` for a turn of an earlier
+    /// version.
+    pub reply_id: Option<MessageId>,
     /// The principal that started the turn.
     pub principal: PrincipalId,
     /// The user that the conversation belongs to.
     pub user_id: Option<String>,
+}
+
+/// The turns of a conversation that a listing contains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TurnFilter {
+    /// All turns.
+    All,
+    /// Turns that are queued or in progress.
+    Open,
+    /// Turns with this status.
+    Status(TurnStatus),
+}
+
+impl TurnFilter {
+    /// Returns the name in the API; `None` for all turns.
+    pub const fn name(self) -> Option<&'static str> {
+        match self {
+            Self::All => None,
+            Self::Open => Some("open"),
+            Self::Status(status) => Some(status.as_str()),
+        }
+    }
+}
+
+/// A request for one page of the turns of a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TurnQuery {
+    /// The turns to list.
+    pub filter: TurnFilter,
+    /// The order of the turns.
+    pub order: ListingOrder,
+    /// The position of the turn after which the page starts; `None` for the start of the order.
+    pub after: Option<Seq>,
+    /// The maximum number of turns.
+    pub limit: usize,
 }
 
 /// Turns in a store.
@@ -283,6 +360,14 @@ pub trait TurnRepository: Send + Sync {
     /// `turn.queued`, no message), or reject it. A new conversation and the idempotency entry are
     /// stored in the same transaction. MUST check the key before everything else. MUST return
     /// `Stale` as in [`Self::record_completed_turn`] if the turn would start.
+    ///
+    /// A turn with a [`Supersession`] MUST mark its messages as superseded and write
+    /// `messages.superseded` before `turn.started`, in the same transaction. It MUST be rejected as
+    /// `Busy` if another turn is running or queued, whatever `on_busy` is. All of this also holds
+    /// for [`Self::record_completed_turn`].
+    ///
+    /// A turn whose key was released by a failed turn of the same command answers the user message
+    /// of that turn if it is the newest message that is not superseded, and stores none.
     async fn begin_turn(&self, begin: BeginTurn) -> Result<BeginOutcome, RepositoryError>;
 
     /// Ends a running turn, either with its reply (turn completed, the agent's message,
@@ -317,4 +402,23 @@ pub trait TurnRepository: Send + Sync {
         tenant: &TenantId,
         id: TurnId,
     ) -> Result<AsOf<Option<FoundTurn>>, RepositoryError>;
+
+    /// Finds the turn that a client of the conversation follows: the running turn, or else the first
+    /// queued one, or else the newest. Returns `None` if the conversation has no turns or does not
+    /// exist.
+    async fn find_current(
+        &self,
+        tenant: &TenantId,
+        conversation: ConversationId,
+    ) -> Result<Option<FoundTurn>, RepositoryError>;
+
+    /// Lists the turns of a conversation, in the commit order of the transactions that began them. A
+    /// page MUST end at about `sizes::PAGE_BYTES` and contain at least one turn if any is left. MUST
+    /// return `None` if the conversation does not exist.
+    async fn list(
+        &self,
+        tenant: &TenantId,
+        conversation: ConversationId,
+        query: &TurnQuery,
+    ) -> Result<AsOf<Option<Page<Listed<Turn>>>>, RepositoryError>;
 }

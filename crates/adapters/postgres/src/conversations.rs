@@ -3,32 +3,34 @@
 use std::sync::Arc;
 
 use domain::{
-    AsOf, Conversation, ConversationContext, ConversationId, HistoryMessage, Listed, Message, Page,
-    TenantId,
+    AsOf, Conversation, ConversationContext, ConversationId, HistoryMessage, Listed, Message,
+    MessageId, Page, TenantId,
 };
-use ports::{ConversationQuery, HistoryQuery, MessageQuery, RepositoryError};
+use ports::{
+    ConversationName, ConversationQuery, FoundMessage, HistoryQuery, MessageQuery, RepositoryError,
+};
 use relational::{
     conversation_columns, page_budget, read,
     repositories::ConversationSql,
     stored::{StoredContext, StoredConversation},
 };
+use sqlx::Row as _;
 use uuid::Uuid;
 
-use crate::{PostgresStore, fragments::visible, messages};
+use crate::{PostgresStore, error::in_table, fragments::{open_turns, visible}, messages};
 
 /// A page of conversations joined to the tenant's head, so that both come from the same snapshot.
 macro_rules! list {
     ($filter:literal) => {
         concat!(
-            "select t.head_seq, c.sort_seq, c.total, ",
-            conversation_columns!(),
+            "select t.head_seq, c.total, ",
+            conversation_columns!(open_turns!()),
             " from tenants t left join ",
             page_budget!(
                 concat!(
-                    "select c.sort_seq, octet_length(c.metadata::text) \
-                     + coalesce(octet_length(c.title), 0) as bytes, ",
-                    conversation_columns!(),
-                    " from conversations c where c.tenant_id = $1 \
+                    "select c.*, octet_length(c.metadata::text) \
+                     + coalesce(octet_length(c.title), 0) as bytes \
+                     from conversations c where c.tenant_id = $1 \
                      and (c.sort_seq, c.id) < ($3, $4) and c.deleted_at is null and ",
                     visible!(),
                     $filter,
@@ -43,19 +45,24 @@ macro_rules! list {
 
 const FIND: &str = concat!(
     "select t.head_seq, ",
-    conversation_columns!(),
+    conversation_columns!(open_turns!()),
     " from tenants t left join conversations c on c.tenant_id = t.id and c.id = $2 and ",
     visible!(),
     " where t.id = $1"
 );
 const FIND_CONTEXT: &str = concat!(
-    "select t.head_seq, c.id, c.agent_id, c.user_id, c.message_count, c.turn_count, \
+    "select t.head_seq, c.id, c.agent_id, c.user_id, c.message_count as last_message_seq, c.turn_count, \
      (select (array_agg(r.id) filter (where r.status = 'in_progress'))[1] from turns r \
         where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \
         and r.conversation_id = c.id and r.status in ('queued', 'in_progress')) as running_turn \
      from tenants t left join conversations c on c.tenant_id = t.id and c.id = $2 and ",
     visible!(),
     " where t.id = $1"
+);
+const FIND_BY_NAME: &str = concat!(
+    "select c.id from conversations c where c.tenant_id = $1 and c.agent_id = $2 \
+     and coalesce(c.user_id, '') = $3 and c.key = $4 and c.deleted_at is null and ",
+    visible!()
 );
 const LIST: &str = list!("");
 const LIST_OF_AGENT: &str = list!(" and c.agent_id = $5");
@@ -66,6 +73,7 @@ const LIST_OF_BOTH: &str = list!(" and c.agent_id = $5 and c.user_id = $6");
 pub(crate) const STATEMENTS: &[&str] = &[
     FIND,
     FIND_CONTEXT,
+    FIND_BY_NAME,
     LIST,
     LIST_OF_AGENT,
     LIST_OF_USER,
@@ -77,12 +85,36 @@ impl ConversationSql for PostgresStore {
         &self,
         tenant: &TenantId,
         id: ConversationId,
-    ) -> Result<AsOf<Option<Conversation>>, RepositoryError> {
+    ) -> Result<AsOf<Option<Listed<Conversation>>>, RepositoryError> {
         let find = sqlx::query(FIND).bind(tenant.as_str()).bind(id.uuid());
         let row = self.connections.fetch_optional(find).await?;
-        read::as_of_one("conversations", row.as_ref(), |row: StoredConversation| {
-            Ok(row.into())
+        read::as_of_listed("conversations", row.as_ref(), |row: StoredConversation| {
+            row.try_into()
         })
+    }
+
+    async fn find_by_name(
+        &self,
+        tenant: &TenantId,
+        name: &ConversationName,
+    ) -> Result<Option<ConversationId>, RepositoryError> {
+        let find = sqlx::query(FIND_BY_NAME)
+            .bind(tenant.as_str())
+            .bind(name.agent_id.uuid())
+            .bind(name.user_id.as_deref().unwrap_or_default())
+            .bind(name.key.as_str());
+        let row = self.connections.fetch_optional(find).await?;
+        let id = row.map(|row| row.try_get("id").map_err(in_table("conversations")));
+        Ok(id.transpose()?.map(ConversationId::new))
+    }
+
+    async fn find_message(
+        &self,
+        tenant: &TenantId,
+        id: ConversationId,
+        message: MessageId,
+    ) -> Result<Option<FoundMessage>, RepositoryError> {
+        messages::find(self, tenant, id, message).await
     }
 
     async fn find_context(
@@ -124,7 +156,7 @@ impl ConversationSql for PostgresStore {
             page = page.bind(user_id);
         }
         let rows = self.connections.fetch_all(page).await?;
-        let convert = |row: StoredConversation| Ok(row.into());
+        let convert = |row: StoredConversation| row.try_into();
         read::as_of_listing("conversations", &rows, query.limit, convert)
     }
 

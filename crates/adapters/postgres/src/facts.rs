@@ -3,13 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use domain::{ConversationId, CredentialId, IdempotencyRecord, NodeId, TenantId, TurnId};
-use ports::RepositoryError;
+use ports::{ConversationName, RepositoryError};
 use relational::{
     ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant, RecordKey, TurnRow, read,
     reply_columns,
     stored::{
         StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
-        facts::{agent_id, agent_version, credential, head, turn},
+        facts::{agent_id, agent_version, credential, head, named, turn},
     },
     turn_columns,
 };
@@ -36,7 +36,10 @@ const CONVERSATIONS_AND_NODES: &str = "\
     select n.live_nodes, c.* \
     from (select array(select id from nodes where id = any($3) and not swept) as live_nodes) n \
     left join (select c.tenant_id, c.id, c.agent_id, a.version as agent_version, c.user_id, \
-        c.version, c.message_count, c.turn_count, c.created_at, c.updated_at, c.last_message_at, \
+        c.version, c.message_count as last_message_seq, c.superseded_count, \
+        case c.superseded_count when 0 then c.message_count else coalesce((select max(m.seq) \
+            from messages m where m.tenant_id = c.tenant_id and m.conversation_id = c.id \
+            and num_nonnulls(m.superseded_at) = 0), 0) end as visible_message_seq, c.turn_count, c.created_at, c.updated_at, c.last_message_at, \
         o.running, o.waiting, o.first_waiting \
     from unnest($1::text[], $2::uuid[]) as q (tenant_id, id) \
     cross join lateral ( \
@@ -77,11 +80,18 @@ const TURNS: &str = concat!(
      join turns r on r.tenant_id = q.tenant_id and r.id = q.id",
     join_reply!()
 );
+/// `deleted_at is null` stands as in the condition of the index.
+const NAMED: &str = "\
+    select c.tenant_id, c.agent_id, c.user_id, c.key, c.id \
+    from unnest($1::text[], $2::uuid[], $3::text[], $4::text[]) as q (tenant_id, agent, owner, key) \
+    cross join lateral (select * from conversations c where c.tenant_id = q.tenant_id \
+        and c.agent_id = q.agent and coalesce(c.user_id, '') = q.owner and c.key = q.key \
+        and c.deleted_at is null limit 1) c";
 const CREDENTIALS: &str = "\
     select id, tenant_id, kind, revoked_at is not null from credentials where id = any($1)";
 const RECORDS: &str = "\
     select r.tenant_id, r.principal, r.operation, r.key, r.fingerprint, r.turn_id, \
-        r.released_into, r.answer, r.created_at \
+        r.released_into, r.released_by, r.answer, r.created_at \
     from unnest($1::text[], $2::text[], $3::text[], $4::text[]) \
         as q (tenant_id, principal, operation, key) \
     join idempotency_records r on r.tenant_id = q.tenant_id and r.principal = q.principal \
@@ -102,6 +112,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
     HEADS_AND_AGENTS,
     EXISTING_AGENTS,
     TURNS,
+    NAMED,
     CREDENTIALS,
     RECORDS,
     LOGGED,
@@ -136,6 +147,15 @@ pub(crate) async fn read(
     if !query.new_agents.is_empty() {
         let existing = by_ids(EXISTING_AGENTS, &query.new_agents, |id| id.uuid());
         facts.existing_agents = fetch(connection, existing, "agents", agent_id).await?;
+    }
+    if !query.names.is_empty() {
+        let [tenants, owners, keys] = name_texts(&query.names);
+        let named = sqlx::query(NAMED)
+            .bind(tenants)
+            .bind(name_agents(&query.names))
+            .bind(owners)
+            .bind(keys);
+        facts.named = fetch(connection, named, "conversations", self::named).await?;
     }
     for ((tenant, id), agent) in query.deletions_with_open_turns(&facts.conversations) {
         let open = open_turns_of_conversation(connection, &tenant, agent, id).await?;
@@ -242,6 +262,22 @@ async fn conversations_and_nodes(
     }
     let live_nodes = live_nodes.into_iter().map(NodeId::new).collect();
     Ok((conversations, live_nodes))
+}
+
+/// The tenants, users and keys of names. A user is empty if there is none.
+pub(crate) fn name_texts(names: &[InTenant<ConversationName>]) -> [Vec<&str>; 3] {
+    let column = |text: fn(&InTenant<ConversationName>) -> &str| names.iter().map(text).collect();
+    [
+        column(|(tenant, _)| tenant.as_str()),
+        column(|(_, name)| name.user_id.as_deref().unwrap_or_default()),
+        column(|(_, name)| name.key.as_str()),
+    ]
+}
+
+/// The agents of names.
+pub(crate) fn name_agents(names: &[InTenant<ConversationName>]) -> Vec<Uuid> {
+    let agents = names.iter().map(|(_, name)| name.agent_id.uuid());
+    agents.collect()
 }
 
 async fn idempotency(

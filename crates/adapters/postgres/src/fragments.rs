@@ -11,6 +11,17 @@ macro_rules! visible {
 }
 pub(crate) use visible;
 
+/// The open turns of conversation `c`, for `conversation_columns!`.
+macro_rules! open_turns {
+    () => {
+        "(select json_agg(json_build_object('id', o.id, 'status', o.status, \
+         'at', (extract(epoch from o.created_at) * 1000)::bigint) order by o.queued_seq nulls first) \
+         from turns o where o.tenant_id = c.tenant_id and o.agent_id = c.agent_id \
+         and o.conversation_id = c.id and o.status in ('queued', 'in_progress'))"
+    };
+}
+pub(crate) use open_turns;
+
 /// The join of the reply `m` to a turn `r`. `offset 0` makes the planner look up the row by its
 /// whole key: otherwise it might search by the tenant alone while tables are empty.
 macro_rules! join_reply {

@@ -1,8 +1,11 @@
 //! Messages: the pages of a conversation, and the history for an engine.
 
-use domain::{AsOf, ConversationId, HistoryMessage, Message, Page, TenantId};
-use ports::{HistoryQuery, MessageOrder, MessageQuery, RepositoryError};
-use relational::{column, message_columns, page_budget, read, stored::StoredMessage};
+use domain::{AsOf, ConversationId, HistoryMessage, Message, MessageId, Page, TenantId};
+use ports::{FoundMessage, HistoryQuery, ListingOrder, MessageQuery, RepositoryError};
+use relational::{
+    column, message_columns, message_turn_columns, page_budget, read,
+    stored::{StoredListedMessage, StoredPlace},
+};
 use sqlx::Row as _;
 
 use crate::{PostgresStore, error::in_table, fragments::visible};
@@ -13,14 +16,19 @@ macro_rules! page {
         concat!(
             "select t.head_seq, c.id is not null as is_found, m.total, ",
             message_columns!(),
+            ", ",
+            message_turn_columns!(),
             " from tenants t left join conversations c \
              on c.tenant_id = t.id and c.id = $2 and ",
             visible!(),
             " left join lateral ",
             page_budget!(
                 concat!(
-                    "select m.*, octet_length(to_json(m.content)::text) as bytes from messages m \
-                     where m.tenant_id = c.tenant_id and m.conversation_id = c.id and m.",
+                    "select m.*, octet_length(to_json(m.content)::text) + case m.role \
+                     when 'agent' then coalesce((select octet_length(r.tool_calls::text) from turns r \
+                        where r.tenant_id = m.tenant_id and r.id = m.turn_id), 0) else 0 end as bytes \
+                     from messages m where m.tenant_id = c.tenant_id and m.conversation_id = c.id \
+                     and ($5 or num_nonnulls(m.superseded_at) = 0) and m.",
                     $after,
                     " order by m.",
                     $order,
@@ -28,7 +36,8 @@ macro_rules! page {
                 ),
                 $order
             ),
-            " m on true where t.id = $1 order by m.place"
+            " m on true left join lateral (select * from turns r where r.tenant_id = m.tenant_id \
+             and r.id = m.turn_id offset 0) r on true where t.id = $1 order by m.place"
         )
     };
 }
@@ -42,6 +51,7 @@ const HISTORY: &str = concat!(
      from (select m.*, sum(char_length(m.content)) over (order by m.seq desc) as characters \
      from (select m.seq, m.role, m.content from messages m \
      where m.tenant_id = $1 and m.conversation_id = $2 and m.seq < $3 \
+     and num_nonnulls(m.superseded_at) = 0 \
      and exists (select 1 from conversations c where c.tenant_id = $1 and c.id = $2 and ",
     visible!(),
     ") and coalesce((select t.status <> 'failed' from turns t \
@@ -50,8 +60,36 @@ const HISTORY: &str = concat!(
      where m.characters <= $5 order by m.seq"
 );
 
+/// The newest message with an id: most clients refer to recent messages. `before` counts the
+/// messages before it that are not superseded.
+const FIND: &str = concat!(
+    "select m.*, (select count(*) from messages p where p.tenant_id = $1 \
+        and p.conversation_id = $2 and p.seq < m.seq and num_nonnulls(p.superseded_at) = 0) as before, \
+     (select max(p.seq) from messages p where p.tenant_id = $1 \
+        and p.conversation_id = $2 and p.seq < m.seq and num_nonnulls(p.superseded_at) = 0) as previous \
+     from (select ",
+    message_columns!(),
+    ", ",
+    message_turn_columns!(),
+    " from messages m left join lateral (select * from turns r where r.tenant_id = m.tenant_id \
+        and r.id = m.turn_id offset 0) r on true \
+     where m.tenant_id = $1 and m.conversation_id = $2 and m.id = $3 \
+     and exists (select 1 from conversations c where c.tenant_id = $1 and c.id = $2 and ",
+    visible!(),
+    ") order by m.seq desc limit 1) m"
+);
+const AT: &str = concat!(
+    "select ",
+    message_columns!(),
+    ", ",
+    message_turn_columns!(),
+    " from messages m left join lateral (select * from turns r where r.tenant_id = m.tenant_id \
+        and r.id = m.turn_id offset 0) r on true \
+     where m.tenant_id = $1 and m.conversation_id = $2 and m.seq = $3"
+);
+
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[PAGE_ASCENDING, PAGE_DESCENDING, HISTORY];
+pub(crate) const STATEMENTS: &[&str] = &[PAGE_ASCENDING, PAGE_DESCENDING, HISTORY, FIND, AT];
 
 /// Returns one page of a conversation's messages; `None` if the conversation does not exist.
 pub(crate) async fn page(
@@ -61,23 +99,59 @@ pub(crate) async fn page(
     query: &MessageQuery,
 ) -> Result<AsOf<Option<Page<Message>>>, RepositoryError> {
     let (statement, start) = match query.order {
-        MessageOrder::Ascending => (PAGE_ASCENDING, 0),
-        MessageOrder::Descending => (PAGE_DESCENDING, i64::MAX),
+        ListingOrder::Ascending => (PAGE_ASCENDING, 0),
+        ListingOrder::Descending => (PAGE_DESCENDING, i64::MAX),
     };
     let page = sqlx::query(statement)
         .bind(tenant.as_str())
         .bind(id.uuid())
         .bind(query.after.unwrap_or(start))
-        .bind(page_budget::one_more(query.limit));
+        .bind(page_budget::one_more(query.limit))
+        .bind(query.with_superseded);
     let rows = store.connections.fetch_all(page).await?;
     let is_found = match rows.first() {
         Some(row) => row.try_get("is_found").map_err(in_table("conversations"))?,
         None => false,
     };
-    let page = read::as_of_page("messages", &rows, query.limit, |row: StoredMessage| {
+    let page = read::as_of_page("messages", &rows, query.limit, |row: StoredListedMessage| {
         row.try_into()
     })?;
     Ok(page.map(|page| is_found.then_some(page)))
+}
+
+/// Implements `ConversationRepository::find_message`.
+pub(crate) async fn find(
+    store: &PostgresStore,
+    tenant: &TenantId,
+    id: ConversationId,
+    message: MessageId,
+) -> Result<Option<FoundMessage>, RepositoryError> {
+    let find = sqlx::query(FIND)
+        .bind(tenant.as_str())
+        .bind(id.uuid())
+        .bind(message.uuid());
+    let Some(row) = store.connections.fetch_optional(find).await? else {
+        return Ok(None);
+    };
+    let place: StoredPlace = read::row("messages", &row)?;
+    let found: StoredListedMessage = read::row("messages", &row)?;
+    let previous = match place.previous {
+        Some(seq) => {
+            let find = sqlx::query(AT)
+                .bind(tenant.as_str())
+                .bind(id.uuid())
+                .bind(seq);
+            store.connections.fetch_optional(find).await?
+        }
+        None => None,
+    };
+    let previous = previous.as_ref();
+    let previous = previous.map(|row| read::row::<_, StoredListedMessage>("messages", row));
+    Ok(Some(FoundMessage {
+        message: found.try_into()?,
+        before: place.before,
+        previous: previous.transpose()?.map(Message::try_from).transpose()?,
+    }))
 }
 
 /// Implements `ConversationRepository::history`.

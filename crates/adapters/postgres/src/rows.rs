@@ -16,7 +16,11 @@ use ports::RepositoryError;
 use relational::{CredentialFacts, PlannedBatch, RecordKey, Rows};
 use sqlx::PgConnection;
 
-use crate::{cte_batch::CteBatch, error::from_sqlx};
+use crate::{
+    cte_batch::CteBatch,
+    error::from_sqlx,
+    facts::{name_agents, name_texts},
+};
 
 /// The statements of this module.
 pub(crate) const STATEMENTS: &[&[&str]] = &[
@@ -29,9 +33,9 @@ pub(crate) const STATEMENTS: &[&[&str]] = &[
 ];
 
 /// The condition under which a planned batch is written. The lock is taken in the order of the ids,
-/// as in [`crate::facts`]; after a wait for it, the head is compared again. Nodes, keys and credentials
-/// are read as they were before the wait. That is the same for keys of turns, agents and
-/// conversations, which change together with the head. Nodes are marked dead without the lock, an
+/// as in [`crate::facts`]; after a wait for it, the head is compared again. Nodes, keys, credentials
+/// and names are read as they were before the wait. That is the same for keys of turns, agents and
+/// conversations and for names, which change together with the head. Nodes are marked dead without the lock, an
 /// inserted key or credential that exists is rejected, and a revoked credential is not revoked again.
 const CONDITION: &str = "\
     unchanged as materialized (select t.id \
@@ -47,7 +51,12 @@ const CONDITION: &str = "\
         and (select count(*) from unnest($8::text[], $9::text[], $10::text[]) \
             as q (id, tenant, kind) join credentials c on c.id = q.id \
                 and c.tenant_id is not distinct from q.tenant and c.kind = q.kind \
-            where c.revoked_at is null) = cardinality($8))";
+            where c.revoked_at is null) = cardinality($8) \
+        and not exists (select from unnest($11::text[], $12::uuid[], $13::text[], $14::text[]) \
+            as q (tenant, agent, owner, key) where exists (select from conversations c \
+                where c.tenant_id = q.tenant and c.agent_id = q.agent \
+                    and coalesce(c.user_id, '') = q.owner and c.key = q.key \
+                    and c.deleted_at is null)))";
 
 /// Writes all of `rows`.
 pub(crate) async fn write(
@@ -76,6 +85,7 @@ pub(crate) async fn write_if_current(
     let credential = |text: fn(&CredentialFacts) -> &str| -> Vec<&str> {
         facts.credentials.values().map(text).collect()
     };
+    let [tenants, owners, keys] = name_texts(&query.names);
     let mut statements = CteBatch::conditional(CONDITION, |condition| {
         let heads = facts.heads.iter();
         condition
@@ -100,6 +110,10 @@ pub(crate) async fn write_if_current(
             )
             .bind(credential(|facts| facts.tenant.as_str()))
             .bind(credential(|facts| facts.kind.as_str()))
+            .bind(tenants)
+            .bind(name_agents(&query.names))
+            .bind(owners)
+            .bind(keys)
     });
     add_changes(&mut statements, rows);
     log::insert_records(&mut statements, &rows.idempotency);
@@ -121,6 +135,9 @@ fn add_changes(batch: &mut CteBatch, rows: &Rows) {
     turns::end(batch, &rows.ends);
     turns::start(batch, &rows.starts);
     messages::insert(batch, &rows.messages);
+    messages::supersede(batch, &rows.superseded);
+    messages::set_turns(batch, &rows.answered);
+    messages::copy(batch, &rows.copies);
     log::insert_events(batch, &rows.events);
     log::raise_heads(batch, &rows.heads);
 }

@@ -2,19 +2,23 @@
 
 use std::collections::HashMap;
 
-use domain::{AgentId, AsOf, ConversationId, TenantId, TurnId};
-use ports::{FoundTurn, RepositoryError};
+use domain::{
+    AgentId, AsOf, ConversationId, Listed, Page, Seq, TenantId, Turn, TurnId,
+};
+use ports::{FoundTurn, ListingOrder, RepositoryError, TurnFilter, TurnQuery};
 use relational::{
-    Facts, FactsQuery, InTenant, TurnRow,
-    plan::OpenTurn,
+    Facts, FactsQuery, InTenant, TurnRow, page_budget,
+    plan::TurnToCancel,
     read, reply_columns,
     repositories::TurnSql,
-    stored::{StoredOpenTurn, StoredTurnWithUser},
+    stored::{StoredTurn, StoredTurnToCancel, StoredTurnWithUser},
     turn_columns,
 };
-use sqlx::PgConnection;
+use sqlx::{PgConnection, Row as _};
 
-use crate::{PostgresStore, error::in_table, facts, fragments::join_reply};
+use crate::{
+    PostgresStore, error::in_table, facts, fragments::{join_reply, visible},
+};
 
 /// Hides a turn `r` once its agent or conversation is deleted, unless the deletion itself cancelled
 /// the turn.
@@ -61,8 +65,89 @@ const OPEN_OF_CONVERSATION: &str = "\
             and status in ('queued', 'in_progress') offset 0) r \
     order by r.id";
 
+/// A page of turns joined to the tenant's head and to their conversation, if it exists.
+macro_rules! list {
+    ($filter:literal, $after:literal, $order:literal) => {
+        concat!(
+            "select t.head_seq, c.id is not null as is_found, r.total, ",
+            turn_columns!(),
+            ", ",
+            reply_columns!(),
+            " from tenants t left join conversations c on c.tenant_id = t.id and c.id = $2 and ",
+            visible!(),
+            " left join lateral ",
+            page_budget!(
+                concat!(
+                    "select r.*, octet_length(r.input) \
+                     + coalesce(octet_length(r.tool_calls::text), 0) \
+                     + coalesce(octet_length(r.metadata::text), 0) \
+                     + coalesce((select octet_length(m.content) from messages m \
+                        where m.tenant_id = r.tenant_id and m.conversation_id = r.conversation_id \
+                        and m.seq = r.reply_seq), 0) as bytes \
+                     from turns r where r.tenant_id = c.tenant_id and r.conversation_id = c.id \
+                     and r.sort_seq ",
+                    $after,
+                    " $3 ",
+                    $filter,
+                    " order by r.sort_seq ",
+                    $order,
+                    " limit $4"
+                ),
+                concat!("sort_seq ", $order)
+            ),
+            " r on true ",
+            join_reply!(),
+            " where t.id = $1 order by r.place"
+        )
+    };
+}
+
+
+const LIST_ASCENDING: &str = list!("", ">", "asc");
+const LIST_DESCENDING: &str = list!("", "<", "desc");
+const LIST_OPEN_ASCENDING: &str = list!(
+    "and r.agent_id = c.agent_id and r.status in ('queued', 'in_progress')",
+    ">",
+    "asc"
+);
+const LIST_OPEN_DESCENDING: &str = list!(
+    "and r.agent_id = c.agent_id and r.status in ('queued', 'in_progress')",
+    "<",
+    "desc"
+);
+const LIST_OF_STATUS_ASCENDING: &str = list!("and r.status = $5", ">", "asc");
+const LIST_OF_STATUS_DESCENDING: &str = list!("and r.status = $5", "<", "desc");
+/// The running turn, or else the first queued one, or else the newest.
+const FIND_CURRENT: &str = concat!(
+    "select c.user_id as owner, ",
+    turn_columns!(),
+    ", ",
+    reply_columns!(),
+    " from conversations c cross join lateral (select * from ( \
+        (select o.*, 0 as rank from turns o where o.tenant_id = c.tenant_id \
+            and o.agent_id = c.agent_id and o.conversation_id = c.id \
+            and o.status in ('queued', 'in_progress') order by o.queued_seq nulls first limit 1) \
+        union all (select n.*, 1 as rank from turns n where n.tenant_id = c.tenant_id \
+            and n.conversation_id = c.id order by n.sort_seq desc limit 1)) r \
+        order by rank limit 1) r ",
+    join_reply!(),
+    " where c.tenant_id = $1 and c.id = $2 and ",
+    visible!()
+);
+
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[FIND, OPEN_OF_AGENT, OPEN_OF_CONVERSATION];
+pub(crate) const STATEMENTS: &[&str] = &[
+    FIND,
+    OPEN_OF_AGENT,
+    OPEN_OF_CONVERSATION,
+    LIST_ASCENDING,
+    LIST_DESCENDING,
+    LIST_OPEN_ASCENDING,
+    LIST_OPEN_DESCENDING,
+    LIST_OF_STATUS_ASCENDING,
+    LIST_OF_STATUS_DESCENDING,
+    FIND_CURRENT,
+];
 
 impl TurnSql for PostgresStore {
     async fn find_turn(
@@ -75,6 +160,56 @@ impl TurnSql for PostgresStore {
         read::as_of_one("turns", row.as_ref(), |row: StoredTurnWithUser| {
             row.try_into()
         })
+    }
+
+    async fn find_current_turn(
+        &self,
+        tenant: &TenantId,
+        conversation: ConversationId,
+    ) -> Result<Option<FoundTurn>, RepositoryError> {
+        let find = sqlx::query(FIND_CURRENT)
+            .bind(tenant.as_str())
+            .bind(conversation.uuid());
+        let row = self.connections.fetch_optional(find).await?;
+        let row = row.map(|row| read::row::<_, StoredTurnWithUser>("turns", &row));
+        row.transpose()?.map(FoundTurn::try_from).transpose()
+    }
+
+    async fn list_turns(
+        &self,
+        tenant: &TenantId,
+        conversation: ConversationId,
+        query: &TurnQuery,
+    ) -> Result<AsOf<Option<Page<Listed<Turn>>>>, RepositoryError> {
+        use ListingOrder::{Ascending, Descending};
+        let statement = match (query.filter, query.order) {
+            (TurnFilter::All, Ascending) => LIST_ASCENDING,
+            (TurnFilter::All, Descending) => LIST_DESCENDING,
+            (TurnFilter::Open, Ascending) => LIST_OPEN_ASCENDING,
+            (TurnFilter::Open, Descending) => LIST_OPEN_DESCENDING,
+            (TurnFilter::Status(_), Ascending) => LIST_OF_STATUS_ASCENDING,
+            (TurnFilter::Status(_), Descending) => LIST_OF_STATUS_DESCENDING,
+        };
+        let start = match query.order {
+            Ascending => Seq(0),
+            Descending => Seq(i64::MAX),
+        };
+        let mut page = sqlx::query(statement)
+            .bind(tenant.as_str())
+            .bind(conversation.uuid())
+            .bind(query.after.unwrap_or(start).0)
+            .bind(page_budget::one_more(query.limit));
+        if let TurnFilter::Status(status) = query.filter {
+            page = page.bind(status.as_str());
+        }
+        let rows = self.connections.fetch_all(page).await?;
+        let is_found = match rows.first() {
+            Some(row) => row.try_get("is_found").map_err(in_table("conversations"))?,
+            None => false,
+        };
+        let convert = |row: StoredTurn| row.try_into();
+        let page = read::as_of_listing("turns", &rows, query.limit, convert)?;
+        Ok(page.map(|page| is_found.then_some(page)))
     }
 
     async fn read_facts(
@@ -95,14 +230,14 @@ impl TurnSql for PostgresStore {
         connection: &mut PgConnection,
         tenant: &TenantId,
         agent_id: AgentId,
-    ) -> Result<Vec<OpenTurn>, RepositoryError> {
-        let rows: Vec<StoredOpenTurn> = sqlx::query_as(OPEN_OF_AGENT)
+    ) -> Result<Vec<TurnToCancel>, RepositoryError> {
+        let rows: Vec<StoredTurnToCancel> = sqlx::query_as(OPEN_OF_AGENT)
             .bind(tenant.as_str())
             .bind(agent_id.uuid())
             .fetch_all(connection)
             .await
             .map_err(in_table("turns"))?;
-        Ok(rows.into_iter().map(OpenTurn::from).collect())
+        Ok(rows.into_iter().map(TurnToCancel::from).collect())
     }
 }
 
@@ -112,13 +247,13 @@ pub(crate) async fn open_turns_of_conversation(
     tenant: &TenantId,
     agent_id: AgentId,
     id: ConversationId,
-) -> Result<Vec<OpenTurn>, RepositoryError> {
-    let rows: Vec<StoredOpenTurn> = sqlx::query_as(OPEN_OF_CONVERSATION)
+) -> Result<Vec<TurnToCancel>, RepositoryError> {
+    let rows: Vec<StoredTurnToCancel> = sqlx::query_as(OPEN_OF_CONVERSATION)
         .bind(tenant.as_str())
         .bind(agent_id.uuid())
         .bind(id.uuid())
         .fetch_all(connection)
         .await
         .map_err(in_table("turns"))?;
-    Ok(rows.into_iter().map(OpenTurn::from).collect())
+    Ok(rows.into_iter().map(TurnToCancel::from).collect())
 }

@@ -9,11 +9,12 @@ use crate::WriteOp;
 pub const MAX_BATCH_OPS: usize = 512;
 
 /// Takes the next batch from the front of `queue`: at most [`MAX_BATCH_OPS`], and at most one per
-/// conversation, per changed agent and per idempotency key, since the decision about one write must
+/// conversation, per new conversation name, per changed agent and per idempotency key, since the decision about one write must
 /// not depend on another of the same batch. The remaining entries keep their order. Changes of
 /// agents come last in the batch, since turns assume the versions from before it.
 pub fn next_batch<T>(queue: &mut VecDeque<T>, op: impl Fn(&T) -> &WriteOp) -> Vec<T> {
     let mut conversations = HashSet::new();
+    let mut names = HashSet::new();
     let mut agents = HashSet::new();
     let mut keys = HashSet::new();
     let mut batch = Vec::new();
@@ -25,12 +26,23 @@ pub fn next_batch<T>(queue: &mut VecDeque<T>, op: impl Fn(&T) -> &WriteOp) -> Ve
         }
         let (tenant, key) = (op(&entry).tenant(), op(&entry).idempotency_key());
         let conversation = op(&entry).conversation_id().map(|id| (tenant.clone(), id));
+        let copied = op(&entry)
+            .copied_conversation()
+            .map(|id| (tenant.clone(), id));
+        let name = op(&entry).new_name().map(|name| (tenant.clone(), name));
         let agent = op(&entry).changed_agent().map(|id| (tenant.clone(), id));
         // All are recorded even if the entry stays queued: later entries must not overtake it.
         let first_of_conversation = conversation.is_none_or(|id| conversations.insert(id));
+        let first_of_copied = copied.is_none_or(|id| conversations.insert(id));
+        let first_of_name = name.is_none_or(|name| names.insert(name));
         let first_of_agent = agent.is_none_or(|id| agents.insert(id));
         let first_of_key = key.is_none_or(|key| keys.insert(key));
-        if first_of_conversation && first_of_agent && first_of_key {
+        let is_independent = first_of_conversation
+            && first_of_copied
+            && first_of_name
+            && first_of_agent
+            && first_of_key;
+        if is_independent {
             batch.push(entry);
         } else {
             left.push_back(entry);

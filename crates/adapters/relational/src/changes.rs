@@ -2,8 +2,9 @@
 
 use domain::{
     Agent, Conversation, ConversationId, Credential, CredentialId, CredentialKind,
-    IdempotencyEntry, Message, Stamp, TenantId, Timestamp,
+    IdempotencyEntry, Stamp, TenantId, Timestamp,
 };
+use ports::FirstMessages;
 
 /// A call of `AgentRepository::insert`.
 #[derive(Debug, Clone)]
@@ -36,8 +37,8 @@ pub struct CreateConversation {
     pub tenant: TenantId,
     /// The new conversation.
     pub conversation: Conversation,
-    /// Its first message.
-    pub greeting: Option<Message>,
+    /// Its first messages.
+    pub first_messages: FirstMessages,
     /// The time and the actor.
     pub stamp: Stamp,
     /// The idempotency entry.

@@ -4,7 +4,7 @@ use domain::{
     Agent, AgentId, Conversation, ConversationId, EventType, Seq, Stamp, TenantId, TurnId,
     event::Tombstone,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{ConversationFacts, EventRow};
@@ -60,6 +60,30 @@ pub fn conversation_created(position: LogPosition<'_>, conversation: &Conversati
 /// `conversation.updated`.
 pub fn conversation_updated(position: LogPosition<'_>, conversation: &Conversation) -> EventRow {
     conversation_event(position, EventType::ConversationUpdated, conversation)
+}
+
+/// `messages.superseded`, with the range of the messages.
+pub fn messages_superseded(
+    position: LogPosition<'_>,
+    ids: TurnIds<'_>,
+    from_seq: i64,
+    to_seq: i64,
+) -> EventRow {
+    let range = SupersededRange { from_seq, to_seq };
+    EventRow {
+        data: Some(json(&range)),
+        ..turn_event(position, EventType::MessagesSuperseded, ids)
+    }
+}
+
+/// The stored content of `messages.superseded`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SupersededRange {
+    /// The `seq` of the first message.
+    pub from_seq: i64,
+    /// The `seq` of the last message.
+    pub to_seq: i64,
 }
 
 /// `conversation.deleted`, with the conversation's tombstone.

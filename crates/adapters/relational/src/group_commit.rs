@@ -64,8 +64,8 @@ pub struct CommittedBatch {
 pub struct PlannedBatch {
     /// The keys of the facts.
     pub query: FactsQuery,
-    /// The facts: the heads, nodes, idempotency keys and credentials among them are the conditions
-    /// under which all others hold.
+    /// The facts: the heads, nodes, idempotency keys, names and credentials among them are the
+    /// conditions under which all others hold.
     pub facts: Facts,
     /// The rows to write.
     pub rows: Rows,
@@ -92,7 +92,7 @@ pub trait BatchStore: Send + 'static {
     }
 
     /// Writes the rows of `batch` in one round trip and returns true, if the heads of its tenants
-    /// are those of its facts, its nodes are alive, its idempotency keys have no record, and the
+    /// are those of its facts, its nodes are alive, its idempotency keys and names are unused, and the
     /// credentials of its facts exist and are not revoked. MUST check that under the tenant lock.
     /// MUST write nothing and return false otherwise.
     async fn commit_if_current(&mut self, batch: Arc<PlannedBatch>) -> Result<bool, BatchError>;

@@ -40,8 +40,8 @@ pub use group_commit::{
 pub use plan::{Plan, plan};
 pub use rows::{
     AgentRow, AgentUpdate, ConversationAdvance, ConversationDeletion, ConversationRow,
-    ConversationUpdate, EventRow, IdempotencyRow, KeyName, MessageRow, ReleasedKey, Revocation,
-    Rows, StateChange, TurnEnd, TurnRow, TurnStart,
+    ConversationUpdate, EventRow, IdempotencyRow, KeyName, MessageCopy, MessageRow, MessageTurn,
+    ReleasedKey, Revocation, Rows, StateChange, SupersededMessages, TurnEnd, TurnRow, TurnStart,
 };
 pub use store::{Store, Work};
 pub use write_op::{Outcomes, WriteOp, WriteOutcome};

@@ -51,6 +51,22 @@ where
     })
 }
 
+/// Reads the row of a statement that joins at most one entity of a listing to its tenant's head, as
+/// [`as_of_one`] does.
+pub fn as_of_listed<'r, R, S, T>(
+    table: &'static str,
+    row: Option<&'r R>,
+    into: impl Fn(S) -> Result<T, RepositoryError>,
+) -> Result<AsOf<Option<Listed<T>>>, RepositoryError>
+where
+    R: Row,
+    ListedRow<S>: FromRow<'r, R>,
+    HeadColumn: FromRow<'r, R>,
+    IdColumn: FromRow<'r, R>,
+{
+    as_of_one(table, row, |row: ListedRow<S>| row.convert(&into))
+}
+
 /// Reads the rows of a statement that joins entities to their tenant's head. Rows beyond `limit`
 /// and the size of a page are dropped.
 pub fn as_of_page<R, S, T>(

@@ -2,8 +2,9 @@
 
 use domain::{AgentId, Conversation, ConversationId, IdempotencyEntry, TenantId};
 use ports::{
-    BeginOutcome, BeginTurn, Committed, CompletedTurn, ConversationTarget, DeleteOutcome,
-    FinishOutcome, FinishTurn, Idempotent, RecordTurnOutcome, RepositoryError,
+    BeginOutcome, BeginTurn, Committed, CompletedTurn, ConversationName, ConversationTarget,
+    DeleteOutcome, FinishOutcome, FinishTurn, FirstMessages, Idempotent, RecordTurnOutcome,
+    RepositoryError,
 };
 
 use crate::{
@@ -67,6 +68,33 @@ impl WriteOp {
             | Self::CreateCredential(_)
             | Self::RevokeCredential(_) => None,
         }
+    }
+
+    /// The conversation that it reads without changing it.
+    pub fn copied_conversation(&self) -> Option<ConversationId> {
+        match self {
+            Self::CreateConversation(create) => match &create.first_messages {
+                FirstMessages::Forked(copied) => Some(copied.from),
+                FirstMessages::None | FirstMessages::Greeting(_) => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The name of the conversation that it creates, if the client has named it.
+    pub fn new_name(&self) -> Option<ConversationName> {
+        let conversation = match self {
+            Self::CreateConversation(create) => &create.conversation,
+            _ => match &self.begin_turn()?.target {
+                ConversationTarget::New(conversation) => conversation,
+                ConversationTarget::Existing { .. } => return None,
+            },
+        };
+        Some(ConversationName {
+            agent_id: conversation.agent_id,
+            user_id: conversation.user_id.clone(),
+            key: conversation.key.clone()?,
+        })
     }
 
     /// The agent that it creates or changes.

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use domain::{AgentId, ConversationId, CredentialId, IdempotencyRecord, NodeId, TenantId, TurnId};
-use ports::RepositoryError;
+use ports::{ConversationName, RepositoryError};
 use relational::{
     ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant, RecordKey, TurnRow, read,
     reply_columns,
     stored::{
         StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
-        facts::{agent_id, agent_version, credential, head, turn},
+        facts::{agent_id, agent_version, credential, head, named, turn},
     },
     turn_columns,
 };
@@ -27,7 +27,10 @@ const HEADS: &str = "\
     select t.id, t.head_seq from json_each(?) q cross join tenants t on t.id = q.value";
 const CONVERSATIONS: &str = "\
     select c.tenant_id, c.id, c.agent_id, a.version as agent_version, c.user_id, \
-        c.version, c.message_count, c.turn_count, c.created_at, c.updated_at, c.last_message_at, \
+        c.version, c.message_count as last_message_seq, c.superseded_count, \
+        case c.superseded_count when 0 then c.message_count else coalesce((select max(m.seq) \
+            from messages m where m.tenant_id = c.tenant_id and m.conversation_id = c.id \
+            and m.superseded_at is null), 0) end as visible_message_seq, c.turn_count, c.created_at, c.updated_at, c.last_message_at, \
         (select r.id from turns r where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \
             and r.conversation_id = c.id and r.status in ('queued', 'in_progress') \
             and r.status = 'in_progress') as running, \
@@ -58,12 +61,18 @@ const TURNS: &str = concat!(
      cross join turns r on r.tenant_id = q.value ->> 0 and r.id = unhex(q.value ->> 1)",
     join_reply!()
 );
+const NAMED: &str = "\
+    select c.tenant_id, c.agent_id, c.user_id, c.key, c.id from json_each(?) q \
+    cross join conversations c on c.tenant_id = q.value ->> 0 \
+        and c.agent_id = unhex(q.value ->> 1) and coalesce(c.user_id, '') = q.value ->> 2 \
+        and c.key = q.value ->> 3 \
+    where c.key is not null and c.deleted_at is null";
 const CREDENTIALS: &str = "\
     select c.id, c.tenant_id, c.kind, c.revoked_at is not null \
     from json_each(?) q cross join credentials c on c.id = q.value";
 const RECORDS: &str = "\
     select r.tenant_id, r.principal, r.operation, r.key, r.fingerprint, r.turn_id, \
-        r.released_into, r.answer, r.created_at \
+        r.released_into, r.released_by, r.answer, r.created_at \
     from json_each(?) q cross join idempotency_records r \
         on r.tenant_id = q.value ->> 0 and r.principal = q.value ->> 1 \
         and r.operation = q.value ->> 2 and r.key = q.value ->> 3";
@@ -86,6 +95,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
     AGENTS,
     EXISTING_AGENTS,
     TURNS,
+    NAMED,
     CREDENTIALS,
     RECORDS,
     LIVE_NODES,
@@ -105,6 +115,7 @@ pub(crate) async fn read(
         BatchQuery::new(AGENTS, query.agents.iter().map(agent_key))?,
         BatchQuery::new(EXISTING_AGENTS, query.new_agents.iter().map(agent_key))?,
         BatchQuery::new(TURNS, query.ended.iter().map(turn_key))?,
+        BatchQuery::new(NAMED, query.names.iter().map(name_columns))?,
         BatchQuery::new(
             CREDENTIALS,
             query.credentials.iter().map(CredentialId::as_str),
@@ -118,6 +129,7 @@ pub(crate) async fn read(
         agents,
         existing,
         turns,
+        named,
         credentials,
         idempotency,
         live_nodes,
@@ -128,6 +140,7 @@ pub(crate) async fn read(
         agents: read::rows("agents", agents, agent_version)?,
         existing_agents: read::rows("agents", existing, agent_id)?,
         turns: read::rows("turns", turns, turn)?,
+        named: read::rows("conversations", named, self::named)?,
         credentials: read::rows("credentials", credentials, credential)?,
         idempotency: read::rows("idempotency_records", idempotency, record)?,
         live_nodes: read::rows("nodes", live_nodes, |(id,)| Ok(NodeId::new(id)))?,
@@ -183,6 +196,18 @@ fn agent_key((tenant, id): &InTenant<AgentId>) -> (&str, Simple) {
 
 fn turn_key((tenant, id): &InTenant<TurnId>) -> (&str, Simple) {
     key(tenant, id.uuid())
+}
+
+/// The columns of a conversation's name. The user is empty if there is none.
+pub(crate) fn name_columns(
+    (tenant, name): &InTenant<ConversationName>,
+) -> (&str, Simple, &str, &str) {
+    (
+        tenant.as_str(),
+        name.agent_id.uuid().simple(),
+        name.user_id.as_deref().unwrap_or_default(),
+        name.key.as_str(),
+    )
 }
 
 pub(crate) fn key_columns(key: &RecordKey) -> (&str, &str, &str, &str) {

@@ -9,6 +9,17 @@ macro_rules! visible {
 }
 pub(crate) use visible;
 
+/// The open turns of conversation `c`, for `conversation_columns!`.
+macro_rules! open_turns {
+    () => {
+        "(select json_group_array(json_object('id', lower(hex(o.id)), 'status', o.status, \
+         'at', o.created_at) order by o.queued_seq) \
+         from turns o where o.tenant_id = c.tenant_id and o.agent_id = c.agent_id \
+         and o.conversation_id = c.id and o.status in ('queued', 'in_progress'))"
+    };
+}
+pub(crate) use open_turns;
+
 /// The join of the reply `m` to a turn `r`.
 macro_rules! join_reply {
     () => {

@@ -9,7 +9,7 @@ use sqlx::SqliteExecutor;
 use crate::{SqliteStore, error::in_table};
 
 const FIND: &str = "\
-    select fingerprint, turn_id, released_into, answer, created_at from idempotency_records \
+    select fingerprint, turn_id, released_into, released_by, answer, created_at from idempotency_records \
     where tenant_id = ?1 and principal = ?2 and operation = ?3 and key = ?4";
 
 /// The statements of this file.

@@ -25,7 +25,11 @@ use relational::{PlannedBatch, Rows};
 use serde_json::json;
 use sqlx::SqliteConnection;
 
-use crate::{facts::key_columns, script::Script, writer::WriteError};
+use crate::{
+    facts::{key_columns, name_columns},
+    script::Script,
+    writer::WriteError,
+};
 
 /// Sets the condition under which a planned batch is written.
 const SET_CONDITION: &str = "\
@@ -46,6 +50,11 @@ const SET_CONDITION: &str = "\
                 where c.tenant_id = q.value ->> 1 and c.kind = q.value ->> 2 \
                 and c.revoked_at is null) \
             = json_array_length(given.entry, '$.credentials') \
+        and not exists (select 1 from json_each(given.entry, '$.names') q \
+            cross join conversations c on c.tenant_id = q.value ->> 0 \
+                and c.agent_id = unhex(q.value ->> 1) \
+                and coalesce(c.user_id, '') = q.value ->> 2 and c.key = q.value ->> 3 \
+            where c.key is not null and c.deleted_at is null) \
         from (select ? as entry) given)";
 
 /// The statements of this module.
@@ -87,6 +96,7 @@ pub(crate) async fn write_if_current(
         "nodes": nodes.collect::<Vec<_>>(),
         "keys": query.idempotency.iter().map(key_columns).collect::<Vec<_>>(),
         "credentials": credentials.collect::<Vec<_>>(),
+        "names": query.names.iter().map(name_columns).collect::<Vec<_>>(),
     });
     let mut script = Script::conditional(SET_CONDITION, condition.to_string());
     add_changes(&mut script, rows).map_err(WriteError::RolledBack)?;
@@ -106,6 +116,9 @@ fn add_changes(script: &mut Script, rows: &Rows) -> Result<(), RepositoryError> 
     turns::insert(script, &rows.turns)?;
     turns::end(script, &rows.ends)?;
     turns::start(script, &rows.starts)?;
+    messages::copy(script, &rows.copies)?;
+    messages::supersede(script, &rows.superseded)?;
+    messages::set_turns(script, &rows.answered)?;
     messages::insert(script, &rows.messages)?;
     log::insert_events(script, &rows.events)?;
     log::insert_snapshots(script, &rows.events)?;

@@ -5,6 +5,7 @@ mod response_mode;
 mod send;
 mod stream;
 
-pub use request::{ChatRequest, WhenBusy};
+pub use request::{ChatRequest, ConversationReference, HistoryItem, WhenBusy};
+pub(crate) use send::stream_turn;
 pub use send::{__path_chat, chat};
 pub use stream::{ChatEvent, TurnFailed, TurnPlace};

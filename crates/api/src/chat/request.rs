@@ -1,7 +1,13 @@
 //! The body of a chat.
 
-use application::{ChatCommand, chat::OnBusy};
-use domain::{ConversationId, ProblemCode, config::Metadata};
+use application::{
+    ChatCommand,
+    chat::{EphemeralChat, OnBusy},
+};
+use domain::{
+    ConversationId, ConversationKey, FaultCode, InputFault, MessageId, ProblemCode, Role,
+    config::Metadata,
+};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -11,14 +17,23 @@ use crate::{problem::ApiError, request::JsonBody};
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChatRequest {
-    /// The agent that is to reply.
-    agent_id: String,
-    /// The text of the message.
-    #[schema(min_length = 1, max_length = 32000, pattern = r"^[^\x00]*$")]
-    message: String,
-    /// The conversation to continue. A new one is created when this is absent or null.
+    /// The agent that is to reply. Required, except with `conversationId`.
+    #[serde(default)]
+    #[schema(nullable = false)]
+    agent_id: Option<String>,
+    /// The text of the message. Required, except if `supersedes` is an agent's message.
+    #[serde(default)]
+    #[schema(min_length = 1, max_length = 32000, pattern = r"^[^\x00]*$", nullable = false)]
+    message: Option<String>,
+    /// The conversation to continue. A new one is created when this and `conversationKey` are absent
+    /// or null.
     #[serde(default)]
     conversation_id: Option<String>,
+    /// Your own name for the conversation, unique for the agent and the user. The first chat with it
+    /// creates the conversation, and later ones continue it. Neither `.` nor `..`.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 128, pattern = r"^[A-Za-z0-9._~:@-]*$")]
+    conversation_key: Option<String>,
     /// The user who sends the message. A new conversation belongs to this user; an existing one
     /// must belong to this user.
     #[serde(default)]
@@ -28,6 +43,22 @@ pub struct ChatRequest {
         pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
     )]
     user_id: Option<String>,
+    /// A message of the conversation that this turn replaces, together with all later ones: a user
+    /// message, which `message` replaces, or an agent's message, which is generated again.
+    #[serde(default)]
+    supersedes: Option<String>,
+    /// The title of the conversation, if this message creates it; ignored otherwise.
+    #[serde(default)]
+    #[schema(
+        max_length = 200,
+        pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
+    )]
+    title: Option<String>,
+    /// Your own id of the message: visible ASCII characters. It is returned with the message, its
+    /// turn and their events.
+    #[serde(default)]
+    #[schema(min_length = 1, max_length = 128, pattern = r"^[!-~]*$")]
+    client_message_id: Option<String>,
     /// Pairs of strings for the client's own use, stored with the turn.
     #[serde(default)]
     #[schema(value_type = domain::config::MetadataSchema)]
@@ -39,10 +70,31 @@ pub struct ChatRequest {
     #[serde(default)]
     #[schema(nullable = false)]
     stream: Option<bool>,
+    /// Stores nothing when false: there is no conversation, no turn to read later and no event, and
+    /// the turn is cancelled when the connection is closed. Default: true. Only on `POST /api/chat`.
+    #[serde(default)]
+    #[schema(nullable = false)]
+    store: Option<bool>,
+    /// With `store: false`: the messages before this one, oldest first. The agent's
+    /// `config.history` limits them.
+    #[serde(default)]
+    #[schema(max_items = 1000)]
+    history: Vec<HistoryItem>,
+}
+
+/// A message that is not stored.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HistoryItem {
+    /// The author of the message.
+    role: Role,
+    /// The text of the message.
+    #[schema(max_length = 32000, pattern = r"^[^\x00]*$")]
+    content: String,
 }
 
 /// The behavior while another turn of the conversation is in progress.
-#[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WhenBusy {
     /// Wait until the turns before it have ended.
@@ -50,6 +102,14 @@ pub enum WhenBusy {
     Queue,
     /// Reject the message with 409 `conversation_busy`.
     Reject,
+}
+
+/// The conversation that a chat refers to.
+pub enum ConversationReference {
+    /// By its id.
+    Id(ConversationId),
+    /// By the client's own name.
+    Key(ConversationKey),
 }
 
 impl JsonBody for ChatRequest {
@@ -62,25 +122,49 @@ impl ChatRequest {
         self.stream
     }
 
-    /// Returns the conversation to continue, if the request has a well-formed id.
-    pub fn conversation(&self) -> Option<ConversationId> {
-        self.conversation_id.as_ref()?.parse().ok()
+    /// Returns whether the turn is stored.
+    pub fn is_stored(&self) -> bool {
+        self.store != Some(false)
+    }
+
+    /// Returns the conversation to continue, if the request names one that can exist.
+    pub fn conversation(&self) -> Option<ConversationReference> {
+        let id = self.conversation_id.as_ref().and_then(|id| id.parse().ok());
+        let key = || self.conversation_key.as_ref()?.parse().ok();
+        id.map(ConversationReference::Id)
+            .or_else(|| key().map(ConversationReference::Key))
     }
 
     /// Converts the body into a command. A malformed id is reported as not found.
     pub fn into_command(self, request_id: Option<String>) -> Result<ChatCommand, ApiError> {
-        let conversation_id = match self.conversation_id.map(|id| id.parse()) {
-            Some(Err(_malformed)) => return Err(ProblemCode::ConversationNotFound.into()),
-            Some(Ok(id)) => Some(id),
-            None => None,
+        if !self.is_stored() {
+            return Err(not_combinable("/store", "must not be false on a socket"));
+        }
+        if !self.history.is_empty() {
+            return Err(not_combinable("/history", "needs 'store: false'"));
+        }
+        let parse_agent = |id: String| id.parse().map_err(|_malformed| ProblemCode::AgentNotFound);
+        let parse_conversation = |id: String| {
+            let id = id.parse();
+            id.map_err(|_malformed| ProblemCode::ConversationNotFound)
         };
+        let key = self.conversation_key.map(TryInto::try_into).transpose();
+        let key = key.map_err(|error: domain::conversation_key::MalformedConversationKey| {
+            fault("/conversationKey", FaultCode::BadFormat, &error.to_string())
+        })?;
+        let supersedes = self.supersedes.map(|id| id.parse::<MessageId>()).transpose();
+        let supersedes = supersedes.map_err(|_malformed| {
+            let detail = "no message of the conversation";
+            fault("/supersedes", FaultCode::UnknownValue, detail)
+        })?;
         Ok(ChatCommand {
-            agent_id: self
-                .agent_id
-                .parse()
-                .map_err(|_malformed| ProblemCode::AgentNotFound)?,
+            agent_id: self.agent_id.map(parse_agent).transpose()?,
             message: self.message,
-            conversation_id,
+            conversation_id: self.conversation_id.map(parse_conversation).transpose()?,
+            conversation_key: key,
+            supersedes,
+            title: self.title,
+            client_message_id: self.client_message_id,
             user_id: self.user_id,
             metadata: self.metadata,
             on_busy: match self.on_busy {
@@ -90,4 +174,55 @@ impl ChatRequest {
             request_id,
         })
     }
+
+    /// Converts the body into a chat that is not stored.
+    pub fn into_ephemeral(self, request_id: Option<String>) -> Result<EphemeralChat, ApiError> {
+        let given = [
+            ("/conversationId", self.conversation_id.is_some()),
+            ("/conversationKey", self.conversation_key.is_some()),
+            ("/supersedes", self.supersedes.is_some()),
+            ("/title", self.title.is_some()),
+            ("/metadata", !self.metadata.is_empty()),
+            ("/clientMessageId", self.client_message_id.is_some()),
+            ("/onBusy", self.on_busy != WhenBusy::Queue),
+        ];
+        let detail = "cannot be combined with 'store: false'";
+        let mut faults: Vec<_> = given
+            .into_iter()
+            .filter(|(_, is_given)| *is_given)
+            .map(|(pointer, _)| InputFault::new(pointer, FaultCode::NotCombinable, detail))
+            .collect();
+        for (pointer, is_given) in [
+            ("/agentId", self.agent_id.is_some()),
+            ("/message", self.message.is_some()),
+        ] {
+            if !is_given {
+                faults.push(InputFault::new(pointer, FaultCode::Required, "required"));
+            }
+        }
+        let (Some(agent_id), Some(message), true) =
+            (self.agent_id, self.message, faults.is_empty())
+        else {
+            return Err(ApiError::faults(ProblemCode::ValidationFailed, faults));
+        };
+        let history = self.history.into_iter();
+        Ok(EphemeralChat {
+            agent_id: agent_id
+                .parse()
+                .map_err(|_malformed| ProblemCode::AgentNotFound)?,
+            message,
+            history: history.map(|item| (item.role, item.content)).collect(),
+            user_id: self.user_id,
+            request_id,
+        })
+    }
+}
+
+fn not_combinable(pointer: &str, detail: &str) -> ApiError {
+    fault(pointer, FaultCode::NotCombinable, detail)
+}
+
+fn fault(pointer: &str, code: FaultCode, detail: &str) -> ApiError {
+    let fault = InputFault::new(pointer, code, detail);
+    ApiError::faults(ProblemCode::ValidationFailed, vec![fault])
 }

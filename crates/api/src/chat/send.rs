@@ -11,9 +11,13 @@ use actix_web::{
     http::header::{HeaderName, LOCATION},
     web::Data,
 };
-use application::chat::AcceptedTurn;
-use domain::{ChatReply, Turn};
+use application::{
+    ChatCommand,
+    chat::{AcceptedTurn, EphemeralChat},
+};
+use domain::{ChatReply, IdempotencyKey, ProblemCode, Turn};
 use futures::StreamExt as _;
+use ports::StreamSlot;
 
 use super::{
     request::ChatRequest,
@@ -75,38 +79,90 @@ pub async fn chat(
 ) -> Result<HttpResponse, ApiError> {
     let began = Instant::now();
     let mode = ResponseMode::from_request(request.headers(), body.0.stream());
-    let command = body.0.into_command(RequestId::of(&request))?;
+    let message = Message::new(body.0, RequestId::of(&request), mode, key.0)?;
     // Opened before the message is stored: if the stream is rejected, the message has no effect.
     let slot = match mode {
         ResponseMode::Stream => Some(open_stream(&state.limits, authorized.auth_context()).await?),
         ResponseMode::Async | ResponseMode::Full => None,
     };
-    let accepted = authorized
-        .chat
-        .send(authorized.caller(), command, key.0)
-        .await?;
+    let is_stored = matches!(message, Message::Stored(..));
+    let accepted = match message {
+        Message::Stored(command, key) => {
+            let sending = authorized.chat.send(authorized.caller(), *command, key);
+            sending.await?
+        }
+        Message::Ephemeral(chat) => {
+            let sending = authorized.chat.send_ephemeral(authorized.caller(), chat);
+            sending.await?
+        }
+    };
     let (turn_id, conversation_id) = (accepted.turn_id, accepted.conversation_id);
     let is_replayed = accepted.is_replayed;
     let response = match mode {
-        ResponseMode::Stream => {
-            let watch = Arc::clone(&state.authenticator)
-                .watch_credential(Arc::clone(authorized.auth_context()));
-            let end = wait_for_end(watch, ConnectionState::of(&request).client_closed());
-            let events = events(accepted).map(move |event| {
-                let _held_until_the_end = &slot;
-                event
-            });
-            Ok(sse::stream(events.take_until(Box::pin(end))))
-        }
+        ResponseMode::Stream => Ok(stream_turn(&state, &authorized, &request, slot, accepted)),
         ResponseMode::Async => respond_async(&authorized, accepted).await,
-        ResponseMode::Full => respond_full(accepted, began).await,
+        ResponseMode::Full => {
+            // A turn that is not stored ends with its connection.
+            let closed = ConnectionState::of(&request).client_closed();
+            tokio::select! {
+                response = respond_full(accepted, began) => response,
+                () = closed, if !is_stored => Err(ProblemCode::TurnCancelled.into()),
+            }
+        }
     };
     mark_replayed(response, is_replayed).map_err(|error| ApiError {
         // The client can find the stored turn by these ids, also if it does not know the
         // conversation yet.
-        turn: Some(Box::new((turn_id, conversation_id))),
+        turn: is_stored.then(|| Box::new((turn_id, conversation_id))),
         ..error
     })
+}
+
+/// A message, and where it goes.
+enum Message {
+    Stored(Box<ChatCommand>, Option<IdempotencyKey>),
+    Ephemeral(EphemeralChat),
+}
+
+impl Message {
+    fn new(
+        body: ChatRequest,
+        request_id: Option<String>,
+        mode: ResponseMode,
+        key: Option<IdempotencyKey>,
+    ) -> Result<Self, ApiError> {
+        if body.is_stored() {
+            let command = body.into_command(request_id)?;
+            return Ok(Self::Stored(Box::new(command), key));
+        }
+        if key.is_some() {
+            let detail = "cannot be combined with 'store: false'";
+            return Err(ApiError::header("Idempotency-Key", detail));
+        }
+        if mode == ResponseMode::Async {
+            let detail = "'respond-async' cannot be combined with 'store: false'";
+            return Err(ApiError::header("Prefer", detail));
+        }
+        Ok(Self::Ephemeral(body.into_ephemeral(request_id)?))
+    }
+}
+
+/// Returns the response with the events of a turn. `slot` is the caller's open stream.
+pub(crate) fn stream_turn<R>(
+    state: &ApiState,
+    authorized: &Authorized<R>,
+    request: &HttpRequest,
+    slot: Option<StreamSlot>,
+    accepted: AcceptedTurn,
+) -> HttpResponse {
+    let auth_context = Arc::clone(authorized.auth_context());
+    let watch = Arc::clone(&state.authenticator).watch_credential(auth_context);
+    let end = wait_for_end(watch, ConnectionState::of(request).client_closed());
+    let events = events(accepted).map(move |event| {
+        let _held_until_the_end = &slot;
+        event
+    });
+    sse::stream(events.take_until(Box::pin(end)))
 }
 
 /// Waits until the stream must end before its turn: because the credential expires or is revoked,

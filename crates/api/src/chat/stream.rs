@@ -18,8 +18,8 @@ use crate::{problem::store_problem, sse::Event};
 pub struct TurnPlace {
     /// The turn.
     turn_id: TurnId,
-    /// Its conversation.
-    conversation_id: ConversationId,
+    /// Its conversation; null if nothing is stored.
+    conversation_id: Option<ConversationId>,
 }
 
 /// The data of `turn.failed`: the turn ended without a reply.
@@ -28,8 +28,8 @@ pub struct TurnPlace {
 pub struct TurnFailed {
     /// The turn.
     turn_id: TurnId,
-    /// Its conversation.
-    conversation_id: ConversationId,
+    /// Its conversation; null if nothing is stored.
+    conversation_id: Option<ConversationId>,
     /// The reason.
     error: Problem,
 }
@@ -98,7 +98,7 @@ async fn next(
         );
         TurnEvent::Failed {
             turn_id,
-            conversation_id,
+            conversation_id: Some(conversation_id),
             error: Problem::new(store_problem(&error)),
         }
     });

@@ -1,8 +1,11 @@
 //! `POST /api/conversations`.
 
 use actix_web::HttpResponse;
-use application::conversations::NewConversation;
-use domain::{Conversation, ConversationDraft, ProblemCode, config::Metadata};
+use application::conversations::{CreatedConversation, Fork, NewConversation};
+use domain::{
+    AgentId, Conversation, ConversationDraft, FaultCode, InputFault, ProblemCode,
+    config::Metadata, conversation_key::MalformedConversationKey,
+};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -17,8 +20,20 @@ use crate::{
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ConversationRequest {
-    /// The agent that replies in the conversation.
-    agent_id: String,
+    /// The agent that replies in the conversation. Required, except with `forkOf`.
+    #[serde(default)]
+    #[schema(nullable = false)]
+    agent_id: Option<String>,
+    /// Your own name for the conversation, unique for the agent and the user. If it is used, the
+    /// conversation with this name is returned unchanged. Neither `.` nor `..`.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 128, pattern = r"^[A-Za-z0-9._~:@-]*$")]
+    conversation_key: Option<String>,
+    /// The conversation whose messages the new one begins with: at most 1,000 messages that are not
+    /// superseded. The new conversation has the same agent and user.
+    #[serde(default)]
+    #[schema(nullable = false)]
+    fork_of: Option<ForkRequest>,
     /// The user that the conversation belongs to.
     #[serde(default)]
     #[schema(
@@ -40,45 +55,107 @@ pub struct ConversationRequest {
     metadata: Metadata,
 }
 
+/// The messages that a fork begins with.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ForkRequest {
+    /// The conversation.
+    conversation_id: String,
+    /// The last message to copy. Default: all messages.
+    #[serde(default)]
+    message_id: Option<String>,
+}
+
 impl JsonBody for ConversationRequest {
     const SCHEMA: &'static str = "ConversationRequest";
 }
 
-/// Create a conversation. The agent's greeting, if it has one, becomes its first message.
+/// Create a conversation. The agent's greeting, if it has one, becomes its first message, unless the
+/// conversation is a fork of another one.
 #[utoipa::path(
     post, path = "/api/conversations", operation_id = "create_conversation", tag = "Conversations",
     request_body(content = ConversationRequest, example = json!({
         "agentId": "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11", "userId": "ada", "title": "My order",
     })),
-    responses((status = 201, description = "The conversation.", body = Conversation)),
+    responses(
+        (status = 200, description = "The conversation that already has this `conversationKey`, unchanged.", body = Conversation),
+        (status = 201, description = "The conversation.", body = Conversation),
+    ),
 )]
 pub async fn create_conversation(
     authorized: Authorized<ConversationsWrite>,
     key: IdempotencyHeader,
     body: Json<ConversationRequest>,
 ) -> Result<HttpResponse, ApiError> {
-    let body = body.0;
-    let new = NewConversation {
-        agent_id: body
-            .agent_id
-            .parse()
-            .map_err(|_malformed| ProblemCode::AgentNotFound)?,
-        user_id: body.user_id,
-        draft: ConversationDraft {
-            title: body.title,
-            metadata: body.metadata,
-        },
-    };
+    let new = body.0.into_new_conversation()?;
     let created = authorized
         .conversations
         .create(authorized.caller(), new, key.0)
         .await?;
-    let conversation = created.value;
+    let (conversation, etag, is_replayed) = match created {
+        CreatedConversation::Existing(found) => {
+            let etag = super::etag(&found);
+            return Ok(reads::written(HttpResponse::Ok(), etag, &found.item));
+        }
+        CreatedConversation::New(new) => {
+            let etag = super::etag(&new);
+            (new.item, etag, false)
+        }
+        // Its activity since is not known, so this tag matches no state.
+        CreatedConversation::Replayed(first) => {
+            let etag = format!("\"v{}\"", first.version);
+            (first, etag, true)
+        }
+    };
     let path = format!("/api/conversations/{}", conversation.id);
-    let response = created_response(path, created.is_replayed);
-    Ok(reads::written(
-        response,
-        super::etag(&conversation),
-        &conversation,
-    ))
+    let response = created_response(path, is_replayed);
+    Ok(reads::written(response, etag, &conversation))
+}
+
+impl ConversationRequest {
+    fn into_new_conversation(self) -> Result<NewConversation, ApiError> {
+        let agent_id = self.agent_id.map(|id| id.parse()).transpose();
+        if agent_id.is_ok_and(|id: Option<AgentId>| id.is_none()) && self.fork_of.is_none() {
+            let detail = "required, except with 'forkOf'";
+            return Err(fault("/agentId", FaultCode::Required, detail));
+        }
+        let key = self.conversation_key.map(TryInto::try_into).transpose();
+        let key = key.map_err(|error: MalformedConversationKey| {
+            fault("/conversationKey", FaultCode::BadFormat, &error.to_string())
+        })?;
+        if key.is_some() && agent_id.is_ok_and(|id| id.is_none()) {
+            let detail = "required with 'conversationKey'";
+            return Err(fault("/agentId", FaultCode::Required, detail));
+        }
+        Ok(NewConversation {
+            agent_id: agent_id.map_err(|_malformed| ProblemCode::AgentNotFound)?,
+            user_id: self.user_id,
+            key,
+            fork_of: self.fork_of.map(ForkRequest::into_fork).transpose()?,
+            draft: ConversationDraft {
+                title: self.title,
+                metadata: self.metadata,
+            },
+        })
+    }
+}
+
+impl ForkRequest {
+    fn into_fork(self) -> Result<Fork, ApiError> {
+        let conversation = self.conversation_id.parse();
+        let message = self.message_id.map(|id| id.parse()).transpose();
+        Ok(Fork {
+            conversation_id: conversation
+                .map_err(|_malformed| ProblemCode::ConversationNotFound)?,
+            message_id: message.map_err(|_malformed: domain::id::MalformedId| {
+                let detail = "no message of the conversation that is not superseded";
+                fault("/forkOf/messageId", FaultCode::UnknownValue, detail)
+            })?,
+        })
+    }
+}
+
+fn fault(pointer: &str, code: FaultCode, detail: &str) -> ApiError {
+    let fault = InputFault::new(pointer, code, detail);
+    ApiError::faults(ProblemCode::ValidationFailed, vec![fault])
 }

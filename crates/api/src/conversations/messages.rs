@@ -2,7 +2,6 @@
 
 use actix_web::{HttpRequest, HttpResponse};
 use domain::{ConversationId, FaultCode, Message};
-use ports::MessageOrder;
 
 use crate::{
     auth::{Authorized, ConversationsRead},
@@ -16,7 +15,8 @@ use crate::{
     get, path = "/api/conversations/{id}/messages", operation_id = "list_messages", tag = "Conversations",
     params(
         ("id" = ConversationId, Path, description = "The conversation."),
-        ("order" = inline(Option<MessageOrderParameter>), Query, description = "`asc`: oldest first (default). `desc`: newest first."),
+        ("order" = inline(Option<ListingOrderParameter>), Query, description = "`asc`: oldest first (default). `desc`: newest first."),
+        ("superseded" = inline(Option<SupersededParameter>), Query, description = "`include`: also the messages that later turns have replaced."),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Maximum number of items in the page. A page also ends at about 1 MiB. Default 20."),
         ("cursor" = Option<String>, Query, pattern = "^[A-Za-z0-9_-]+$", description = "`nextCursor` of the previous page."),
     ),
@@ -28,14 +28,16 @@ pub async fn list_messages(
     _permit: PagePermit,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
-    let mut query = QueryParameters::read(&request, &["order", "limit", "cursor"]);
+    let known = ["superseded", "order", "limit", "cursor"];
+    let mut query = QueryParameters::read(&request, &known);
     let limit = query.limit();
-    let order = match query.text("order") {
-        None | Some("asc") => MessageOrder::Ascending,
-        Some("desc") => MessageOrder::Descending,
+    let order = query.order();
+    let with_superseded = match query.text("superseded") {
+        None => false,
+        Some("include") => true,
         Some(_) => {
-            query.add_fault("order", FaultCode::UnknownValue, "must be 'asc' or 'desc'");
-            MessageOrder::Ascending
+            query.add_fault("superseded", FaultCode::UnknownValue, "must be 'include'");
+            false
         }
     };
     let cursor = query.text("cursor").map(ToOwned::to_owned);
@@ -43,16 +45,25 @@ pub async fn list_messages(
     let caller = authorized.caller();
     let page = authorized
         .conversations
-        .messages(caller, id.0, order, cursor.as_deref(), limit)
+        .messages(caller, id.0, order, cursor.as_deref(), limit, with_superseded)
         .await?;
     Ok(reads::page(&request, page))
+}
+
+/// The schema of the parameter `superseded`.
+#[derive(utoipa::ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[expect(dead_code, reason = "only its schema is used")]
+enum SupersededParameter {
+    /// Also list superseded messages.
+    Include,
 }
 
 /// The schema of the parameter `order`.
 #[derive(utoipa::ToSchema)]
 #[schema(rename_all = "lowercase")]
 #[expect(dead_code, reason = "only its schema is used")]
-enum MessageOrderParameter {
+pub(super) enum ListingOrderParameter {
     /// Oldest first.
     Asc,
     /// Newest first.

@@ -1,11 +1,14 @@
 //! `/api/conversations`.
 
 mod create;
+mod follow;
 mod list;
 mod messages;
 mod one;
+mod turns;
 
 pub use create::{__path_create_conversation, ConversationRequest, create_conversation};
+pub use follow::{__path_follow_conversation, follow_conversation};
 pub use list::{__path_list_conversations, list_conversations};
 pub use messages::{__path_list_messages, list_messages};
 pub use one::{
@@ -13,13 +16,15 @@ pub use one::{
     delete_conversation, get_conversation, patch_conversation,
 };
 
-use domain::Conversation;
+pub use turns::{__path_list_turns, list_turns};
 
-/// The entity tag of a conversation. It changes with every message, but `If-Match` compares only
-/// the version in it.
-fn etag(conversation: &Conversation) -> String {
+use domain::{Conversation, Listed};
+
+/// The entity tag of a conversation. It changes with every message and every status of a turn, but
+/// `If-Match` compares only the version in it.
+fn etag(conversation: &Listed<Conversation>) -> String {
     format!(
         "\"v{}.{}\"",
-        conversation.version, conversation.message_count
+        conversation.item.version, conversation.sort_seq.0
     )
 }

@@ -156,6 +156,7 @@ impl From<ChatError> for ApiError {
             ChatError::ConversationNotFound => Self::new(ProblemCode::ConversationNotFound),
             ChatError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
             ChatError::Busy => Self::new(ProblemCode::ConversationBusy),
+            ChatError::MessageSuperseded => Self::new(ProblemCode::MessageSuperseded),
             ChatError::Cancelled => Self::new(ProblemCode::TurnCancelled),
             ChatError::Overloaded => Self::new(ProblemCode::Overloaded),
             ChatError::Failed(problem) => Self {
@@ -173,6 +174,8 @@ impl From<TurnError> for ApiError {
     fn from(error: TurnError) -> Self {
         match error {
             TurnError::NotFound => Self::new(ProblemCode::TurnNotFound),
+            TurnError::ConversationNotFound => Self::new(ProblemCode::ConversationNotFound),
+            TurnError::InvalidCursor => Self::new(ProblemCode::InvalidCursor),
             TurnError::Store(error) => error.into(),
         }
     }

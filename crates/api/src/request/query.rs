@@ -5,6 +5,7 @@ use std::str::FromStr;
 use actix_web::HttpRequest;
 use application::PAGE_LIMIT;
 use domain::{FaultCode, ProblemCode, fault::list::MAX_FAULTS, problem::ProblemFault};
+use ports::ListingOrder;
 
 use crate::problem::{ApiError, parameter_fault};
 
@@ -105,6 +106,18 @@ impl QueryParameters {
         };
         self.faults.push(fault);
         DEFAULT_LIMIT
+    }
+
+    /// Returns the `order` of a page.
+    pub fn order(&mut self) -> ListingOrder {
+        match self.text("order") {
+            None | Some("asc") => ListingOrder::Ascending,
+            Some("desc") => ListingOrder::Descending,
+            Some(_) => {
+                self.add_fault("order", FaultCode::UnknownValue, "must be 'asc' or 'desc'");
+                ListingOrder::Ascending
+            }
+        }
     }
 
     /// Adds a fault that the handler found.

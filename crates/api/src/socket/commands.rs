@@ -25,6 +25,7 @@ use super::{
     subscriptions::{ReplayAvailability, ReplayRequest},
 };
 use crate::{
+    chat::ConversationReference,
     auth::{ChatWrite, EventsRead, check_credential_origin, check_policies, unauthenticated},
     operations,
     problem::ApiError,
@@ -128,7 +129,10 @@ fn subject_of(command: &Command) -> Option<Subject> {
     match command {
         Command::Subscribe(frame) => frame.channel.parse().ok().map(Subject::Subscription),
         Command::Unsubscribe(frame) => frame.channel.parse().ok().map(Subject::Subscription),
-        Command::Chat(frame) => frame.request.conversation().map(Subject::Conversation),
+        Command::Chat(frame) => frame.request.conversation().map(|it| match it {
+            ConversationReference::Id(id) => Subject::Conversation(id),
+            ConversationReference::Key(key) => Subject::NamedConversation(key),
+        }),
         Command::Typing(frame) => frame.conversation_id.parse().ok().map(Subject::Typing),
         Command::Refresh(_) => Some(Subject::Credential),
         // No other command starts while a socket connects.

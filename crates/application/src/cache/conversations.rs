@@ -1,20 +1,20 @@
-//! A cache of conversation contexts.
+//! A cache of conversation contexts and names.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
     AsOf, Conversation, ConversationContext, ConversationId, HistoryMessage, IdempotencyEntry,
-    Listed, Message, Page, Seq, Stamp, TenantId,
+    Listed, Message, MessageId, Page, Seq, Stamp, TenantId,
 };
 use ports::{
-    Clock, Committed, ConversationQuery, ConversationRepository, DeleteOutcome, HistoryQuery,
-    Idempotent, MessageQuery, RepositoryError,
+    Clock, Committed, ConversationName, ConversationQuery, ConversationRepository, DeleteOutcome,
+    FirstMessages, FoundMessage, HistoryQuery, Idempotent, MessageQuery, RepositoryError,
 };
 
 use super::Caches;
 
-/// A [`ConversationRepository`] that caches the results of `find_context`.
+/// A [`ConversationRepository`] that caches the results of `find_context` and `find_by_name`.
 pub struct CachedConversations {
     inner: Arc<dyn ConversationRepository>,
     caches: Caches,
@@ -42,20 +42,20 @@ impl ConversationRepository for CachedConversations {
         &self,
         tenant: &TenantId,
         conversation: &Conversation,
-        greeting: Option<&Message>,
+        first_messages: &FirstMessages,
         stamp: &Stamp,
         entry: Option<&IdempotencyEntry>,
     ) -> Result<Idempotent<Option<Committed>>, RepositoryError> {
         let outcome = self
             .inner
-            .insert(tenant, conversation, greeting, stamp, entry)
+            .insert(tenant, conversation, first_messages, stamp, entry)
             .await?;
         if let Idempotent::Applied(Some(committed)) = &outcome {
             let context = ConversationContext {
                 id: conversation.id,
                 agent_id: conversation.agent_id,
                 user_id: conversation.user_id.clone(),
-                message_count: conversation.message_count,
+                last_message_seq: conversation.message_count,
                 turn_count: 0,
                 running_turn: None,
             };
@@ -72,8 +72,28 @@ impl ConversationRepository for CachedConversations {
         &self,
         tenant: &TenantId,
         id: ConversationId,
-    ) -> Result<AsOf<Option<Conversation>>, RepositoryError> {
+    ) -> Result<AsOf<Option<Listed<Conversation>>>, RepositoryError> {
         self.inner.find(tenant, id).await
+    }
+
+    /// A cached id is used only if the conversation still exists.
+    async fn find_by_name(
+        &self,
+        tenant: &TenantId,
+        name: &ConversationName,
+    ) -> Result<Option<ConversationId>, RepositoryError> {
+        let key = (tenant.clone(), name.clone());
+        if let Some(id) = self.caches.names.get(&key) {
+            if self.find_context(tenant, id).await?.value.is_some() {
+                return Ok(Some(id));
+            }
+            self.caches.names.remove(&key);
+        }
+        let found = self.inner.find_by_name(tenant, name).await?;
+        if let Some(id) = found {
+            self.caches.names.insert(key, id);
+        }
+        Ok(found)
     }
 
     async fn find_context(
@@ -142,6 +162,15 @@ impl ConversationRepository for CachedConversations {
             self.caches.applied.record_write(tenant, *committed);
         }
         outcome
+    }
+
+    async fn find_message(
+        &self,
+        tenant: &TenantId,
+        id: ConversationId,
+        message: MessageId,
+    ) -> Result<Option<FoundMessage>, RepositoryError> {
+        self.inner.find_message(tenant, id, message).await
     }
 
     async fn messages(

@@ -1,8 +1,9 @@
 //! The histories of recently used conversations.
 //!
 //! A turn that ends in this process caches the history of the next one. The entry is valid for
-//! exactly one number of the next message, which the store assigns: if another process stored a
-//! message meanwhile, or a turn left no reply, the number differs and the entry is not used.
+//! exactly one number of the next message and of the next turn, which the store assigns: if another
+//! process stored a message meanwhile, or messages were superseded, one of them differs and the
+//! entry is not used.
 
 use domain::{ConversationId, HistoryMessage, TenantId};
 use ports::HistoryQuery;
@@ -31,6 +32,8 @@ pub(crate) struct HistoryCache {
 #[derive(Debug, Clone)]
 struct History {
     messages: Vec<HistoryMessage>,
+    /// The number of the turn in its conversation.
+    turn_number: i64,
     /// The query whose result this is.
     query: HistoryQuery,
 }
@@ -69,11 +72,12 @@ impl HistoryCache {
         }
     }
 
-    /// Returns the result of `query`, if it is cached.
+    /// Returns the result of `query` for a turn, if it is cached.
     pub(crate) fn get(
         &self,
         tenant: &TenantId,
         id: ConversationId,
+        turn_number: i64,
         query: &HistoryQuery,
     ) -> Option<Vec<HistoryMessage>> {
         if query.before <= 1 {
@@ -81,15 +85,17 @@ impl HistoryCache {
             return Some(Vec::new());
         }
         let cached = self.cache.get(&(tenant.clone(), id))?;
-        (cached.query == *query).then_some(cached.messages)
+        let is_valid = cached.query == *query && cached.turn_number == turn_number;
+        is_valid.then_some(cached.messages)
     }
 
-    /// Caches the result of `query`: the newest of `messages`, which are ordered oldest first, that
+    /// Caches the result of `query` for a turn: the newest of `messages`, which are ordered oldest first, that
     /// fit the limits of the query.
     pub(crate) fn keep(
         &self,
         tenant: &TenantId,
         id: ConversationId,
+        turn_number: i64,
         query: HistoryQuery,
         mut messages: Vec<HistoryMessage>,
     ) {
@@ -98,7 +104,12 @@ impl HistoryCache {
         messages.drain(..messages.len() - fitting);
         messages.shrink_to_fit();
         let key = (tenant.clone(), id);
-        self.cache.insert(key, History { messages, query });
+        let history = History {
+            messages,
+            turn_number,
+            query,
+        };
+        self.cache.insert(key, history);
         weight::report("histories", self.cache.weight());
     }
 }
@@ -137,7 +148,7 @@ mod tests {
         before: i64,
     ) -> Option<Vec<HistoryMessage>> {
         let id = fixture::conversation_id(conversation);
-        histories.get(&fixture::tenant(), id, &query(before))
+        histories.get(&fixture::tenant(), id, 7, &query(before))
     }
 
     fn keep(
@@ -147,7 +158,7 @@ mod tests {
         messages: Vec<HistoryMessage>,
     ) {
         let id = fixture::conversation_id(conversation);
-        histories.keep(&fixture::tenant(), id, query(before), messages);
+        histories.keep(&fixture::tenant(), id, 7, query(before), messages);
     }
 
     #[test]
@@ -166,7 +177,15 @@ mod tests {
         keep(&histories, 1, 3, messages(1..3, "a"));
         let mut other = query(3);
         other.limits.max_messages = Some(5);
-        assert_eq!(histories.get(&fixture::tenant(), id, &other), None);
+        assert_eq!(histories.get(&fixture::tenant(), id, 7, &other), None);
+    }
+
+    #[test]
+    fn a_history_is_returned_for_the_next_turn_only() {
+        let (histories, id) = (HistoryCache::default(), fixture::conversation_id(1));
+        keep(&histories, 1, 3, messages(1..3, "a"));
+        let found = histories.get(&fixture::tenant(), id, 8, &query(3));
+        assert_eq!(found, None, "messages were superseded");
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub mod weight;
 use std::{sync::Arc, time::Duration};
 
 use domain::{AgentId, ConversationId, TenantId};
-use ports::EventBus;
+use ports::{ConversationName, EventBus};
 
 use crate::chat::LiveTurns;
 pub use agents::CachedAgents;
@@ -39,11 +39,16 @@ const EXPECTED_AGENTS: usize = 10_000;
 const CONTEXT_BYTES: u64 = 32 * 1024 * 1024;
 /// The expected number of cached contexts.
 const EXPECTED_CONTEXTS: usize = 100_000;
+/// The maximum number of cached names. An entry has at most about 600 bytes.
+const MAX_NAMES: usize = 20_000;
 
 /// A cache of agents by tenant and id.
 pub type AgentCache = VersionedCache<(TenantId, AgentId), domain::Agent>;
 /// A cache of conversation contexts by tenant and id.
 pub type ContextCache = VersionedCache<(TenantId, ConversationId), domain::ConversationContext>;
+
+/// A cache of conversations by tenant and name.
+pub type NameCache = quick_cache::sync::Cache<(TenantId, ConversationName), ConversationId>;
 
 /// The state that the caching repositories and the invalidator share.
 #[derive(Clone)]
@@ -52,6 +57,9 @@ pub struct Caches {
     pub agents: Arc<AgentCache>,
     /// Conversation contexts.
     pub contexts: Arc<ContextCache>,
+    /// The conversations with the names of clients. An entry is used only if its conversation
+    /// exists.
+    pub names: Arc<NameCache>,
     /// The position up to which this process has applied each tenant's log.
     pub applied: Arc<LogProgress>,
     /// The turns that this process runs or waits for. A deletion stops them.
@@ -64,6 +72,7 @@ impl Caches {
         Self {
             agents: Arc::new(VersionedCache::new(AGENT_BYTES, EXPECTED_AGENTS)),
             contexts: Arc::new(VersionedCache::new(CONTEXT_BYTES, EXPECTED_CONTEXTS)),
+            names: Arc::new(NameCache::new(MAX_NAMES)),
             applied: Arc::new(LogProgress::new(bus)),
             live: Arc::default(),
         }

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::{AgentId, AsOf, ConversationContext, ConversationId, NodeId, Stamp, TenantId, TurnId};
+use domain::{
+    AgentId, AsOf, ConversationContext, ConversationId, Listed, NodeId, Page, Stamp, TenantId, Turn,
+    TurnId,
+};
 use ports::{
     BeginOutcome, BeginTurn, CancelOutcome, Committed, CompletedTurn, ConversationTarget,
     FinishOutcome, FinishTurn, FoundTurn, RecordTurnOutcome, Reply, RepositoryError, TurnEnding,
-    TurnRepository,
+    TurnQuery, TurnRepository,
 };
 
 use super::Caches;
@@ -39,7 +42,7 @@ impl CachedTurns {
                 id: conversation.id,
                 agent_id: conversation.agent_id,
                 user_id: conversation.user_id.clone(),
-                message_count: 0,
+                last_message_seq: 0,
                 turn_count: 0,
                 running_turn: None,
             }),
@@ -106,11 +109,10 @@ impl TurnRepository for CachedTurns {
         let outcome = self.inner.record_completed_turn(completed).await;
         match &outcome {
             Ok(RecordTurnOutcome::Recorded {
-                committed,
-                message_seq,
+                committed, place
             }) => {
                 let context = turn.before.map(|context| ConversationContext {
-                    message_count: message_seq + 1,
+                    last_message_seq: place.reply_seq,
                     turn_count: context.turn_count + 1,
                     ..context
                 });
@@ -132,13 +134,11 @@ impl TurnRepository for CachedTurns {
         let outcome = self.inner.begin_turn(begin).await;
         match &outcome {
             Ok(BeginOutcome::Started {
-                committed,
-                message_seq,
-                turn_number,
+                committed, place
             }) => {
                 let context = turn.before.map(|context| ConversationContext {
-                    message_count: *message_seq,
-                    turn_count: turn_number + 1,
+                    last_message_seq: place.reply_seq - 1,
+                    turn_count: place.turn_number + 1,
                     running_turn: Some(turn_id),
                     ..context
                 });
@@ -172,7 +172,7 @@ impl TurnRepository for CachedTurns {
                 promoted: None,
             }) => {
                 let context = before.map(|context| ConversationContext {
-                    message_count: context.message_count + replies,
+                    last_message_seq: context.last_message_seq + replies,
                     running_turn: None,
                     ..context
                 });
@@ -215,5 +215,22 @@ impl TurnRepository for CachedTurns {
         id: TurnId,
     ) -> Result<AsOf<Option<FoundTurn>>, RepositoryError> {
         self.inner.find(tenant, id).await
+    }
+
+    async fn find_current(
+        &self,
+        tenant: &TenantId,
+        conversation: ConversationId,
+    ) -> Result<Option<FoundTurn>, RepositoryError> {
+        self.inner.find_current(tenant, conversation).await
+    }
+
+    async fn list(
+        &self,
+        tenant: &TenantId,
+        conversation: ConversationId,
+        query: &TurnQuery,
+    ) -> Result<AsOf<Option<Page<Listed<Turn>>>>, RepositoryError> {
+        self.inner.list(tenant, conversation, query).await
     }
 }

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Weak};
 
 use domain::{ConversationId, NodeId, ToolCall, Turn, TurnId};
-use ports::{CompletedTurn, Reply, TurnRepository};
+use ports::{CompletedTurn, Reply, TurnPlace, TurnRepository};
+use tokio_util::sync::DropGuard;
 
 use super::{
     command::{ChatError, CompletedChat},
@@ -13,6 +14,7 @@ use super::{
     turn_events::TurnEventStream,
     turn_waiter::TurnWaiter,
 };
+use crate::engines::PartialReply;
 
 /// An accepted message: its turn is stored.
 pub struct AcceptedTurn {
@@ -30,6 +32,8 @@ enum Source {
     Started(Box<StartedTurn>),
     /// A turn of an earlier request, with the turn as the store returned it, if it was read.
     Replayed(TurnWaiter, Option<Box<Turn>>),
+    /// A turn that is not stored, and is stopped when this is dropped.
+    Ephemeral(TurnWaiter, DropGuard),
 }
 
 /// A turn that was answered inline. Its stored form and its events are built only on request.
@@ -37,8 +41,7 @@ pub(super) struct InlineTurn {
     pub(super) attempt: Arc<ChatAttempt>,
     pub(super) target: Arc<ChatTarget>,
     pub(super) node: NodeId,
-    /// `seq` of the user's message.
-    pub(super) message_seq: i64,
+    pub(super) place: TurnPlace,
     pub(super) completed: CompletedChat,
     pub(super) tool_calls: Vec<ToolCall>,
     pub(super) turns: Arc<dyn TurnRepository>,
@@ -83,6 +86,17 @@ impl AcceptedTurn {
         }
     }
 
+    /// Creates a turn that is not stored, and is stopped when `guard` is dropped.
+    pub(super) fn ephemeral(waiter: TurnWaiter, guard: DropGuard) -> Self {
+        let subject = waiter.live.subject();
+        Self {
+            turn_id: subject.turn_id,
+            conversation_id: subject.conversation_id,
+            is_replayed: false,
+            source: Source::Ephemeral(waiter, guard),
+        }
+    }
+
     /// Returns the turn as this request stored or read it; `None` if it must be read from the
     /// store.
     pub fn into_turn(self) -> Option<Turn> {
@@ -90,15 +104,17 @@ impl AcceptedTurn {
             Source::Inline(turn) => Some(turn.into_turn()),
             Source::Started(turn) => Some(turn.turn()),
             Source::Replayed(_, found) => found.map(|found| *found),
+            Source::Ephemeral(..) => None,
         }
     }
 
     /// Waits for the complete reply.
     pub async fn reply(self) -> Result<CompletedChat, ChatError> {
-        let mut waiter = match self.source {
+        let (mut waiter, _guard) = match self.source {
             Source::Inline(turn) => return Ok(turn.completed),
-            Source::Started(turn) => turn.waiter,
-            Source::Replayed(waiter, _) => waiter,
+            Source::Started(turn) => (turn.waiter, None),
+            Source::Replayed(waiter, _) => (waiter, None),
+            Source::Ephemeral(waiter, guard) => (waiter, Some(guard)),
         };
         loop {
             let outcome = waiter.live.progress().outcome.clone();
@@ -113,11 +129,13 @@ impl AcceptedTurn {
 
     /// Returns the events of the turn from its beginning, as they happen.
     pub fn events(self) -> TurnEventStream {
-        TurnEventStream::new(match self.source {
-            Source::Inline(turn) => turn.into_waiter(),
-            Source::Started(turn) => turn.waiter,
-            Source::Replayed(waiter, _) => waiter,
-        })
+        let (waiter, guard) = match self.source {
+            Source::Inline(turn) => (turn.into_waiter(), None),
+            Source::Started(turn) => (turn.waiter, None),
+            Source::Replayed(waiter, _) => (waiter, None),
+            Source::Ephemeral(waiter, guard) => (waiter, Some(guard)),
+        };
+        TurnEventStream::new(waiter, guard)
     }
 }
 
@@ -129,14 +147,17 @@ impl InlineTurn {
             reply: Reply::from_chat_reply(self.completed.reply, self.tool_calls),
             finished_at,
         };
-        completed.turn(self.message_seq)
+        completed.turn(&self.place)
     }
 
     fn into_waiter(self) -> TurnWaiter {
         let live = LiveTurn::new(self.attempt.turn_subject(&self.target), Weak::new());
-        live.mark_started(self.attempt.turn_started(&self.target));
+        let started = self
+            .attempt
+            .turn_started(&self.target, self.place.message.id);
+        live.mark_started(started);
         let text = self.completed.reply.message.clone();
-        live.progress().reply.text = text;
+        live.progress().reply = PartialReply::restored(text, self.tool_calls);
         live.end(TurnOutcome::Completed(self.completed));
         TurnWaiter::new(Arc::new(live), self.turns)
     }

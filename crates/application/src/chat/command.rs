@@ -4,7 +4,8 @@ use std::time::Duration;
 
 pub use domain::admission::OnBusy;
 use domain::{
-    AgentId, ChatReply, ConversationId, InputFault, Problem, ProblemCode,
+    AgentId, ChatReply, ConversationId, ConversationKey, FaultCode, InputFault, MessageId, Problem,
+    ProblemCode,
     config::{Metadata, check_metadata},
 };
 use ports::RepositoryError;
@@ -17,12 +18,26 @@ use crate::{IdempotencyConflict, idempotency::IdempotentError};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChatCommand {
-    /// The agent that is to reply.
-    pub agent_id: AgentId,
-    /// The user's text.
-    pub message: String,
+    /// The agent that is to reply; that of the conversation if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<AgentId>,
+    /// The user's text; absent if a stored message is answered again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
     /// The conversation; a new one if absent.
     pub conversation_id: Option<ConversationId>,
+    /// The client's own name for the conversation, which is created if it does not exist.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conversation_key: Option<ConversationKey>,
+    /// The message that is replaced, with all later ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub supersedes: Option<MessageId>,
+    /// The title of a conversation that this message creates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The client's own id of the message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_message_id: Option<String>,
     /// The user that sends the message.
     pub user_id: Option<String>,
     /// The client's own string pairs for the turn.
@@ -39,13 +54,34 @@ impl ChatCommand {
     /// Checks what the schema cannot express, and returns all faults at once.
     pub(super) fn check(&self) -> Result<(), Vec<InputFault>> {
         let faults = check_metadata(&self.metadata);
+        let mut faults: Vec<_> = faults
+            .into_iter()
+            .map(|fault| fault.below("/metadata"))
+            .collect();
+        let mut add = |pointer, code, detail| faults.push(InputFault::new(pointer, code, detail));
+        if self.conversation_id.is_some() && self.conversation_key.is_some() {
+            let detail = "cannot be combined with 'conversationId'";
+            add("/conversationKey", FaultCode::NotCombinable, detail);
+        }
+        if self.agent_id.is_none() && self.conversation_id.is_none() {
+            let detail = "required, except with 'conversationId'";
+            add("/agentId", FaultCode::Required, detail);
+        }
+        if self.supersedes.is_none() && self.message.is_none() {
+            let detail = "required, except with an agent's message in 'supersedes'";
+            add("/message", FaultCode::Required, detail);
+        }
+        if self.supersedes.is_some()
+            && self.conversation_id.is_none()
+            && self.conversation_key.is_none()
+        {
+            let detail = "needs the conversation of the message";
+            add("/supersedes", FaultCode::NotCombinable, detail);
+        }
         if faults.is_empty() {
             return Ok(());
         }
-        Err(faults
-            .into_iter()
-            .map(|fault| fault.below("/metadata"))
-            .collect())
+        Err(faults)
     }
 }
 
@@ -86,6 +122,10 @@ pub enum ChatError {
     /// Arises in `ChatCommand::check` and in `target`, before anything is stored.
     #[error("the message does not fit its conversation")]
     Invalid(Vec<InputFault>),
+    /// The message to supersede was superseded before.
+    /// Arises in `target`, before anything is stored.
+    #[error("the message is superseded already")]
+    MessageSuperseded,
     /// A turn is in progress, too many turns are queued, or the conversation keeps changing.
     /// Arises in `start`, at the lock or when the turn is stored, and in `service` after 20 passes.
     #[error("the conversation is busy")]
@@ -117,7 +157,11 @@ impl IdempotentError for ChatError {
     fn is_of_store(&self) -> bool {
         !matches!(
             self,
-            Self::AgentNotFound | Self::ConversationNotFound | Self::Invalid(_) | Self::Busy
+            Self::AgentNotFound
+                | Self::ConversationNotFound
+                | Self::Invalid(_)
+                | Self::MessageSuperseded
+                | Self::Busy
         )
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use domain::{NodeId, TurnStarted, TurnStatus};
+use domain::{MessageId, NodeId, TurnStarted, TurnStatus};
 use parking_lot::{Mutex, MutexGuard};
 use ports::FoundTurn;
 use tokio::{sync::Notify, time::Instant};
@@ -190,7 +190,10 @@ impl LiveTurn {
     /// another process arrives as one piece, once its reply is stored.
     pub(super) fn apply_stored(&self, found: FoundTurn) {
         let FoundTurn {
-            turn, message_id, ..
+            turn,
+            message_id,
+            reply_id,
+            ..
         } = found;
         if turn.status == TurnStatus::Queued {
             self.mark_queued();
@@ -199,14 +202,19 @@ impl LiveTurn {
         if let (Some(agent_version), Some(_)) = (turn.agent_version, turn.started_at) {
             self.mark_started(TurnStarted {
                 turn_id: turn.id,
-                conversation_id: turn.conversation_id,
+                conversation_id: Some(turn.conversation_id),
                 message_id,
+                // A turn of an earlier version gets the id with its reply.
+                reply_id: reply_id
+                    .or(turn.reply.as_ref().map(|reply| reply.id))
+                    .unwrap_or(MessageId::new(turn.id.uuid())),
                 agent_id: turn.agent_id,
                 agent_version,
             });
         }
         if let Some(reply) = &turn.reply {
-            self.progress().reply.text.clone_from(&reply.content);
+            let restored = PartialReply::restored(reply.content.clone(), turn.tool_calls.clone());
+            self.progress().reply = restored;
         }
         if let Some(outcome) = TurnOutcome::of_stored(turn) {
             self.end(outcome);

@@ -64,10 +64,13 @@ impl LiveTurns {
         turn
     }
 
-    /// Returns the registered turns that match.
+    /// Returns the registered turns that match. Turns that are not stored are known to their callers
+    /// only.
     pub fn matching(&self, is_wanted: impl Fn(&TurnSubject) -> bool) -> Vec<Arc<LiveTurn>> {
         let turns = self.turns.lock();
-        let wanted = turns.values().filter(|known| is_wanted(&known.subject));
+        let wanted = turns
+            .values()
+            .filter(|known| !known.subject.is_ephemeral && is_wanted(&known.subject));
         wanted.filter_map(|known| known.turn.upgrade()).collect()
     }
 
@@ -191,9 +194,16 @@ pub struct TurnSubject {
     pub started_by: PrincipalId,
     /// The request that sent the message, if this process received it.
     pub request_id: Option<String>,
+    /// Whether nothing of the turn is stored. Its conversation then does not exist.
+    pub is_ephemeral: bool,
 }
 
 impl TurnSubject {
+    /// Returns the conversation, if it exists.
+    pub fn stored_conversation(&self) -> Option<ConversationId> {
+        (!self.is_ephemeral).then_some(self.conversation_id)
+    }
+
     /// Returns the ids of a stored turn.
     fn of_found(tenant: &TenantId, found: &FoundTurn) -> Self {
         Self {
@@ -204,6 +214,7 @@ impl TurnSubject {
             user_id: found.user_id.clone(),
             started_by: found.principal.clone(),
             request_id: None,
+            is_ephemeral: false,
         }
     }
 
@@ -218,6 +229,7 @@ impl TurnSubject {
             user_id: promoted.user_id.clone(),
             started_by: promoted.principal.clone(),
             request_id: None,
+            is_ephemeral: false,
         }
     }
 }

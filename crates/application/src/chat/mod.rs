@@ -11,7 +11,9 @@
 mod accepted_turn;
 mod command;
 mod conversation_locks;
+mod ephemeral;
 mod finish;
+mod follow;
 mod live_turn;
 mod live_turns;
 mod pending_finishes;
@@ -36,6 +38,7 @@ use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
 pub use accepted_turn::AcceptedTurn;
+pub use ephemeral::EphemeralChat;
 pub use command::{ChatCommand, ChatError, CompletedChat, OnBusy};
 pub use live_turn::{Interest, LiveTurn};
 pub use live_turns::{LiveTurns, TurnSubject};

@@ -39,7 +39,7 @@ fn chat_reply_of(turn: Turn) -> Option<ChatReply> {
     let reply = turn.reply?;
     Some(ChatReply {
         message: reply.content,
-        conversation_id: turn.conversation_id,
+        conversation_id: Some(turn.conversation_id),
         turn_id: turn.id,
         message_id: reply.id,
         agent_id: turn.agent_id,

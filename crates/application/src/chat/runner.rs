@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use domain::{Agent, NodeId, Problem, ProblemCode};
+use domain::{Agent, MessageId, NodeId, Problem, ProblemCode};
 use ports::{AgentRepository, PromotedTurn};
 
 use super::{
@@ -18,7 +18,7 @@ use super::{
     live_turns::TurnSubject,
     turn_task::{TurnOwnership, TurnTask},
 };
-use crate::Toolbox;
+use crate::{Toolbox, toolbox::ToolsOfAgent};
 
 /// The pause before an agent is read again from an unavailable store.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
@@ -63,6 +63,15 @@ impl TurnRunner {
     /// Returns the node to which queued turns may be promoted: this one, unless it is draining.
     pub fn promotes_to(&self) -> Option<NodeId> {
         (!self.is_draining.load(Ordering::SeqCst)).then(|| self.context.node.id())
+    }
+
+    pub(super) const fn context(&self) -> &Arc<ChatContext> {
+        &self.context
+    }
+
+    /// Returns the tools of an agent that are available now.
+    pub(super) fn tools_of(&self, agent: &Agent) -> ToolsOfAgent {
+        self.toolbox.of(agent)
     }
 
     /// Runs a turn to its end, then those that are promoted after it.
@@ -113,7 +122,7 @@ impl TurnRunner {
     /// Runs a turn to its end, and returns the one that starts in its place.
     async fn perform(&self, mut task: TurnTask) -> Option<Box<PromotedTurn>> {
         let request = &mut task.request;
-        let tools = self.toolbox.of(&request.agent);
+        let tools = self.tools_of(&request.agent);
         (request.tools, request.unavailable_tools) = (tools.tools, tools.unavailable);
         let mut chain = self.context.engines.chain(&request.tenant, &request.agent);
         if task.failure.is_some() {
@@ -130,7 +139,9 @@ impl TurnRunner {
     ) -> Option<Box<PromotedTurn>> {
         match self.find_agent(&ownership).await {
             Ok(agent) => {
-                let task = TurnTask::of_promoted(promoted, ownership, agent);
+                let new_id = || MessageId::new(self.context.ports.ids.next_id());
+                let reply_id = promoted.reply_id.unwrap_or_else(new_id);
+                let task = TurnTask::of_promoted(promoted, ownership, agent, reply_id);
                 task.ownership.live.mark_started(task.started);
                 self.perform(task).await
             }

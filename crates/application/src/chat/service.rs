@@ -11,6 +11,7 @@ use super::{
     accepted_turn::AcceptedTurn,
     command::{ChatCommand, ChatError},
     conversation_locks::{ConversationLock, ConversationLocks},
+    ephemeral::EphemeralChat,
     runner::TurnRunner,
     start::{InlineAttempt, TurnStarter},
     target::{ChatAttempt, ChatTarget, Resumption},
@@ -108,6 +109,29 @@ impl ChatService {
     }
 }
 
+impl ChatService {
+    /// Returns the running turn of a conversation, or else the first queued one, or else the newest,
+    /// if it has ended in the last ten minutes.
+    pub async fn follow(
+        &self,
+        caller: &Principal,
+        conversation: ConversationId,
+    ) -> Result<Option<AcceptedTurn>, ChatError> {
+        let context = &self.pipeline.context;
+        context.current_turn(caller, conversation).await
+    }
+
+    /// Starts a turn of which nothing is stored. It is stopped when the result is dropped.
+    pub async fn send_ephemeral(
+        &self,
+        caller: &Principal,
+        chat: EphemeralChat,
+    ) -> Result<AcceptedTurn, ChatError> {
+        let runner = &self.pipeline.starter.runner;
+        runner.start_ephemeral(caller, chat).await
+    }
+}
+
 impl ChatPipeline {
     async fn send(
         &self,
@@ -169,6 +193,7 @@ impl ChatPipeline {
             caller,
             turn_id: TurnId::new(ports.ids.next_id()),
             message_id: MessageId::new(ports.ids.next_id()),
+            reply_id: MessageId::new(ports.ids.next_id()),
             new_conversation: ConversationId::new(ports.ids.next_id()),
             resumption: Resumption::None,
             command,
@@ -186,6 +211,12 @@ impl ChatPipeline {
         {
             // The conversation of the key's failed turn has been deleted since.
             return Ok(AttemptState::Resuming(Resumption::RestartInNewConversation));
+        }
+        if let Err(ChatError::ConversationNotFound) = &outcome
+            && attempt.command.conversation_key.is_some()
+        {
+            // The named conversation has been deleted since it was found; the name is free.
+            return Ok(AttemptState::Conflicting(None));
         }
         let records = &*self.context.ports.idempotency;
         let (tenant, entry) = (&attempt.caller.tenant, attempt.idempotency.as_ref());

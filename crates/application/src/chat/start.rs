@@ -5,16 +5,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use domain::{MessageId, Problem, ProblemCode};
+use domain::{Problem, ProblemCode};
 use ports::{
-    BeginOutcome, CompletedTurn, Idempotent, RecordTurnOutcome, ReplyRequest, RepositoryError,
+    BeginOutcome, CompletedTurn, ConversationTarget, Idempotent, RecordTurnOutcome, ReplyRequest,
+    RepositoryError,
 };
 use tokio::time::timeout;
 
 use super::{
     ChatContext,
     accepted_turn::{AcceptedTurn, InlineTurn, StartedTurn},
-    command::{ChatError, CompletedChat},
+    command::{ChatError, CompletedChat, OnBusy},
     conversation_locks::{ConversationLock, ConversationLocks},
     runner::TurnRunner,
     service::{AttemptState, MAX_QUEUE_TIME},
@@ -60,7 +61,7 @@ impl TurnStarter {
         let lock = if lock.is_some() {
             lock
         } else {
-            let lock = self.lock_conversation(attempt).await?;
+            let lock = self.lock_conversation(attempt, &target).await?;
             if lock.as_ref().is_some_and(|lock| lock.met_outage) {
                 let source = "the turn before this one could not be stored".into();
                 return Err(RepositoryError::Unavailable(source).into());
@@ -83,12 +84,17 @@ impl TurnStarter {
     async fn lock_conversation(
         &self,
         attempt: &ChatAttempt,
+        target: &ChatTarget,
     ) -> Result<Option<ConversationLock>, ChatError> {
-        let Some(id) = attempt.conversation_id() else {
+        let ConversationTarget::Existing { id, .. } = target.conversation else {
             return Ok(None);
         };
         let key = (attempt.caller.tenant.clone(), id);
-        let locking = self.locks.lock(key, attempt.command.on_busy);
+        let on_busy = match target.replacement {
+            Some(_) => OnBusy::Reject,
+            None => attempt.command.on_busy,
+        };
+        let locking = self.locks.lock(key, on_busy);
         let lock = timeout(MAX_QUEUE_TIME, locking).await;
         let lock = lock.map_err(|_elapsed| ProblemCode::EngineTimeout)?;
         lock.map(Some).ok_or(ChatError::Busy)
@@ -140,8 +146,9 @@ impl TurnStarter {
         let ports = &self.context.ports;
         // The clock may have been set back while the engine replied.
         let finished_at = ports.clock.now().max(attempt.stamp.time);
-        let reply = reply.into_reply(MessageId::new(ports.ids.next_id()));
-        let chat_reply = reply.chat_reply(&attempt.turn_started(&target), finished_at);
+        let reply = reply.into_reply(attempt.reply_id);
+        let started = attempt.turn_started(&target, attempt.message_id);
+        let chat_reply = reply.chat_reply(&started, finished_at);
         let (node, tool_calls) = (self.context.node.id(), reply.tool_calls.clone());
         let completed = CompletedTurn {
             begin: attempt.begin_turn(&target, node),
@@ -150,12 +157,12 @@ impl TurnStarter {
         };
         let store_start = Instant::now();
         let decided = match ports.turns.record_completed_turn(completed).await {
-            Ok(RecordTurnOutcome::Recorded { message_seq, .. }) => {
+            Ok(RecordTurnOutcome::Recorded { place, .. }) => {
                 Idempotent::Applied(AcceptedTurn::inline(InlineTurn {
                     attempt: Arc::clone(attempt),
                     target,
                     node,
-                    message_seq,
+                    place,
                     completed: CompletedChat {
                         reply: chat_reply,
                         store: store_start.elapsed(),
@@ -202,21 +209,18 @@ impl TurnStarter {
         };
         let begin = attempt.begin_turn(target, node);
         match context.ports.turns.begin_turn(begin).await {
-            Ok(BeginOutcome::Started {
-                message_seq,
-                turn_number,
-                ..
-            }) => {
+            Ok(BeginOutcome::Started { place, .. }) => {
                 let started = started(false);
                 runner.run(TurnTask {
                     ownership: runner.take_ownership(Arc::clone(&live), node),
-                    started: attempt.turn_started(target),
+                    started: attempt.turn_started(target, place.message.id),
                     request: ReplyRequest {
-                        turn_number,
+                        turn_number: place.turn_number,
                         ..attempt.reply_request(target)
                     },
                     failure,
-                    message_seq,
+                    place,
+                    has_cached_history: target.replacement.is_none(),
                     store_time: store_start.elapsed(),
                 });
                 Ok(accept(started))

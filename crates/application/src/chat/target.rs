@@ -3,17 +3,19 @@
 use std::sync::Arc;
 
 use domain::{
-    Agent, Conversation, ConversationId, FaultCode, IdempotencyEntry, InputFault, MessageId,
-    NodeId, Principal, Stamp, Timestamp, TurnId, TurnStarted,
+    Agent, AgentId, Conversation, ConversationId, FaultCode, IdempotencyEntry, InputFault, Message,
+    MessageId, NodeId, Principal, Role, Stamp, Timestamp, TurnId, TurnStarted,
 };
-use ports::{BeginTurn, ConversationTarget, ReplyRequest};
+use ports::{
+    AnsweredMessage, BeginTurn, ConversationName, ConversationTarget, ReplyRequest, Supersession,
+};
 
 use super::{
     ChatPorts,
     command::{ChatCommand, ChatError},
     live_turns::TurnSubject,
 };
-use crate::{ConversationError, conversations::own_user_id};
+use crate::conversations::own_user_id;
 
 /// A message on its way to its turn.
 #[derive(Clone)]
@@ -25,6 +27,8 @@ pub(super) struct ChatAttempt {
     pub(super) stamp: Stamp,
     pub(super) turn_id: TurnId,
     pub(super) message_id: MessageId,
+    /// The id that the agent's message gets.
+    pub(super) reply_id: MessageId,
     /// The id of the conversation that is created if the command names none.
     pub(super) new_conversation: ConversationId,
     pub(super) resumption: Resumption,
@@ -53,6 +57,14 @@ pub(super) struct ChatTarget {
     pub(super) user_id: Option<String>,
     pub(super) turn_number: i64,
     pub(super) agent: Arc<Agent>,
+    pub(super) replacement: Option<Replacement>,
+}
+
+/// The messages that an attempt supersedes.
+pub(super) struct Replacement {
+    supersession: Supersession,
+    /// The stored user message that is answered again.
+    answered: Option<Message>,
 }
 
 impl ChatAttempt {
@@ -91,10 +103,13 @@ impl ChatAttempt {
             tenant: self.caller.tenant.clone(),
             turn_id: self.turn_id,
             message_id: self.message_id,
+            reply_id: self.reply_id,
+            client_message_id: self.client_message_id(target),
+            supersession: target.replacement.as_ref().map(|it| it.supersession),
             target: target.conversation.clone(),
             agent_id: target.agent.id,
             agent_version: target.agent.version,
-            input: self.command.message.clone(),
+            input: self.input(target).to_owned(),
             metadata: self.command.metadata.clone(),
             stamp: self.stamp.clone(),
             node,
@@ -113,7 +128,7 @@ impl ChatAttempt {
             turn_number: target.turn_number,
             user_id: target.user_id.clone(),
             history: Vec::new(),
-            message: self.command.message.clone(),
+            message: self.input(target).to_owned(),
             tools: Vec::new(),
             unavailable_tools: Vec::new(),
         }
@@ -129,15 +144,33 @@ impl ChatAttempt {
             user_id: target.user_id.clone(),
             started_by: self.caller.id.clone(),
             request_id: self.command.request_id.clone(),
+            is_ephemeral: false,
         }
     }
 
-    /// Returns the content of the turn's `turn.started` event.
-    pub(super) fn turn_started(&self, target: &ChatTarget) -> TurnStarted {
+    /// Returns the user's text.
+    fn input<'a>(&'a self, target: &'a ChatTarget) -> &'a str {
+        let answered = target.replacement.as_ref().and_then(|it| it.answered.as_ref());
+        let stored = answered.map(|message| message.content.as_str());
+        stored.or(self.command.message.as_deref()).unwrap_or_default()
+    }
+
+    /// Returns the client's own id of the user's message.
+    fn client_message_id(&self, target: &ChatTarget) -> Option<String> {
+        let answered = target.replacement.as_ref().and_then(|it| it.answered.as_ref());
+        match answered {
+            Some(message) => message.client_message_id.clone(),
+            None => self.command.client_message_id.clone(),
+        }
+    }
+
+    /// Returns the content of the turn's `turn.started` event. `message_id` is the user's message.
+    pub(super) fn turn_started(&self, target: &ChatTarget, message_id: MessageId) -> TurnStarted {
         TurnStarted {
             turn_id: self.turn_id,
-            conversation_id: target.conversation.id(),
-            message_id: self.message_id,
+            conversation_id: Some(target.conversation.id()),
+            message_id,
+            reply_id: self.reply_id,
             agent_id: target.agent.id,
             agent_version: target.agent.version,
         }
@@ -149,7 +182,7 @@ pub(super) async fn resolve_target(
     ports: &ChatPorts,
     attempt: &ChatAttempt,
 ) -> Result<ChatTarget, ChatError> {
-    let Some(id) = attempt.conversation_id() else {
+    let Some(id) = find_conversation(ports, attempt).await? else {
         return new_target(ports, attempt).await;
     };
     let (caller, command) = (&attempt.caller, &attempt.command);
@@ -159,7 +192,7 @@ pub(super) async fn resolve_target(
         .filter(|found| caller.may_reach(found.user_id.as_deref()))
         .ok_or(ChatError::ConversationNotFound)?;
     let mut faults = Vec::new();
-    if conversation.agent_id != command.agent_id {
+    if command.agent_id.is_some_and(|named| named != conversation.agent_id) {
         let detail = "the conversation is with another agent";
         faults.push(InputFault::new(
             "/agentId",
@@ -174,13 +207,18 @@ pub(super) async fn resolve_target(
     if !faults.is_empty() {
         return Err(ChatError::Invalid(faults));
     }
-    let agent = find_agent(ports, attempt).await;
+    let agent = find_agent(ports, caller, conversation.agent_id).await;
     let agent = agent.map_err(|error| match error {
         // A conversation is deleted with its agent.
         ChatError::AgentNotFound => ChatError::ConversationNotFound,
         other => other,
     })?;
+    let replacement = match command.supersedes {
+        Some(message) => Some(find_replacement(ports, attempt, id, message).await?),
+        None => None,
+    };
     Ok(ChatTarget {
+        replacement,
         conversation: ConversationTarget::Existing {
             id,
             turn_count: conversation.turn_count,
@@ -191,13 +229,85 @@ pub(super) async fn resolve_target(
     })
 }
 
+/// Returns the existing conversation that an attempt continues, by its id or its name.
+async fn find_conversation(
+    ports: &ChatPorts,
+    attempt: &ChatAttempt,
+) -> Result<Option<ConversationId>, ChatError> {
+    let command = &attempt.command;
+    let (Some(key), Some(agent_id)) = (&command.conversation_key, command.agent_id) else {
+        return Ok(attempt.conversation_id());
+    };
+    let name = ConversationName {
+        agent_id,
+        user_id: own_user(attempt)?,
+        key: key.clone(),
+    };
+    let tenant = &attempt.caller.tenant;
+    Ok(ports.conversations.find_by_name(tenant, &name).await?)
+}
+
+/// Finds the messages that an attempt supersedes.
+async fn find_replacement(
+    ports: &ChatPorts,
+    attempt: &ChatAttempt,
+    conversation: ConversationId,
+    message: MessageId,
+) -> Result<Replacement, ChatError> {
+    let tenant = &attempt.caller.tenant;
+    let found = ports.conversations.find_message(tenant, conversation, message);
+    let Some(found) = found.await? else {
+        return Err(fault("/supersedes", FaultCode::UnknownValue, "no message of the conversation"));
+    };
+    if found.message.superseded_at.is_some() {
+        return Err(ChatError::MessageSuperseded);
+    }
+    let has_text = attempt.command.message.is_some();
+    let answered = match found.message.role {
+        Role::User if has_text => None,
+        Role::User => {
+            let detail = "required to replace a user's message";
+            return Err(fault("/message", FaultCode::Required, detail));
+        }
+        Role::Agent if has_text => {
+            let detail = "must be absent to replace an agent's message";
+            return Err(fault("/message", FaultCode::NotCombinable, detail));
+        }
+        Role::Agent => {
+            let answered = found.previous.filter(|it| it.role == Role::User);
+            let greeting = || {
+                let detail = "a greeting cannot be superseded";
+                fault("/supersedes", FaultCode::NotCombinable, detail)
+            };
+            Some(answered.ok_or_else(greeting)?)
+        }
+    };
+    Ok(Replacement {
+        supersession: Supersession {
+            from_seq: found.message.seq,
+            kept: found.before,
+            answered: answered.as_ref().map(|message| AnsweredMessage {
+                id: message.id,
+                seq: message.seq,
+            }),
+        },
+        answered,
+    })
+}
+
 /// Returns the target of an attempt that creates its conversation.
 async fn new_target(ports: &ChatPorts, attempt: &ChatAttempt) -> Result<ChatTarget, ChatError> {
-    let user_id = own_user_id(&attempt.caller, attempt.command.user_id.as_deref())
-        .map_err(|rejected| user_fault(&rejected))?;
-    let agent = find_agent(ports, attempt).await?;
+    let (caller, command) = (&attempt.caller, &attempt.command);
+    if command.supersedes.is_some() {
+        return Err(fault("/supersedes", FaultCode::UnknownValue, "no message of the conversation"));
+    }
+    let user_id = own_user(attempt)?;
+    let agent_id = command.agent_id.ok_or(ChatError::AgentNotFound)?;
+    let agent = find_agent(ports, caller, agent_id).await?;
     let new = Conversation {
         user_id: user_id.clone(),
+        key: command.conversation_key.clone(),
+        title: command.title.clone(),
         ..Conversation::empty(attempt.new_conversation, agent.id, attempt.stamp.time)
     };
     Ok(ChatTarget {
@@ -205,19 +315,25 @@ async fn new_target(ports: &ChatPorts, attempt: &ChatAttempt) -> Result<ChatTarg
         user_id,
         turn_number: 0,
         agent,
+        replacement: None,
     })
 }
 
-async fn find_agent(ports: &ChatPorts, attempt: &ChatAttempt) -> Result<Arc<Agent>, ChatError> {
-    let (tenant, id) = (&attempt.caller.tenant, attempt.command.agent_id);
-    let found = ports.agents.find(tenant, id).await?;
+pub(super) async fn find_agent(
+    ports: &ChatPorts,
+    caller: &Principal,
+    id: AgentId,
+) -> Result<Arc<Agent>, ChatError> {
+    let found = ports.agents.find(&caller.tenant, id).await?;
     found.value.ok_or(ChatError::AgentNotFound)
 }
 
-fn user_fault(rejected: &ConversationError) -> ChatError {
-    ChatError::Invalid(vec![InputFault::new(
-        "/userId",
-        FaultCode::NotCombinable,
-        rejected.to_string(),
-    )])
+/// Returns the user of a new or named conversation.
+fn own_user(attempt: &ChatAttempt) -> Result<Option<String>, ChatError> {
+    let user = own_user_id(&attempt.caller, attempt.command.user_id.as_deref());
+    user.map_err(|rejected| fault("/userId", FaultCode::NotCombinable, &rejected.to_string()))
+}
+
+fn fault(pointer: &str, code: FaultCode, detail: &str) -> ChatError {
+    ChatError::Invalid(vec![InputFault::new(pointer, code, detail)])
 }

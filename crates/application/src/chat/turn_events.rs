@@ -4,6 +4,7 @@ use domain::{
     ChatReply, ConversationId, Problem, ReplyDelta, ToolCalled, ToolReturned, TurnId, TurnStarted,
 };
 use ports::RepositoryError;
+use tokio_util::sync::DropGuard;
 
 use super::{
     live_turns::TurnSubject,
@@ -19,8 +20,8 @@ pub enum TurnEvent {
     Queued {
         /// The turn.
         turn_id: TurnId,
-        /// Its conversation.
-        conversation_id: ConversationId,
+        /// Its conversation; `None` if nothing is stored.
+        conversation_id: Option<ConversationId>,
     },
     /// The turn has started.
     Started(TurnStarted),
@@ -32,8 +33,8 @@ pub enum TurnEvent {
     Failed {
         /// The turn.
         turn_id: TurnId,
-        /// Its conversation.
-        conversation_id: ConversationId,
+        /// Its conversation; `None` if nothing is stored.
+        conversation_id: Option<ConversationId>,
         /// The reason.
         error: Problem,
     },
@@ -41,8 +42,8 @@ pub enum TurnEvent {
     Cancelled {
         /// The turn.
         turn_id: TurnId,
-        /// Its conversation.
-        conversation_id: ConversationId,
+        /// Its conversation; `None` if nothing is stored.
+        conversation_id: Option<ConversationId>,
     },
 }
 
@@ -51,6 +52,8 @@ pub enum TurnEvent {
 pub struct TurnEventStream {
     turn: TurnWaiter,
     delivered: Delivered,
+    /// Stops a turn that is not stored.
+    _guard: Option<DropGuard>,
 }
 
 /// The events that were already returned.
@@ -63,11 +66,12 @@ struct Delivered {
 }
 
 impl TurnEventStream {
-    pub(super) fn new(turn: TurnWaiter) -> Self {
+    pub(super) fn new(turn: TurnWaiter, guard: Option<DropGuard>) -> Self {
         turn.follow_reply();
         Self {
             turn,
             delivered: Delivered::default(),
+            _guard: guard,
         }
     }
 
@@ -89,7 +93,7 @@ impl TurnEventStream {
 
     fn next_ready(&mut self) -> Option<TurnEvent> {
         let subject = self.turn.live.subject();
-        let (turn_id, conversation_id) = (subject.turn_id, subject.conversation_id);
+        let (turn_id, conversation_id) = (subject.turn_id, subject.stored_conversation());
         let progress = self.turn.live.progress();
         let delivered = &mut self.delivered;
         // Returned even if the turn has started since.
@@ -154,7 +158,7 @@ impl ReplyCursor {
             let from = std::mem::replace(&mut self.text, end);
             return Some(ReplyPiece::Delta(ReplyDelta {
                 turn_id: subject.turn_id,
-                conversation_id: subject.conversation_id,
+                conversation_id: subject.stored_conversation(),
                 from,
                 to: end,
                 text: text.to_owned(),
@@ -193,7 +197,7 @@ impl ReplyCursor {
 }
 
 fn piece(subject: &TurnSubject, reply: &PartialReply, event: ToolEvent) -> ReplyPiece {
-    let (turn_id, conversation_id) = (subject.turn_id, subject.conversation_id);
+    let (turn_id, conversation_id) = (subject.turn_id, subject.stored_conversation());
     let call = reply.call_of(event);
     if event.has_ended {
         let returned = ToolReturned::of(turn_id, conversation_id, call);
@@ -202,6 +206,8 @@ fn piece(subject: &TurnSubject, reply: &PartialReply, event: ToolEvent) -> Reply
     ReplyPiece::ToolCalled(ToolCalled {
         turn_id,
         conversation_id,
+        id: call.id.clone(),
+        at: call.at,
         name: call.name.clone(),
         arguments: call.arguments.as_object().cloned().unwrap_or_default(),
     })

@@ -7,9 +7,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use domain::{Agent, HistoryMessage, MessageId, NodeId, Problem, ProblemCode, Role, TurnStarted};
+use domain::{
+    Agent, ConversationId, HistoryMessage, MessageId, NodeId, Problem, ProblemCode, Role,
+    TurnStarted,
+};
 use futures::FutureExt;
-use ports::{FinishOutcome, HistoryQuery, PromotedTurn, ReplyRequest, RepositoryError, TurnEnding};
+use ports::{
+    FinishOutcome, HistoryQuery, PromotedTurn, ReplyRequest, RepositoryError, TurnEnding, TurnPlace,
+};
 
 use super::{
     ChatContext,
@@ -29,8 +34,10 @@ pub(super) struct TurnTask {
     pub(super) request: ReplyRequest,
     /// The failure of the agent's own engine, if it was called before the turn was stored.
     pub(super) failure: Option<Problem>,
-    /// `seq` of the user's message.
-    pub(super) message_seq: i64,
+    pub(super) place: TurnPlace,
+    /// Whether the history for the turn may be cached; one that contains superseded messages is not
+    /// used.
+    pub(super) has_cached_history: bool,
     /// The time spent in the store so far.
     pub(super) store_time: Duration,
 }
@@ -56,14 +63,16 @@ impl TurnTask {
         promoted: PromotedTurn,
         ownership: TurnOwnership,
         agent: Arc<Agent>,
+        reply_id: MessageId,
     ) -> Self {
         let turn = promoted.turn;
         Self {
             ownership,
             started: TurnStarted {
                 turn_id: turn.id,
-                conversation_id: turn.conversation_id,
-                message_id: promoted.message_id,
+                conversation_id: Some(turn.conversation_id),
+                message_id: promoted.place.message.id,
+                reply_id,
                 agent_id: turn.agent_id,
                 agent_version: turn.agent_version.unwrap_or(agent.version),
             },
@@ -71,7 +80,7 @@ impl TurnTask {
                 tenant: promoted.tenant,
                 agent,
                 turn_id: turn.id,
-                turn_number: promoted.turn_number,
+                turn_number: promoted.place.turn_number,
                 user_id: promoted.user_id,
                 history: Vec::new(),
                 message: turn.input,
@@ -79,7 +88,8 @@ impl TurnTask {
                 unavailable_tools: Vec::new(),
             },
             failure: None,
-            message_seq: promoted.message_seq,
+            place: promoted.place,
+            has_cached_history: true,
             store_time: Duration::ZERO,
         }
     }
@@ -134,15 +144,15 @@ impl RunningTask<'_> {
 
     /// Returns the messages before the user's message, from the cache if possible.
     async fn history(&self) -> Result<Vec<HistoryMessage>, RepositoryError> {
-        let TurnTask {
-            request, started, ..
-        } = &*self.task;
+        let TurnTask { request, place, .. } = &*self.task;
         let query = HistoryQuery {
-            before: self.task.message_seq,
+            before: place.message.seq,
             limits: request.agent.config.history.unwrap_or_default(),
         };
-        let (tenant, conversation) = (&request.tenant, started.conversation_id);
-        if let Some(history) = self.context.histories.get(tenant, conversation, &query) {
+        let (tenant, conversation) = (&request.tenant, self.conversation());
+        let histories = &self.context.histories;
+        let cached = histories.get(tenant, conversation, place.turn_number, &query);
+        if let Some(history) = cached.filter(|_| self.task.has_cached_history) {
             return Ok(history);
         }
         let conversations = &self.context.ports.conversations;
@@ -152,7 +162,7 @@ impl RunningTask<'_> {
     async fn complete(&mut self, reply: EngineReply, engine: Duration) -> FinishedTurn {
         let ports = &self.context.ports;
         let now = ports.clock.now();
-        let reply = reply.into_reply(MessageId::new(ports.ids.next_id()));
+        let reply = reply.into_reply(self.task.started.reply_id);
         let chat_reply = reply.chat_reply(&self.task.started, now);
         let store_start = Instant::now();
         let ending = TurnEnding::Completed(reply);
@@ -170,29 +180,29 @@ impl RunningTask<'_> {
         self.finisher().finished(stored, completed).await
     }
 
+    fn conversation(&self) -> ConversationId {
+        self.task.ownership.live.subject().conversation_id
+    }
+
     /// Caches the history for the next turn.
     fn cache_history(&mut self, reply: &str) {
-        let TurnTask {
-            request,
-            started,
-            message_seq,
-            ..
-        } = &mut *self.task;
+        let conversation = self.conversation();
+        let TurnTask { request, place, .. } = &mut *self.task;
         let mut messages = mem::take(&mut request.history);
-        let message = (*message_seq, Role::User, &*request.message);
-        // No other message is stored while a turn runs.
-        let reply = (*message_seq + 1, Role::Agent, reply);
+        let message = (place.message.seq, Role::User, &*request.message);
+        let reply = (place.reply_seq, Role::Agent, reply);
         messages.extend([message, reply].map(|(seq, role, content)| HistoryMessage {
             seq,
             role,
             content: content.into(),
         }));
         let query = HistoryQuery {
-            before: *message_seq + 2,
+            before: place.reply_seq + 1,
             limits: request.agent.config.history.unwrap_or_default(),
         };
         let histories = &self.context.histories;
-        histories.keep(&request.tenant, started.conversation_id, query, messages);
+        let next_turn = place.turn_number + 1;
+        histories.keep(&request.tenant, conversation, next_turn, query, messages);
     }
 
     async fn fail(&self, code: ProblemCode) -> FinishedTurn {

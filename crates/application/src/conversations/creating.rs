@@ -1,90 +1,296 @@
 //! Creation of conversations.
 
 use domain::{
-    AgentId, Conversation, ConversationDraft, ConversationId, IdempotencyEntry, IdempotencyKey,
-    Message, MessageId, Principal, Role, Stamp, Timestamp,
+    AgentId, Conversation, ConversationDraft, ConversationId, ConversationKey, FaultCode,
+    ForkOrigin, IdempotencyEntry, IdempotencyKey, InputFault, Listed, Message, MessageId,
+    Principal, Role, Stamp, Timestamp, conversation::excerpt,
 };
-use ports::Idempotent;
+use ports::{
+    ConversationName, FirstMessages, ForkedMessages, Idempotent, ListingOrder, MessageQuery,
+    RepositoryError,
+};
 use serde::Serialize;
 
-use super::{ConversationError, ConversationService, own_user_id};
-use crate::{Created, idempotency};
+use super::{ConversationError, ConversationService, changing::CHANGE_ATTEMPTS, own_user_id};
+use crate::idempotency::{self, check_key, stored_result};
+
+/// The maximum number of messages that a fork copies.
+const MAX_FORKED_MESSAGES: i64 = 1_000;
 
 /// A conversation that is to be created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NewConversation {
-    /// The agent that replies in it.
-    pub agent_id: AgentId,
+    /// The agent that replies in it; that of the original if it is a fork.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<AgentId>,
     /// The user that it belongs to.
     pub user_id: Option<String>,
+    /// The client's own name for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<ConversationKey>,
+    /// The conversation whose messages it begins with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fork_of: Option<Fork>,
     /// Title and metadata.
     #[serde(flatten)]
     pub draft: ConversationDraft,
 }
 
+/// The messages that a fork copies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Fork {
+    /// The conversation.
+    pub conversation_id: ConversationId,
+    /// The last message; all messages if absent.
+    pub message_id: Option<MessageId>,
+}
+
+/// The result of a creation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CreatedConversation {
+    /// The conversation was created, with the position of its creation.
+    New(Listed<Conversation>),
+    /// A conversation with the same key exists; nothing was changed.
+    Existing(Listed<Conversation>),
+    /// An earlier request with the same idempotency key created it.
+    Replayed(Conversation),
+}
+
+/// The owner and the first messages of a new conversation.
+struct Origin {
+    agent_id: AgentId,
+    user_id: Option<String>,
+    first_messages: FirstMessages,
+    message_count: i64,
+    excerpt: Option<String>,
+    last_message_at: Option<Timestamp>,
+    forked_from: Option<ForkOrigin>,
+}
+
 impl ConversationService {
-    /// Creates a conversation; the agent's greeting becomes its first message.
+    /// Creates a conversation; the agent's greeting becomes its first message, unless it is a fork.
     pub async fn create(
         &self,
         caller: &Principal,
         new: NewConversation,
         key: Option<IdempotencyKey>,
-    ) -> Result<Created<Conversation>, ConversationError> {
+    ) -> Result<CreatedConversation, ConversationError> {
         let stamp = Stamp {
             time: self.clock.now(),
             actor: caller.id.clone(),
         };
         let entry = idempotency::new_entry(caller, "conversations.create", key, &new, stamp.time);
-        let outcome = self.insert(caller, new, &stamp, entry.as_ref()).await;
-        idempotency::created(
-            &*self.idempotency_records,
-            &caller.tenant,
-            entry.as_ref(),
-            outcome,
-        )
-        .await
+        let outcome = self.find_or_insert(caller, &new, &stamp, entry.as_ref());
+        let (records, tenant) = (&*self.idempotency_records, &caller.tenant);
+        let outcome = outcome.await;
+        Ok(match check_key(records, tenant, entry.as_ref(), outcome).await? {
+            Idempotent::Applied(created) => created,
+            Idempotent::Replayed(record) => CreatedConversation::Replayed(stored_result(record)?),
+        })
+    }
+
+    async fn find_or_insert(
+        &self,
+        caller: &Principal,
+        new: &NewConversation,
+        stamp: &Stamp,
+        entry: Option<&IdempotencyEntry>,
+    ) -> Result<Idempotent<CreatedConversation>, ConversationError> {
+        let faults = new.draft.check();
+        if !faults.is_empty() {
+            return Err(ConversationError::Invalid(faults));
+        }
+        for _ in 0..CHANGE_ATTEMPTS {
+            if let Some(existing) = self.find_named(caller, new).await? {
+                return Ok(Idempotent::Applied(CreatedConversation::Existing(existing)));
+            }
+            match self.insert(caller, new, stamp, entry).await {
+                // Another request has created the conversation, or changed the original.
+                Err(ConversationError::Store(RepositoryError::Stale { .. })) => {}
+                outcome => return outcome,
+            }
+        }
+        Err(ConversationError::Contended)
+    }
+
+    /// Finds the conversation that already has the key of the new one.
+    async fn find_named(
+        &self,
+        caller: &Principal,
+        new: &NewConversation,
+    ) -> Result<Option<Listed<Conversation>>, ConversationError> {
+        let (Some(agent_id), Some(key)) = (new.agent_id, &new.key) else {
+            return Ok(None);
+        };
+        let name = ConversationName {
+            agent_id,
+            user_id: own_user_id(caller, new.user_id.as_deref())?,
+            key: key.clone(),
+        };
+        let Some(id) = self.conversations.find_by_name(&caller.tenant, &name).await? else {
+            return Ok(None);
+        };
+        Ok(self.conversations.find(&caller.tenant, id).await?.value)
     }
 
     async fn insert(
         &self,
         caller: &Principal,
-        new: NewConversation,
+        new: &NewConversation,
         stamp: &Stamp,
         entry: Option<&IdempotencyEntry>,
-    ) -> Result<Idempotent<Conversation>, ConversationError> {
-        let user_id = own_user_id(caller, new.user_id.as_deref())?;
-        let faults = new.draft.check();
-        if !faults.is_empty() {
-            return Err(ConversationError::Invalid(faults));
-        }
-        let agent = self.agents.find(&caller.tenant, new.agent_id).await?.value;
+    ) -> Result<Idempotent<CreatedConversation>, ConversationError> {
         let (id, now) = (ConversationId::new(self.ids.next_id()), stamp.time);
-        let greeting = agent.and_then(|agent| {
-            let content = agent.config.greeting.clone()?;
-            Some(self.greeting(id, content, agent.version, now))
-        });
+        let origin = match new.fork_of {
+            Some(fork) => self.forked(caller, new, fork).await?,
+            None => self.greeted(caller, new, id, now).await?,
+        };
         let conversation = Conversation {
-            user_id,
-            title: new.draft.title,
-            metadata: new.draft.metadata,
-            message_count: i64::from(greeting.is_some()),
-            last_message_at: greeting.as_ref().map(|_| now),
-            ..Conversation::empty(id, new.agent_id, now)
+            user_id: origin.user_id,
+            key: new.key.clone(),
+            title: new.draft.title.clone(),
+            metadata: new.draft.metadata.clone(),
+            message_count: origin.message_count,
+            excerpt: origin.excerpt,
+            forked_from: origin.forked_from,
+            last_message_at: origin.last_message_at,
+            ..Conversation::empty(id, origin.agent_id, now)
         };
         let entry = idempotency::with_result(entry, &conversation);
         let inserted = self.conversations.insert(
             &caller.tenant,
             &conversation,
-            greeting.as_ref(),
+            &origin.first_messages,
             stamp,
             entry.as_ref(),
         );
         match inserted.await? {
-            Idempotent::Applied(Some(_)) => Ok(Idempotent::Applied(conversation)),
+            Idempotent::Applied(Some(committed)) => {
+                Ok(Idempotent::Applied(CreatedConversation::New(Listed {
+                    item: conversation,
+                    sort_seq: committed.last,
+                })))
+            }
             Idempotent::Applied(None) => Err(ConversationError::AgentNotFound),
             Idempotent::Replayed(record) => Ok(Idempotent::Replayed(record)),
         }
+    }
+
+    /// Returns the origin of a conversation that begins with the agent's greeting, if it has one.
+    async fn greeted(
+        &self,
+        caller: &Principal,
+        new: &NewConversation,
+        id: ConversationId,
+        now: Timestamp,
+    ) -> Result<Origin, ConversationError> {
+        let agent_id = new.agent_id.ok_or(ConversationError::AgentNotFound)?;
+        let agent = self.agents.find(&caller.tenant, agent_id).await?.value;
+        let greeting = agent.and_then(|agent| {
+            let content = agent.config.greeting.clone()?;
+            Some(self.greeting(id, content, agent.version, now))
+        });
+        Ok(Origin {
+            agent_id,
+            user_id: own_user_id(caller, new.user_id.as_deref())?,
+            message_count: i64::from(greeting.is_some()),
+            excerpt: greeting.as_ref().map(|greeting| excerpt(&greeting.content)),
+            last_message_at: greeting.as_ref().map(|_| now),
+            first_messages: greeting.map_or(FirstMessages::None, FirstMessages::Greeting),
+            forked_from: None,
+        })
+    }
+
+    /// Returns the origin of a conversation that begins with the messages of another.
+    async fn forked(
+        &self,
+        caller: &Principal,
+        new: &NewConversation,
+        fork: Fork,
+    ) -> Result<Origin, ConversationError> {
+        let from = fork.conversation_id;
+        let context = self.find_accessible(caller, from).await?;
+        if new.agent_id.is_some_and(|named| named != context.agent_id) {
+            return Err(fault("/agentId", "the conversation is with another agent"));
+        }
+        if new.user_id.is_some() && new.user_id != context.user_id {
+            return Err(fault("/userId", "the conversation belongs to another user"));
+        }
+        let last = match fork.message_id {
+            Some(message) => Some(self.forked_message(caller, from, message).await?),
+            None => self.last_message(caller, from).await?,
+        };
+        let count = last.as_ref().map_or(0, |(_, count)| *count);
+        if count > MAX_FORKED_MESSAGES {
+            let detail = "a fork has at most 1,000 messages";
+            return Err(ConversationError::Invalid(vec![InputFault::new(
+                "/forkOf/messageId",
+                FaultCode::TooLarge,
+                detail,
+            )]));
+        }
+        let last = last.map(|(message, _)| message);
+        Ok(Origin {
+            agent_id: context.agent_id,
+            user_id: context.user_id.clone(),
+            first_messages: FirstMessages::Forked(ForkedMessages {
+                from,
+                turn_count: context.turn_count,
+                to_seq: last.as_ref().map_or(0, |message| message.seq),
+            }),
+            message_count: count,
+            excerpt: last.as_ref().map(|message| excerpt(&message.content)),
+            last_message_at: last.as_ref().map(|message| message.created_at),
+            forked_from: Some(ForkOrigin {
+                conversation_id: from,
+                message_id: last.map(|message| message.id),
+            }),
+        })
+    }
+
+    /// Returns a message that is not superseded, and the number of messages up to it.
+    async fn forked_message(
+        &self,
+        caller: &Principal,
+        conversation: ConversationId,
+        id: MessageId,
+    ) -> Result<(Message, i64), ConversationError> {
+        let tenant = &caller.tenant;
+        let found = self.conversations.find_message(tenant, conversation, id);
+        match found.await? {
+            Some(found) if found.message.superseded_at.is_none() => {
+                Ok((found.message, found.before + 1))
+            }
+            _ => Err(ConversationError::Invalid(vec![InputFault::new(
+                "/forkOf/messageId",
+                FaultCode::UnknownValue,
+                "no message of the conversation that is not superseded",
+            )])),
+        }
+    }
+
+    /// Returns the last message and the number of messages up to it.
+    async fn last_message(
+        &self,
+        caller: &Principal,
+        conversation: ConversationId,
+    ) -> Result<Option<(Message, i64)>, ConversationError> {
+        let query = MessageQuery {
+            order: ListingOrder::Descending,
+            after: None,
+            limit: 1,
+            with_superseded: false,
+        };
+        let (tenant, conversations) = (&caller.tenant, &self.conversations);
+        let page = conversations.messages(tenant, conversation, &query).await?;
+        let page = page.value.ok_or(ConversationError::NotFound)?;
+        let Some(last) = page.items.into_iter().next() else {
+            return Ok(None);
+        };
+        let last = self.forked_message(caller, conversation, last.id).await?;
+        Ok(Some(last))
     }
 
     fn greeting(
@@ -106,6 +312,19 @@ impl ConversationService {
             agent_version: Some(agent_version),
             finish_reason: None,
             usage: None,
+            client_message_id: None,
+            turn_status: None,
+            error: None,
+            tool_calls: Vec::new(),
+            superseded_at: None,
         }
     }
+}
+
+fn fault(pointer: &str, detail: &str) -> ConversationError {
+    ConversationError::Invalid(vec![InputFault::new(
+        pointer,
+        FaultCode::NotCombinable,
+        detail,
+    )])
 }

@@ -1,8 +1,11 @@
 //! Listing of conversations and their messages, in pages.
 
-use domain::{AgentId, AsOf, Conversation, ConversationId, Message, Page, Principal, Seq, cursor};
+use domain::{
+    AgentId, AsOf, Conversation, ConversationId, ConversationKey, Message, Page, Principal, Seq,
+    cursor,
+};
 use ports::{
-    ConversationFilter, ConversationPosition, ConversationQuery, MessageOrder, MessageQuery,
+    ConversationFilter, ConversationName, ConversationPosition, ConversationQuery, ListingOrder, MessageQuery,
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -68,17 +71,42 @@ impl ConversationService {
         }))
     }
 
+    /// Returns a page with the conversation that has a name, if it exists.
+    pub async fn list_named(
+        &self,
+        caller: &Principal,
+        agent_id: AgentId,
+        user_id: Option<&str>,
+        key: ConversationKey,
+    ) -> Result<AsOf<(Page<Conversation>, Option<String>)>, ConversationError> {
+        let name = ConversationName {
+            agent_id,
+            user_id: own_user_id(caller, user_id)?,
+            key,
+        };
+        let tenant = &caller.tenant;
+        let id = self.conversations.find_by_name(tenant, &name).await?;
+        // Without a conversation, the position is still needed: that of an unknown id.
+        let id = id.unwrap_or(ConversationId::new(Uuid::nil()));
+        let found = self.conversations.find(tenant, id).await?;
+        Ok(found.map(|found| {
+            let items: Vec<_> = found.into_iter().map(|found| found.item).collect();
+            (Page::from_one_more(items, 1), None)
+        }))
+    }
+
     /// Lists the messages of a conversation.
     pub async fn messages(
         &self,
         caller: &Principal,
         id: ConversationId,
-        order: MessageOrder,
+        order: ListingOrder,
         cursor: Option<&str>,
         limit: usize,
+        with_superseded: bool,
     ) -> Result<AsOf<(Page<Message>, Option<String>)>, ConversationError> {
-        let ascending = order == MessageOrder::Ascending;
-        let binding = (caller.tenant.as_str(), "messages", id, ascending);
+        let ascending = order == ListingOrder::Ascending;
+        let binding = (caller.tenant.as_str(), "messages", id, ascending, with_superseded);
         let after = cursor
             .map(|cursor| cursor::decode::<i64>(&binding, cursor))
             .transpose()
@@ -90,6 +118,7 @@ impl ConversationService {
             order,
             after,
             limit,
+            with_superseded,
         };
         let found = self
             .conversations

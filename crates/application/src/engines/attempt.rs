@@ -63,6 +63,7 @@ async fn collect(
     sink: &impl ReplySink,
 ) -> Result<(FinishReason, Option<Usage>), ReplyError> {
     let tools = ToolMetrics::of(&request);
+    let turn = request.turn_id;
     let mut chunks = engine.reply(request).await?;
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk?;
@@ -74,10 +75,11 @@ async fn collect(
             ReplyChunk::Delta(text) => push(sink, |reply| reply.push_text(&text))?,
             ReplyChunk::ToolCalled { name, arguments } => {
                 let step = ToolStep::Called { name, arguments };
-                push(sink, |reply| reply.push_tool_step(step))?;
+                push(sink, |reply| reply.push_tool_step(turn, step))?;
             }
             ReplyChunk::ToolReturned(call) => {
-                push(sink, |reply| reply.push_tool_step(ToolStep::Returned(call)))?;
+                let step = ToolStep::Returned(call);
+                push(sink, |reply| reply.push_tool_step(turn, step))?;
             }
             ReplyChunk::End {
                 finish_reason,

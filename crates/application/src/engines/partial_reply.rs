@@ -3,12 +3,12 @@
 use std::time::Instant;
 
 use domain::{
-    ToolCall,
-    sizes::{ARGUMENT_LEVELS, TURN_ARGUMENT_BYTES},
+    ToolCall, TurnId,
+    sizes::{ARGUMENT_LEVELS, TOOL_RESULT_BYTES, TURN_ARGUMENT_BYTES, TURN_RESULT_BYTES},
     tool_call::{is_nested_deeper, json_bytes},
 };
-use ports::ToolArguments;
-use serde_json::Value;
+use ports::{ToolArguments, ToolReturn};
+use serde_json::{Map, Value};
 
 /// The maximum size of a reply's text.
 const MAX_TEXT_BYTES: usize = 1024 * 1024;
@@ -32,6 +32,8 @@ pub struct PartialReply {
     step_bytes: usize,
     /// The bytes of the arguments that are stored.
     argument_bytes: usize,
+    /// The bytes of the results that are stored.
+    result_bytes: usize,
 }
 
 /// A tool call, as far as it is known.
@@ -81,6 +83,30 @@ impl PartialReply {
         self.calls.iter().map(reported).collect()
     }
 
+    /// Returns a complete reply, as it was stored.
+    pub(crate) fn restored(text: String, calls: Vec<ToolCall>) -> Self {
+        let event = |call, at, has_ended| ToolEvent {
+            at,
+            call,
+            has_ended,
+        };
+        let events = calls.iter().enumerate().flat_map(|(index, call)| {
+            [event(index, call.at, false), event(index, call.at, true)]
+        });
+        Self {
+            tools: events.collect(),
+            calls: calls
+                .into_iter()
+                .map(|call| CallEntry {
+                    call,
+                    open_since: None,
+                })
+                .collect(),
+            text,
+            ..Self::default()
+        }
+    }
+
     /// Returns the call of an event.
     pub(crate) fn call_of(&self, event: ToolEvent) -> &ToolCall {
         &self.calls[event.call].call
@@ -99,15 +125,15 @@ impl PartialReply {
     /// Appends a tool step; returns false if it does not fit. Arguments always fit: those that are
     /// too deep or too large are omitted.
     #[must_use]
-    pub(crate) fn push_tool_step(&mut self, step: ToolStep) -> bool {
+    pub(crate) fn push_tool_step(&mut self, turn: TurnId, step: ToolStep) -> bool {
         let bytes = step.bytes_without_arguments();
         if self.step_bytes + bytes > MAX_STEP_BYTES {
             return false;
         }
         self.step_bytes += bytes;
         let (call, has_ended) = match step {
-            ToolStep::Called { name, arguments } => (self.begin(name, arguments), false),
-            ToolStep::Returned(call) => (self.end(call), true),
+            ToolStep::Called { name, arguments } => (self.begin(turn, name, arguments), false),
+            ToolStep::Returned(call) => (self.end(turn, call), true),
         };
         self.tools.push(ToolEvent {
             at: self.text.len(),
@@ -118,42 +144,45 @@ impl PartialReply {
     }
 
     /// Adds a call that has started, and returns its index.
-    fn begin(&mut self, name: String, arguments: ToolArguments) -> usize {
+    fn begin(&mut self, turn: TurnId, name: String, arguments: ToolArguments) -> usize {
+        let index = self.calls.len();
         let call = ToolCall {
+            id: format!("{turn}-{}", index + 1),
+            at: self.text.len(),
             name,
             arguments: self.keep_or_omit(Value::Object(arguments)),
             status: String::new(),
             duration_ms: 0,
+            result: None,
         };
         self.calls.push(CallEntry {
             call,
             open_since: Some(Instant::now()),
         });
-        self.calls.len() - 1
+        index
     }
 
-    /// Adds the end of a call, and returns the call's index.
-    fn end(&mut self, mut ended: ToolCall) -> usize {
+    /// Adds the end of a call, and returns the call's index. A call whose start was not reported
+    /// starts with its end.
+    fn end(&mut self, turn: TurnId, ended: ToolReturn) -> usize {
         let begun = self.find_open_call(&ended);
-        let is_known = |index: usize| self.calls[index].call.arguments == ended.arguments;
-        if !begun.is_some_and(is_known) {
-            ended.arguments = self.keep_or_omit(ended.arguments);
+        let index = begun.unwrap_or_else(|| self.begin(turn, ended.name.clone(), Map::new()));
+        if self.calls[index].call.arguments != ended.arguments {
+            self.calls[index].call.arguments = self.keep_or_omit(ended.arguments);
         }
-        let ended = CallEntry {
-            call: ended,
-            open_since: None,
-        };
-        if let Some(index) = begun {
-            self.calls[index] = ended;
-            return index;
-        }
-        self.calls.push(ended);
-        self.calls.len() - 1
+        let result = self.keep_result(ended.result);
+        let entry = &mut self.calls[index];
+        entry.open_since = None;
+        entry.call.name = ended.name;
+        entry.call.status = ended.status;
+        entry.call.duration_ms = ended.duration_ms;
+        entry.call.result = result;
+        index
     }
 
     /// Finds the open call that has ended: the first with the same arguments, or else the first of
     /// the same tool.
-    fn find_open_call(&self, ended: &ToolCall) -> Option<usize> {
+    fn find_open_call(&self, ended: &ToolReturn) -> Option<usize> {
         let is_of_tool =
             |entry: &CallEntry| entry.open_since.is_some() && entry.call.name == ended.name;
         let has_same_arguments =
@@ -162,6 +191,16 @@ impl PartialReply {
         calls()
             .position(has_same_arguments)
             .or_else(|| calls().position(is_of_tool))
+    }
+
+    /// Returns the result, unless it is too large.
+    fn keep_result(&mut self, result: String) -> Option<String> {
+        let bytes = self.result_bytes + result.len();
+        if result.len() > TOOL_RESULT_BYTES || bytes > TURN_RESULT_BYTES {
+            return None;
+        }
+        self.result_bytes = bytes;
+        Some(result)
     }
 
     /// Returns the arguments, or a placeholder if they are too deep or too large.
@@ -201,7 +240,7 @@ pub enum ToolStep {
         arguments: ToolArguments,
     },
     /// The call has ended.
-    Returned(ToolCall),
+    Returned(ToolReturn),
 }
 
 impl ToolStep {

@@ -2,8 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use domain::ToolCall;
-use ports::ReplyRequest;
+use ports::{ReplyRequest, ToolReturn};
 
 use super::provider_of;
 
@@ -28,7 +27,7 @@ impl ToolMetrics {
     }
 
     /// Records a call that has ended.
-    pub(crate) fn record(&self, call: &ToolCall) {
+    pub(crate) fn record(&self, call: &ToolReturn) {
         let provider = self.providers.get(provider_of(&call.name));
         let labels = [
             (

@@ -2,7 +2,7 @@
 
 use domain::{ChatReply, Message, Role, Timestamp, ToolCall, Turn, TurnStarted, TurnStatus};
 
-use super::{BeginTurn, CompletedTurn, Reply};
+use super::{BeginTurn, CompletedTurn, Reply, TurnPlace};
 
 impl BeginTurn {
     /// Returns the turn in its queued state.
@@ -14,6 +14,8 @@ impl BeginTurn {
             agent_version: None,
             status: TurnStatus::Queued,
             input: self.input.clone(),
+            client_message_id: self.client_message_id.clone(),
+            retry_of: None,
             reply: None,
             engine: None,
             degraded: false,
@@ -40,12 +42,15 @@ impl BeginTurn {
 }
 
 impl CompletedTurn {
-    /// Returns the completed turn; `message_seq` is the `seq` of the user's message.
-    pub fn turn(&self, message_seq: i64) -> Turn {
-        let started = self.begin.started();
+    /// Returns the completed turn with its messages at `place`.
+    pub fn turn(&self, place: &TurnPlace) -> Turn {
+        let started = Turn {
+            retry_of: place.retry_of,
+            ..self.begin.started()
+        };
         let message = self
             .reply
-            .message(&started, message_seq + 1, self.finished_at);
+            .message(&started, place.reply_seq, self.finished_at);
         Turn {
             status: TurnStatus::Completed,
             engine: message.engine.clone(),
@@ -105,6 +110,11 @@ impl Reply {
             agent_version: turn.agent_version,
             finish_reason: Some(self.finish_reason),
             usage: self.usage,
+            client_message_id: None,
+            turn_status: None,
+            error: None,
+            tool_calls: Vec::new(),
+            superseded_at: None,
         }
     }
 }

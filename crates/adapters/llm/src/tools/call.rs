@@ -2,8 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{TenantId, ToolCall};
-use ports::{AgentTool, ToolArguments, ToolError};
+use domain::TenantId;
+use ports::{AgentTool, ToolArguments, ToolError, ToolReturn};
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout};
 
@@ -43,7 +43,7 @@ pub(crate) struct CheckedCall {
 
 /// The result of a call, for clients and for the model.
 pub(crate) struct CallResult {
-    pub(crate) record: ToolCall,
+    pub(crate) record: ToolReturn,
     pub(crate) content: String,
 }
 
@@ -119,19 +119,18 @@ pub(crate) async fn execute(tenant: &TenantId, call: CheckedCall, time: Duration
         }
         Err(failure) => Err(failure),
     };
-    let (status, content) = match outcome {
-        Ok(text) => ("ok", model_result("ok", "data", text)),
-        Err(failure) => (
-            failure.status,
-            model_result(failure.status, "error", failure.reason),
-        ),
+    let (status, member, result) = match outcome {
+        Ok(text) => ("ok", "data", text),
+        Err(failure) => (failure.status, "error", failure.reason),
     };
+    let content = model_result(status, member, &result);
     CallResult {
-        record: ToolCall {
+        record: ToolReturn {
             name: call.name,
             arguments: Value::Object(call.arguments),
             status: status.to_owned(),
             duration_ms: i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX),
+            result,
         },
         content,
     }
@@ -159,11 +158,9 @@ fn unavailable_failure() -> Failure {
 }
 
 /// Returns the result for the model: always one JSON object in which the tool's result is a string.
-fn model_result(status: &str, member: &str, mut text: String) -> String {
+fn model_result(status: &str, member: &str, text: &str) -> String {
     let is_cut = text.len() > MAX_RESULT_BYTES;
-    if is_cut {
-        text.truncate(text.floor_char_boundary(MAX_RESULT_BYTES));
-    }
+    let text = &text[..text.floor_char_boundary(MAX_RESULT_BYTES)];
     let mut result = json!({"status": status});
     result[member] = text.into();
     if is_cut {

@@ -61,7 +61,7 @@ impl EventSql for PostgresStore {
         tenant: &TenantId,
         ids: Vec<Uuid>,
     ) -> Result<Vec<Conversation>, RepositoryError> {
-        let convert = |row: StoredConversation| Ok(row.into());
+        let convert = |row: StoredConversation| row.try_into();
         fetch_joined(self, CONVERSATIONS, "conversations", tenant, ids, convert).await
     }
 

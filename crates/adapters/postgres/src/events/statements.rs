@@ -2,7 +2,7 @@
 
 use relational::{conversation_columns, message_columns, reply_columns, turn_columns};
 
-use crate::fragments::{join_reply, visible};
+use crate::fragments::{join_reply, open_turns, visible};
 
 /// The condition on events `e`: after a position, within the scan length, and passing the filters.
 macro_rules! filtered {
@@ -70,7 +70,7 @@ pub(super) const TURNS: &str = concat!(
 );
 pub(super) const CONVERSATIONS: &str = concat!(
     "select ",
-    conversation_columns!(),
+    conversation_columns!(open_turns!()),
     " from conversations c where c.tenant_id = $1 and c.id = any($2) and ",
     visible!()
 );

@@ -1,6 +1,6 @@
 //! Rows of `conversations`.
 
-use domain::Timestamp;
+use domain::{ConversationKey, Timestamp};
 use relational::{ConversationAdvance, ConversationDeletion, ConversationRow, ConversationUpdate};
 use sqlx::types::Json;
 
@@ -9,17 +9,19 @@ use crate::cte_batch::CteBatch;
 
 const INSERT: &str = "\
     insert into conversations (tenant_id, id, agent_id, user_id, title, metadata, version, \
-        message_count, turn_count, created_at, updated_at, last_message_at, sort_seq) \
+        message_count, turn_count, created_at, updated_at, last_message_at, sort_seq, key, excerpt, \
+        forked_from) \
     select * from unnest($1::text[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::jsonb[], \
         $7::bigint[], $8::bigint[], $9::bigint[], $10::timestamptz[], $11::timestamptz[], \
-        $12::timestamptz[], $13::bigint[]) where true";
+        $12::timestamptz[], $13::bigint[], $14::text[], $15::text[], $16::jsonb[]) where true";
 const ADVANCE: &str = "\
-    update conversations set message_count = n.messages, turn_count = n.turns, \
-        updated_at = n.updated, last_message_at = coalesce(n.last_message, last_message_at), \
-        sort_seq = n.sort_seq \
-    from unnest($1::text[], $2::uuid[], $3::bigint[], $4::bigint[], $5::timestamptz[], \
-        $6::timestamptz[], $7::bigint[]) \
-        as n (tenant, id, messages, turns, updated, last_message, sort_seq) \
+    update conversations set message_count = n.messages, superseded_count = n.superseded, \
+        turn_count = n.turns, updated_at = n.updated, \
+        last_message_at = coalesce(n.last_message, last_message_at), \
+        excerpt = coalesce(n.excerpt, conversations.excerpt), sort_seq = n.sort_seq \
+    from unnest($1::text[], $2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], \
+        $6::timestamptz[], $7::timestamptz[], $8::text[], $9::bigint[]) \
+        as n (tenant, id, messages, superseded, turns, updated, last_message, excerpt, sort_seq) \
     where conversations.tenant_id = n.tenant and conversations.id = n.id";
 
 const UPDATE: &str = "\
@@ -56,21 +58,30 @@ pub(super) fn insert(batch: &mut CteBatch, rows: &[ConversationRow]) {
                 row.conversation.last_message_at.map(Timestamp::date_time)
             }))
             .bind(column(rows, |row| row.sort_seq.0))
+            .bind(column(rows, |row| {
+                row.conversation.key.as_ref().map(ConversationKey::as_str)
+            }))
+            .bind(column(rows, |row| row.conversation.excerpt.as_deref()))
+            .bind(column(rows, |row| {
+                row.conversation.forked_from.as_ref().map(Json)
+            }))
     });
 }
 
-/// Updates conversations with new messages or a newly started turn.
+/// Updates conversations with new messages or a turn whose status changes.
 pub(super) fn advance(batch: &mut CteBatch, rows: &[ConversationAdvance]) {
     batch.add(ADVANCE, rows, |advance, rows| {
         advance
             .bind(column(rows, |row| row.tenant.as_str()))
             .bind(column(rows, |row| row.id.uuid()))
-            .bind(column(rows, |row| row.message_count))
+            .bind(column(rows, |row| row.last_message_seq))
+            .bind(column(rows, |row| row.superseded_count))
             .bind(column(rows, |row| row.turn_count))
             .bind(column(rows, |row| row.updated_at.date_time()))
             .bind(column(rows, |row| {
                 row.last_message_at.map(Timestamp::date_time)
             }))
+            .bind(column(rows, |row| row.excerpt.as_deref()))
             .bind(column(rows, |row| row.sort_seq.0))
     });
 }

@@ -16,7 +16,8 @@ const INSERT_EVENTS: &str = "\
         as n (tenant, seq, type, time, agent, conversation, user_id, turn, actor, data) \
     where true";
 const RELEASE_KEYS: &str = "\
-    update idempotency_records r set turn_id = null, released_into = n.conversation \
+    update idempotency_records r set turn_id = null, released_into = n.conversation, \
+        released_by = n.turn \
     from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::uuid[]) \
         as n (tenant, principal, operation, key, turn, conversation) \
     where r.tenant_id = n.tenant and r.principal = n.principal and r.operation = n.operation \
@@ -34,7 +35,7 @@ const REPLACE_RECORDS: &str = concat!(
     insert_records!(),
     " on conflict (tenant_id, principal, operation, key) do update \
         set fingerprint = excluded.fingerprint, turn_id = excluded.turn_id, \
-            released_into = null, answer = excluded.answer, created_at = excluded.created_at"
+            released_into = null, released_by = null, answer = excluded.answer, created_at = excluded.created_at"
 );
 const RAISE_HEADS: &str = "\
     update tenants set head_seq = n.head from unnest($1::text[], $2::bigint[]) as n (tenant, head) \

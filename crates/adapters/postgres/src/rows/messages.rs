@@ -1,7 +1,7 @@
 //! Rows of `messages`.
 
 use domain::{FinishReason, TurnId};
-use relational::MessageRow;
+use relational::{MessageCopy, MessageRow, MessageTurn, SupersededMessages};
 
 use super::column;
 use crate::cte_batch::CteBatch;
@@ -13,8 +13,31 @@ const INSERT: &str = "\
         $6::text[], $7::text[], $8::timestamptz[], $9::text[], $10::bigint[], $11::text[], \
         $12::bigint[], $13::bigint[]) where true";
 
+const SUPERSEDE: &str = "\
+    update messages m set superseded_at = n.at \
+    from unnest($1::text[], $2::uuid[], $3::bigint[], $4::timestamptz[]) \
+        as n (tenant, conversation, from_seq, at) \
+    where m.tenant_id = n.tenant and m.conversation_id = n.conversation \
+        and m.seq >= n.from_seq and num_nonnulls(m.superseded_at) = 0";
+const SET_TURNS: &str = "\
+    update messages m set turn_id = n.turn \
+    from unnest($1::text[], $2::uuid[], $3::bigint[], $4::uuid[]) \
+        as n (tenant, conversation, seq, turn) \
+    where m.tenant_id = n.tenant and m.conversation_id = n.conversation and m.seq = n.seq";
+const COPY: &str = "\
+    insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
+        created_at, engine, agent_version, finish_reason, input_tokens, output_tokens) \
+    select m.tenant_id, n.copy, row_number() over (partition by n.copy order by m.seq), m.id, \
+        m.turn_id, m.role, m.content, m.created_at, m.engine, m.agent_version, m.finish_reason, \
+        m.input_tokens, m.output_tokens \
+    from unnest($1::text[], $2::uuid[], $3::bigint[], $4::uuid[]) \
+        as n (tenant, conversation, to_seq, copy) \
+    join messages m on m.tenant_id = n.tenant and m.conversation_id = n.conversation \
+        and m.seq <= n.to_seq \
+    where num_nonnulls(m.superseded_at) = 0";
+
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[INSERT];
+pub(crate) const STATEMENTS: &[&str] = &[INSERT, SUPERSEDE, SET_TURNS, COPY];
 
 /// Inserts new messages.
 pub(super) fn insert(batch: &mut CteBatch, rows: &[MessageRow]) {
@@ -39,5 +62,37 @@ pub(super) fn insert(batch: &mut CteBatch, rows: &[MessageRow]) {
             .bind(column(rows, |row| {
                 row.message.usage.map(|usage| usage.output_tokens)
             }))
+    });
+}
+
+/// Marks messages as superseded.
+pub(super) fn supersede(batch: &mut CteBatch, rows: &[SupersededMessages]) {
+    batch.add(SUPERSEDE, rows, |supersede, rows| {
+        supersede
+            .bind(column(rows, |row| row.tenant.as_str()))
+            .bind(column(rows, |row| row.conversation_id.uuid()))
+            .bind(column(rows, |row| row.from_seq))
+            .bind(column(rows, |row| row.at.date_time()))
+    });
+}
+
+/// Updates messages that another turn answers.
+pub(super) fn set_turns(batch: &mut CteBatch, rows: &[MessageTurn]) {
+    batch.add(SET_TURNS, rows, |update, rows| {
+        update
+            .bind(column(rows, |row| row.tenant.as_str()))
+            .bind(column(rows, |row| row.conversation_id.uuid()))
+            .bind(column(rows, |row| row.seq))
+            .bind(column(rows, |row| row.turn_id.uuid()))
+    });
+}
+
+/// Copies messages into new conversations.
+pub(super) fn copy(batch: &mut CteBatch, rows: &[MessageCopy]) {
+    batch.add(COPY, rows, |copy, rows| {
+        copy.bind(column(rows, |row| row.tenant.as_str()))
+            .bind(column(rows, |row| row.from.uuid()))
+            .bind(column(rows, |row| row.to_seq))
+            .bind(column(rows, |row| row.into.uuid()))
     });
 }

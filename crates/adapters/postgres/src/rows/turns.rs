@@ -1,6 +1,6 @@
 //! Rows of `turns`.
 
-use domain::{NodeId, Seq, Timestamp};
+use domain::{MessageId, NodeId, Seq, Timestamp, TurnId};
 use relational::{TurnEnd, TurnRow, TurnStart};
 use sqlx::types::Json;
 
@@ -11,12 +11,13 @@ const INSERT: &str = "\
     insert into turns (tenant_id, id, conversation_id, agent_id, agent_version, status, \
         principal, input, message_id, turn_number, message_seq, reply_seq, degraded, tool_calls, \
         metadata, error, node_id, queued_seq, claim_operation, claim_key, created_at, \
-        started_at, finished_at, queued_at) \
+        started_at, finished_at, client_message_id, retry_of, reuses_message, reply_id, sort_seq, \
+        queued_at) \
     select n.*, case n.status when 'queued' then clock_timestamp() end from unnest($1::text[], $2::uuid[], $3::uuid[], $4::uuid[], $5::bigint[], \
         $6::text[], $7::text[], $8::text[], $9::uuid[], $10::bigint[], $11::bigint[], \
         $12::bigint[], $13::boolean[], $14::jsonb[], $15::jsonb[], $16::jsonb[], $17::uuid[], \
         $18::bigint[], $19::text[], $20::text[], $21::timestamptz[], $22::timestamptz[], \
-        $23::timestamptz[]) as n (tenant, id, conversation, agent, agent_version, status) \
+        $23::timestamptz[], $24::text[], $25::uuid[], $26::boolean[], $27::uuid[], $28::bigint[]) as n (tenant, id, conversation, agent, agent_version, status) \
     where true";
 const END: &str = "\
     update turns set status = n.status, reply_seq = n.reply_seq, degraded = n.degraded, \
@@ -79,6 +80,11 @@ pub(super) fn insert(batch: &mut CteBatch, rows: &[TurnRow]) {
             .bind(column(rows, |row| {
                 row.turn.finished_at.map(Timestamp::date_time)
             }))
+            .bind(column(rows, |row| row.turn.client_message_id.as_deref()))
+            .bind(column(rows, |row| row.turn.retry_of.map(TurnId::uuid)))
+            .bind(column(rows, |row| row.reuses_message))
+            .bind(column(rows, |row| row.reply_id.map(MessageId::uuid)))
+            .bind(column(rows, |row| row.sort_seq.0))
     });
 }
 

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{EventContent, EventRecord, EventTurn};
-use crate::{EventRow, column::corrupt};
+use crate::{EventRow, column::corrupt, event_rows::SupersededRange};
 
 /// Joins the content to a row.
 pub(super) fn logged_event(
@@ -66,12 +66,24 @@ fn data(record: &EventRecord, content: &mut EventContent) -> Result<EventData, R
         EventType::ConversationCreated | EventType::ConversationUpdated => {
             conversation_data(row, content)
         }
+        EventType::MessagesSuperseded => superseded_data(row)?,
         kind => row
             .turn_id
             .and_then(|id| content.turns.get(&id))
             .map_or(EventData::DELETED, |turn| turn_data(kind, turn)),
     };
     Ok(data)
+}
+
+fn superseded_data(row: &EventRow) -> Result<EventData, RepositoryError> {
+    let SupersededRange { from_seq, to_seq } = parse_data(row)?;
+    Ok(row.turn_id.map_or(EventData::DELETED, |turn_id| {
+        EventData::MessagesSuperseded {
+            from_seq,
+            to_seq,
+            turn_id,
+        }
+    }))
 }
 
 fn conversation_data(row: &EventRow, content: &EventContent) -> EventData {
@@ -94,7 +106,7 @@ fn conversation_data(row: &EventRow, content: &EventContent) -> EventData {
 fn turn_data(kind: EventType, turn: &EventTurn) -> EventData {
     let EventTurn {
         row,
-        are_arguments_omitted,
+        is_tool_data_omitted,
     } = turn;
     let turn = row.turn.clone();
     let (turn, message): (Turn, Option<Message>) = match kind {
@@ -105,10 +117,10 @@ fn turn_data(kind: EventType, turn: &EventTurn) -> EventData {
         _ => ended_turn(turn, TurnStatus::Failed),
     };
     // Events from before the tool calls do not contain them.
-    let lacks_arguments = *are_arguments_omitted && !turn.tool_calls.is_empty();
+    let lacks_tool_data = *is_tool_data_omitted && !turn.tool_calls.is_empty();
     let mut data = EventData::turn(turn, message);
     if let EventData::Turn { omitted, .. } = &mut data {
-        *omitted |= lacks_arguments;
+        *omitted |= lacks_tool_data;
     }
     data
 }

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use domain::{
     Agent, Conversation, ConversationId, EventType, Message, PrincipalId, Seq, TurnId,
-    event::omit_large_arguments,
+    event::omit_large_tool_data,
 };
 use ports::{EventPage, EventQuery, EventVisibility, LogBounds, RepositoryError};
 
@@ -90,12 +90,12 @@ pub struct EventContent {
     pub snapshots: HashMap<Seq, Agent>,
 }
 
-/// A turn, as events show it. Large tool arguments, which events omit, are dropped as soon as the
+/// A turn, as events show it. Large tool data, which events omit, is dropped as soon as the
 /// row is read: otherwise a page of turns could take a large part of the process's memory.
 #[derive(Debug)]
 pub struct EventTurn {
     row: TurnRow,
-    are_arguments_omitted: bool,
+    is_tool_data_omitted: bool,
 }
 
 impl EventTurn {
@@ -108,7 +108,7 @@ impl EventTurn {
 impl From<TurnRow> for EventTurn {
     fn from(mut row: TurnRow) -> Self {
         Self {
-            are_arguments_omitted: omit_large_arguments(&mut row.turn.tool_calls),
+            is_tool_data_omitted: omit_large_tool_data(&mut row.turn.tool_calls),
             row,
         }
     }

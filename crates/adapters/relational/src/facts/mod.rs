@@ -5,12 +5,13 @@ mod query;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 pub use self::query::FactsQuery;
-use crate::{TurnRow, plan::OpenTurn};
+use crate::{TurnRow, plan::TurnToCancel};
 use domain::{
     AgentId, Conversation, ConversationId, CredentialId, CredentialKind, EventType,
     IdempotencyEntry, IdempotencyRecord, NodeId, PrincipalId, Seq, Stamp, TenantId, Timestamp,
     TurnId, idempotency::RETENTION,
 };
+use ports::ConversationName;
 
 /// An id and the tenant that it belongs to.
 pub type InTenant<Id> = (TenantId, Id);
@@ -57,8 +58,10 @@ pub struct Facts {
     pub existing_agents: HashSet<InTenant<AgentId>>,
     /// Conversations.
     pub conversations: HashMap<InTenant<ConversationId>, ConversationFacts>,
+    /// The conversations with the names of new ones.
+    pub named: HashMap<InTenant<ConversationName>, ConversationId>,
     /// The open turns of conversations to delete, by id. A conversation without any is absent.
-    pub open_turns: HashMap<InTenant<ConversationId>, Vec<OpenTurn>>,
+    pub open_turns: HashMap<InTenant<ConversationId>, Vec<TurnToCancel>>,
     /// Credentials of any tenant and kind.
     pub credentials: HashMap<CredentialId, CredentialFacts>,
     /// Turns with their replies: the turns to end, and those that [`FactsQuery::more_turns`]
@@ -95,6 +98,19 @@ impl Facts {
         self.conversations.get(&(tenant.clone(), id))
     }
 
+    /// Returns whether another conversation has the name of the new `conversation`.
+    pub(crate) fn is_name_used(&self, tenant: &TenantId, conversation: &Conversation) -> bool {
+        let Some(key) = &conversation.key else {
+            return false;
+        };
+        let name = ConversationName {
+            agent_id: conversation.agent_id,
+            user_id: conversation.user_id.clone(),
+            key: key.clone(),
+        };
+        self.named.contains_key(&(tenant.clone(), name))
+    }
+
     /// The turn, in any status.
     pub(crate) fn turn(&self, tenant: &TenantId, id: TurnId) -> Option<&TurnRow> {
         self.turns.get(&(tenant.clone(), id))
@@ -125,8 +141,12 @@ pub struct ConversationFacts {
     pub user_id: Option<String>,
     /// Its version.
     pub version: i64,
-    /// The number of messages.
-    pub message_count: i64,
+    /// The `seq` of the last message, superseded or not.
+    pub last_message_seq: i64,
+    /// The number of superseded messages.
+    pub superseded_count: i64,
+    /// The `seq` of the last message that is not superseded; 0 without one.
+    pub visible_message_seq: i64,
     /// The number of turns that have started.
     pub turn_count: i64,
     /// The time of creation.
@@ -155,7 +175,9 @@ impl ConversationFacts {
             agent_version,
             user_id: conversation.user_id.clone(),
             version: conversation.version,
-            message_count: conversation.message_count,
+            last_message_seq: conversation.message_count,
+            superseded_count: 0,
+            visible_message_seq: conversation.message_count,
             turn_count,
             created_at: conversation.created_at,
             updated_at: conversation.updated_at,
@@ -164,6 +186,11 @@ impl ConversationFacts {
             waiting: 0,
             first_waiting: None,
         }
+    }
+
+    /// The number of messages that are not superseded.
+    pub(crate) const fn message_count(&self) -> i64 {
+        self.last_message_seq - self.superseded_count
     }
 
     /// Returns whether a turn is queued or in progress.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use domain::{AgentId, ConversationId, CredentialId, NodeId, Seq, TenantId, TurnId};
-use ports::ConversationTarget;
+use ports::{ConversationName, ConversationTarget};
 
 use super::{ConversationFacts, Facts, InTenant, RecordKey};
 use crate::{TurnRow, WriteOp};
@@ -13,12 +13,14 @@ use crate::{TurnRow, WriteOp};
 pub struct FactsQuery {
     /// The tenants to lock, in the order of their ids.
     pub tenants: BTreeSet<TenantId>,
-    /// The conversations that the batch creates or changes.
+    /// The conversations that the batch creates, changes or copies.
     pub conversations: Vec<InTenant<ConversationId>>,
     /// The conversations whose first queued turn may be started.
     pub promotions: HashSet<InTenant<ConversationId>>,
     /// The conversations to delete, whose open turns are read.
     pub deletions: HashSet<InTenant<ConversationId>>,
+    /// The names of new conversations.
+    pub names: Vec<InTenant<ConversationName>>,
     /// The agents of new conversations, and the agents to update.
     pub agents: HashSet<InTenant<AgentId>>,
     /// The agents to create.
@@ -77,6 +79,10 @@ impl FactsQuery {
         self.idempotency.extend(op.idempotency_key());
         let conversation = op.conversation_id().map(|id| (tenant.clone(), id));
         self.conversations.extend(conversation);
+        let copied = op.copied_conversation().map(|id| (tenant.clone(), id));
+        self.conversations.extend(copied);
+        self.names
+            .extend(op.new_name().map(|name| (tenant.clone(), name)));
         let changed_agent = op.changed_agent().map(|id| (tenant.clone(), id));
         self.changed_agents.extend(changed_agent);
         if let Some(begin) = op.begin_turn() {
@@ -153,9 +159,9 @@ impl FactsQuery {
         agents.into_iter().collect()
     }
 
-    /// The turns to read once conversations and events are known: the next turn of each promotion,
-    /// the running turns of conversations in which a turn ends, and the turns that an attempt in
-    /// doubt may have written.
+    /// The turns to read once conversations, keys and events are known: the next turn of each
+    /// promotion, the running turns of conversations in which a turn ends, the failed turns that
+    /// have released a key, and the turns that an attempt in doubt may have written.
     pub fn more_turns(&self, facts: &Facts) -> Vec<InTenant<TurnId>> {
         let waiting = self.promotions.iter().filter_map(|key| {
             let conversation = facts.conversations.get(key)?;
@@ -169,7 +175,12 @@ impl FactsQuery {
             .logged
             .iter()
             .filter_map(|event| Some((event.tenant.clone(), event.turn_id?)));
-        let mut turns: HashSet<_> = waiting.chain(running).chain(logged).collect();
+        let released = facts
+            .idempotency
+            .iter()
+            .filter_map(|(key, record)| Some((key.tenant.clone(), record.released_by?)));
+        let turns = waiting.chain(running).chain(logged).chain(released);
+        let mut turns: HashSet<_> = turns.collect();
         for known in &self.ended {
             turns.remove(known);
         }

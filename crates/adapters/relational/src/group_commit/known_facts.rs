@@ -80,8 +80,8 @@ impl Default for KnownFacts {
 
 impl KnownFacts {
     /// Returns the facts of `query`, if all of them are known. It assumes what no head covers, which
-    /// the store must check: that the nodes are alive, the idempotency keys unused, and the
-    /// credentials to revoke valid. Ids of new agents and credentials are assumed to be unused; the
+    /// the store must check: that the nodes are alive, the idempotency keys and the names of new
+    /// conversations unused, and the credentials to revoke valid. Ids of new agents and credentials are assumed to be unused; the
     /// store rejects the data otherwise.
     pub(super) fn find(&self, ops: &[WriteOp], query: &FactsQuery) -> Option<Facts> {
         if !query.logged_since.is_empty() {
@@ -95,11 +95,13 @@ impl KnownFacts {
             let head = self.tenants.get(tenant)?.head;
             facts.heads.insert(tenant.clone(), head);
         }
-        for op in ops.iter().filter(|op| !op.creates_conversation()) {
-            let Some(id) = op.conversation_id() else {
-                continue;
-            };
-            let key = (op.tenant().clone(), id);
+        let changed = ops.iter().filter(|op| !op.creates_conversation());
+        let changed = changed.filter_map(|op| Some((op.tenant(), op.conversation_id()?)));
+        let copied = ops
+            .iter()
+            .filter_map(|op| Some((op.tenant(), op.copied_conversation()?)));
+        for (tenant, id) in changed.chain(copied) {
+            let key = (tenant.clone(), id);
             let mut conversation = self.current(&self.conversations, &key)?;
             let agent = (key.0.clone(), conversation.agent_id);
             conversation.agent_version = self.current(&self.agents, &agent)?;
@@ -125,8 +127,10 @@ impl KnownFacts {
 
     /// Returns whether the heads and agents of `query` are all that can be missing.
     pub(super) fn may_read_ahead(ops: &[WriteOp], query: &FactsQuery) -> bool {
-        let needs_agents_only =
-            |op: &WriteOp| op.conversation_id().is_none() || op.creates_conversation();
+        let needs_agents_only = |op: &WriteOp| {
+            (op.conversation_id().is_none() || op.creates_conversation())
+                && op.copied_conversation().is_none()
+        };
         query.logged_since.is_empty() && ops.iter().all(needs_agents_only)
     }
 

@@ -5,7 +5,8 @@ use ports::{BeginOutcome, BeginTurn, RepositoryError};
 
 use super::{
     Planner, committed,
-    conversation_state::{ConversationState, Rejection, started_row, turn_ids, turn_row},
+    conversation_state::{ConversationState, Rejection},
+    new_turn::{LastMessage, turn_ids, turn_row},
 };
 use crate::WriteOutcome;
 
@@ -21,7 +22,7 @@ pub(super) fn plan(
     if !facts.live_nodes.contains(&begin.node) {
         return Ok(WriteOutcome::Begin(BeginOutcome::NodeDead));
     }
-    let outcome = match state.admit(begin.on_busy) {
+    let outcome = match state.admit(begin) {
         Admission::Start => {
             state.check(facts, begin)?;
             start(planner, begin, &state)
@@ -37,30 +38,26 @@ fn start(
     begin: &BeginTurn,
     state: &ConversationState<'_>,
 ) -> BeginOutcome {
-    let created = planner.log_conversation_created(begin, state);
-    let started = planner.log_turn(
-        &begin.tenant,
-        &begin.stamp,
-        EventType::TurnStarted,
-        turn_ids(begin, state),
-    );
-    let mut row = started_row(begin, state);
+    let first = planner.head(&begin.tenant).plus(1);
+    let place = state.place(planner.facts, begin);
+    let mut row = planner.start_turn(begin, state, &place);
     row.node = Some(begin.node);
-    if let Some(message) = row.user_message() {
-        planner.push_message(&begin.tenant, message);
-    }
+    let last = planner.head(&begin.tenant);
     planner.rows.turns.push(row);
-    planner.write_conversation(begin, state, 1, begin.stamp.time);
+    let after = LastMessage {
+        seq: place.message.seq.max(state.last_message_seq()),
+        content: &begin.input,
+        at: begin.stamp.time,
+    };
+    planner.write_conversation(begin, state, after);
     planner.push_record(begin);
     BeginOutcome::Started {
-        committed: committed(created.unwrap_or(started), started),
-        message_seq: state.message_count() + 1,
-        turn_number: state.turn_count(),
+        committed: committed(first, last),
+        place,
     }
 }
 
-/// Queues a turn. It adds no message and does not change its conversation. The version of the
-/// agent that will reply is not known yet.
+/// Queues a turn. It adds no message. The version of the agent that will reply is not known yet.
 fn queue(
     planner: &mut Planner<'_>,
     begin: &BeginTurn,
@@ -72,9 +69,12 @@ fn queue(
         EventType::TurnQueued,
         turn_ids(begin, state),
     );
-    let mut row = turn_row(begin);
+    let mut row = turn_row(begin, queued);
     row.queued_seq = Some(queued);
     planner.rows.turns.push(row);
+    if let ConversationState::Existing(found) = state {
+        planner.touch((&begin.tenant, begin.target.id()), found);
+    }
     planner.push_record(begin);
     BeginOutcome::Queued(committed(queued, queued))
 }

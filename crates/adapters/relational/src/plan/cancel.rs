@@ -46,7 +46,7 @@ pub fn cancel_turn(
 
 /// A turn that a deletion cancels.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OpenTurn {
+pub struct TurnToCancel {
     /// The turn.
     pub id: TurnId,
     /// Its conversation.
@@ -64,7 +64,7 @@ pub struct OpenTurn {
 pub fn log_deletion(
     tenant: &TenantId,
     head: Seq,
-    open: &[OpenTurn],
+    open: &[TurnToCancel],
     stamp: &Stamp,
     deletion: impl FnOnce(LogPosition<'_>) -> EventRow,
 ) -> (Rows, Committed) {
@@ -83,7 +83,7 @@ impl Planner<'_> {
     pub(super) fn cancel_open_turns(
         &mut self,
         tenant: &TenantId,
-        open: &[OpenTurn],
+        open: &[TurnToCancel],
         stamp: &Stamp,
     ) {
         for turn in open {

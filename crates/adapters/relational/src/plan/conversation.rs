@@ -1,31 +1,37 @@
 //! The creation, the update and the deletion of a conversation.
 
 use domain::Conversation;
-use ports::{DeleteOutcome, Idempotent, RepositoryError};
+use ports::{DeleteOutcome, FirstMessages, Idempotent, RepositoryError};
 
 use super::{Planner, check_version, committed};
 use crate::{
     ConversationDeletion, ConversationFacts, ConversationRow, ConversationUpdate,
-    CreateConversation, DeleteConversation, IdempotencyRow, UpdateConversation, WriteOutcome,
-    event_rows,
+    CreateConversation, DeleteConversation, Facts, IdempotencyRow, MessageCopy, UpdateConversation,
+    WriteOutcome, event_rows,
 };
 
-/// Checks the idempotency key first, then whether the agent exists.
-pub(super) fn create(planner: &mut Planner<'_>, create: &CreateConversation) -> WriteOutcome {
+/// Checks the idempotency key first, then whether the agent exists, and then what the caller assumed:
+/// that the name is unused, and the turn count of the conversation to copy from.
+pub(super) fn create(
+    planner: &mut Planner<'_>,
+    create: &CreateConversation,
+) -> Result<WriteOutcome, RepositoryError> {
     let CreateConversation {
         tenant,
         conversation,
-        greeting,
+        first_messages,
         stamp,
         idempotency,
     } = create;
     if let Some(record) = planner.facts.existing_record(tenant, idempotency.as_ref()) {
-        return WriteOutcome::CreateConversation(Idempotent::Replayed(record.clone()));
+        let replayed = Idempotent::Replayed(record.clone());
+        return Ok(WriteOutcome::CreateConversation(replayed));
     }
     let agent = (tenant.clone(), conversation.agent_id);
     if !planner.facts.agents.contains_key(&agent) {
-        return WriteOutcome::CreateConversation(Idempotent::Applied(None));
+        return Ok(WriteOutcome::CreateConversation(Idempotent::Applied(None)));
     }
+    check_assumptions(planner.facts, create)?;
     let created = planner.log(tenant, stamp, |position| {
         event_rows::conversation_created(position, conversation)
     });
@@ -35,13 +41,42 @@ pub(super) fn create(planner: &mut Planner<'_>, create: &CreateConversation) -> 
         turn_count: 0,
         sort_seq: created,
     });
-    if let Some(greeting) = greeting {
-        planner.push_message(tenant, greeting.clone());
+    match first_messages {
+        FirstMessages::None => {}
+        FirstMessages::Greeting(greeting) => planner.push_message(tenant, greeting.clone()),
+        FirstMessages::Forked(copied) => planner.rows.copies.push(MessageCopy {
+            tenant: tenant.clone(),
+            from: copied.from,
+            to_seq: copied.to_seq,
+            into: conversation.id,
+        }),
     }
     let record = IdempotencyRow::without_turn(tenant, idempotency.as_ref());
     planner.rows.idempotency.extend(record);
     let committed = committed(created, created);
-    WriteOutcome::CreateConversation(Idempotent::Applied(Some(committed)))
+    let applied = Idempotent::Applied(Some(committed));
+    Ok(WriteOutcome::CreateConversation(applied))
+}
+
+fn check_assumptions(facts: &Facts, create: &CreateConversation) -> Result<(), RepositoryError> {
+    let CreateConversation {
+        tenant,
+        conversation,
+        first_messages,
+        ..
+    } = create;
+    let is_copied_current = match first_messages {
+        FirstMessages::None | FirstMessages::Greeting(_) => true,
+        FirstMessages::Forked(copied) => facts
+            .conversation(tenant, copied.from)
+            .is_some_and(|found| found.turn_count == copied.turn_count),
+    };
+    if facts.is_name_used(tenant, conversation) || !is_copied_current {
+        return Err(RepositoryError::Stale {
+            what: "conversation",
+        });
+    }
+    Ok(())
 }
 
 /// Replaces the columns that clients can change, if the stored version is the one before.
@@ -84,7 +119,7 @@ pub(super) fn updated_conversation(
     Conversation {
         agent_id: stored.agent_id,
         user_id: stored.user_id.clone(),
-        message_count: stored.message_count,
+        message_count: stored.message_count(),
         created_at: stored.created_at,
         updated_at: changed.updated_at.max(stored.updated_at),
         last_message_at: stored.last_message_at,

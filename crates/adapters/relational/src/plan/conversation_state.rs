@@ -1,17 +1,12 @@
-//! The state of the conversation in which a turn begins, and the rows that every new turn writes.
+//! The state of the conversation in which a turn begins.
 
 use domain::{
-    Conversation, IdempotencyRecord, Message, Seq, TenantId, Timestamp,
+    Conversation, IdempotencyRecord, TurnStatus,
     admission::{Admission, Occupancy, OnBusy, admit},
 };
-use ports::{BeginTurn, ConversationTarget, RepositoryError};
+use ports::{AnsweredMessage, BeginTurn, ConversationTarget, RepositoryError, TurnPlace};
 
-use super::Planner;
-use crate::{
-    ConversationAdvance, ConversationFacts, ConversationRow, Facts, IdempotencyRow, KeyName,
-    MessageRow, TurnRow,
-    event_rows::{self, TurnIds},
-};
+use crate::{ConversationFacts, Facts, TurnRow};
 
 /// The reason why a turn may not begin. Nothing is written then.
 pub(super) enum Rejection {
@@ -52,8 +47,13 @@ impl<'a> ConversationState<'a> {
         }
     }
 
-    /// Decides whether the turn starts, is queued or is rejected.
-    pub(super) fn admit(&self, on_busy: OnBusy) -> Admission {
+    /// Decides whether the turn starts, is queued or is rejected. A turn that supersedes messages is
+    /// never queued: the messages would not be the newest when it starts.
+    pub(super) fn admit(&self, begin: &BeginTurn) -> Admission {
+        let on_busy = match begin.supersession {
+            Some(_) => OnBusy::Reject,
+            None => begin.on_busy,
+        };
         let occupancy = match self {
             Self::New(_) => Occupancy {
                 running: false,
@@ -67,21 +67,76 @@ impl<'a> ConversationState<'a> {
         admit(occupancy, on_busy)
     }
 
-    /// Checks the agent version and the turn count that the caller assumed.
+    /// Returns whether a turn is queued or in progress.
+    pub(super) const fn has_open_turns(&self) -> bool {
+        match self {
+            Self::New(_) => false,
+            Self::Existing(found) => found.has_open_turns(),
+        }
+    }
+
+    /// Checks the agent version, the turn count and the unused name that the caller assumed.
     pub(super) fn check(&self, facts: &Facts, begin: &BeginTurn) -> Result<(), RepositoryError> {
         if facts.agent_version(begin) != Some(begin.agent_version) {
             return Err(RepositoryError::Stale { what: "agent" });
         }
-        match (self, &begin.target) {
-            (Self::Existing(found), ConversationTarget::Existing { turn_count, .. })
-                if found.turn_count != *turn_count =>
-            {
-                Err(RepositoryError::Stale {
-                    what: "conversation",
-                })
+        let is_current = match (self, &begin.target) {
+            (Self::Existing(found), ConversationTarget::Existing { turn_count, .. }) => {
+                found.turn_count == *turn_count
             }
-            _ => Ok(()),
+            (Self::New(conversation), _) => !facts.is_name_used(&begin.tenant, conversation),
+            (Self::Existing(_), ConversationTarget::New(_)) => true,
+        };
+        if !is_current {
+            return Err(RepositoryError::Stale {
+                what: "conversation",
+            });
         }
+        Ok(())
+    }
+
+    /// Returns the messages of a turn that starts now.
+    pub(super) fn place(&self, facts: &Facts, begin: &BeginTurn) -> TurnPlace {
+        let next_seq = self.last_message_seq() + 1;
+        let answered = begin.supersession.and_then(|it| it.answered);
+        let failed = self.failed_turn(facts, begin);
+        let retried = failed.and_then(|row| {
+            Some(AnsweredMessage {
+                id: row.message_id,
+                seq: row.message_seq?,
+            })
+        });
+        let (message, reply_seq) = match answered.or(retried) {
+            Some(stored) => (stored, next_seq),
+            None => {
+                let new = AnsweredMessage {
+                    id: begin.message_id,
+                    seq: next_seq,
+                };
+                (new, next_seq + 1)
+            }
+        };
+        TurnPlace {
+            message,
+            reply_seq,
+            turn_number: self.turn_count(),
+            retry_of: failed.map(|row| row.turn.id),
+        }
+    }
+
+    /// The failed turn that this one repeats, if its message is still the newest one.
+    fn failed_turn<'f>(&self, facts: &'f Facts, begin: &BeginTurn) -> Option<&'f TurnRow> {
+        let Self::Existing(found) = self else {
+            return None;
+        };
+        let entry = begin.idempotency.as_ref()?;
+        let record = facts.existing_record(&begin.tenant, Some(entry))?;
+        let failed = facts.turn(&begin.tenant, record.released_by?)?;
+        let is_repeated = record.fingerprint == entry.fingerprint
+            && failed.turn.status == TurnStatus::Failed
+            && failed.turn.conversation_id == begin.target.id()
+            && failed.message_seq == Some(found.visible_message_seq);
+        (is_repeated && begin.supersession.is_none()).then_some(failed)
     }
 
     /// The user that the conversation belongs to.
@@ -92,11 +147,22 @@ impl<'a> ConversationState<'a> {
         }
     }
 
-    /// The number of messages.
-    pub(super) const fn message_count(&self) -> i64 {
+    /// The `seq` of the last message, superseded or not.
+    pub(super) const fn last_message_seq(&self) -> i64 {
         match self {
             Self::New(_) => 0,
-            Self::Existing(found) => found.message_count,
+            Self::Existing(found) => found.last_message_seq,
+        }
+    }
+
+    /// The number of superseded messages after the turn has started.
+    pub(super) fn superseded_count(&self, begin: &BeginTurn) -> i64 {
+        match (self, begin.supersession) {
+            (Self::New(_), _) => 0,
+            (Self::Existing(found), Some(supersession)) => {
+                found.last_message_seq - supersession.kept
+            }
+            (Self::Existing(found), None) => found.superseded_count,
         }
     }
 
@@ -120,115 +186,4 @@ fn is_replay(record: &IdempotencyRecord, begin: &BeginTurn) -> bool {
         matches!(begin.target, ConversationTarget::New(_)) && !begin.is_resumption;
     record.released_into.is_none()
         || (begins_conversation && fingerprint == Some(record.fingerprint))
-}
-
-impl Planner<'_> {
-    /// Logs the creation of the conversation, if this turn creates it.
-    pub(super) fn log_conversation_created(
-        &mut self,
-        begin: &BeginTurn,
-        state: &ConversationState<'_>,
-    ) -> Option<Seq> {
-        let ConversationState::New(conversation) = state else {
-            return None;
-        };
-        Some(self.log(&begin.tenant, &begin.stamp, |position| {
-            event_rows::conversation_created(position, conversation)
-        }))
-    }
-
-    /// Writes the conversation of a started turn: a new row, or one with `messages` more messages.
-    pub(super) fn write_conversation(
-        &mut self,
-        begin: &BeginTurn,
-        state: &ConversationState<'_>,
-        messages: i64,
-        at: Timestamp,
-    ) {
-        let message_count = state.message_count() + messages;
-        let turn_count = state.turn_count() + 1;
-        let sort_seq = self.head(&begin.tenant);
-        match state {
-            ConversationState::New(conversation) => self.rows.conversations.push(ConversationRow {
-                tenant: begin.tenant.clone(),
-                conversation: Conversation {
-                    message_count,
-                    updated_at: at.max(conversation.updated_at),
-                    last_message_at: Some(at.max(conversation.created_at)),
-                    ..(*conversation).clone()
-                },
-                turn_count,
-                sort_seq,
-            }),
-            ConversationState::Existing(found) => self.advance(
-                found,
-                ConversationAdvance {
-                    tenant: begin.tenant.clone(),
-                    id: begin.target.id(),
-                    message_count,
-                    turn_count,
-                    updated_at: at,
-                    last_message_at: Some(at),
-                    sort_seq,
-                },
-            ),
-        }
-    }
-
-    /// Writes the idempotency record of the turn.
-    pub(super) fn push_record(&mut self, begin: &BeginTurn) {
-        self.rows
-            .idempotency
-            .extend(begin.idempotency.iter().map(|idempotency| IdempotencyRow {
-                tenant: begin.tenant.clone(),
-                idempotency: idempotency.clone(),
-                turn_id: Some(begin.turn_id),
-            }));
-    }
-
-    /// Writes a message.
-    pub(super) fn push_message(&mut self, tenant: &TenantId, message: Message) {
-        self.rows.messages.push(MessageRow {
-            tenant: tenant.clone(),
-            message,
-        });
-    }
-}
-
-/// Builds the row of a queued turn. The caller sets `queued_seq`.
-pub(super) fn turn_row(begin: &BeginTurn) -> TurnRow {
-    TurnRow {
-        tenant: begin.tenant.clone(),
-        turn: begin.queued(),
-        principal: begin.stamp.actor.clone(),
-        message_id: begin.message_id,
-        message_seq: None,
-        turn_number: None,
-        reply_seq: None,
-        node: None,
-        queued_seq: None,
-        idempotency: begin.idempotency.as_ref().map(|idempotency| KeyName {
-            operation: idempotency.operation.to_owned(),
-            key: idempotency.key.as_str().to_owned(),
-        }),
-    }
-}
-
-/// Builds the row of a turn that starts at once.
-pub(super) fn started_row(begin: &BeginTurn, state: &ConversationState<'_>) -> TurnRow {
-    let mut row = turn_row(begin);
-    row.turn = begin.started();
-    row.message_seq = Some(state.message_count() + 1);
-    row.turn_number = Some(state.turn_count());
-    row
-}
-
-/// The ids for the events of the turn.
-pub(super) fn turn_ids<'a>(begin: &BeginTurn, state: &ConversationState<'a>) -> TurnIds<'a> {
-    TurnIds {
-        turn_id: begin.turn_id,
-        conversation_id: begin.target.id(),
-        agent_id: begin.agent_id,
-        user_id: state.user_id(),
-    }
 }

@@ -2,9 +2,9 @@
 
 use domain::{
     ConversationId, EventType, NodeId, Problem, Seq, Stamp, TenantId, Timestamp, ToolCall, Turn,
-    TurnStatus,
+    TurnStatus, conversation::excerpt,
 };
-use ports::{PromotedTurn, Reply};
+use ports::{AnsweredMessage, PromotedTurn, Reply, TurnPlace};
 
 use super::Planner;
 use crate::{
@@ -44,18 +44,20 @@ impl Planner<'_> {
         let key = (&row.tenant, row.turn.conversation_id);
         // A node with another clock may have started the turn.
         let finished_at = stamp.time.max(row.turn.latest_time());
-        let mut after = unchanged(key, conversation, finished_at);
+        let mut after = unchanged(key, conversation);
         if let Some(reply) = reply {
-            after.message_count += 1;
+            after.last_message_seq += 1;
+            after.updated_at = finished_at;
             after.last_message_at = Some(finished_at);
-            let message = reply.message(&row.turn, after.message_count, finished_at);
+            after.excerpt = Some(excerpt(&reply.content));
+            let message = reply.message(&row.turn, after.last_message_seq, finished_at);
             self.push_message(&row.tenant, message);
         }
         self.rows.ends.push(TurnEnd {
             tenant: row.tenant.clone(),
             id: row.turn.id,
             status: end.status,
-            reply_seq: reply.map(|_| after.message_count),
+            reply_seq: reply.map(|_| after.last_message_seq),
             degraded: reply.is_some_and(|reply| reply.degraded),
             tool_calls: if was_running {
                 end.tool_calls.to_vec()
@@ -72,9 +74,7 @@ impl Planner<'_> {
             .filter(|_| was_running)
             .and_then(|node| self.promote(conversation, &mut after, node, finished_at));
         let last = promoted.as_ref().map_or(first, |(seq, _)| *seq);
-        if after.last_message_at.is_some() {
-            self.advance(conversation, after);
-        }
+        self.advance(conversation, after);
         (first, last, promoted.map(|(_, turn)| turn))
     }
 
@@ -91,6 +91,15 @@ impl Planner<'_> {
             }));
     }
 
+    /// Raises the position of a conversation whose turns have changed, but not its messages.
+    pub(super) fn touch(
+        &mut self,
+        key: (&TenantId, ConversationId),
+        conversation: &ConversationFacts,
+    ) {
+        self.advance(conversation, unchanged(key, conversation));
+    }
+
     /// Starts the next queued turn of a conversation without a running turn, if `node` is alive.
     pub(super) fn promote_next(
         &mut self,
@@ -99,7 +108,7 @@ impl Planner<'_> {
         node: NodeId,
         at: Timestamp,
     ) -> Option<PromotedTurn> {
-        let mut after = unchanged(key, conversation, at);
+        let mut after = unchanged(key, conversation);
         let (_, promoted) = self.promote(conversation, &mut after, node, at)?;
         self.advance(conversation, after);
         Some(promoted)
@@ -119,9 +128,10 @@ impl Planner<'_> {
             return None;
         }
         let at = at.max(waiting.turn.created_at);
-        after.message_count += 1;
+        after.last_message_seq += 1;
         after.updated_at = after.updated_at.max(at);
         after.last_message_at = Some(at);
+        after.excerpt = Some(excerpt(&waiting.turn.input));
         let row = TurnRow {
             turn: Turn {
                 status: TurnStatus::InProgress,
@@ -129,7 +139,7 @@ impl Planner<'_> {
                 started_at: Some(at),
                 ..waiting.turn.clone()
             },
-            message_seq: Some(after.message_count),
+            message_seq: Some(after.last_message_seq),
             turn_number: Some(after.turn_count),
             ..waiting.clone()
         };
@@ -152,7 +162,7 @@ impl Planner<'_> {
             node,
             agent_version: conversation.agent_version,
             turn_number: after.turn_count,
-            message_seq: after.message_count,
+            message_seq: after.last_message_seq,
             started_at: at,
         });
         let promoted = PromotedTurn {
@@ -160,9 +170,16 @@ impl Planner<'_> {
             turn: row.turn,
             principal: row.principal,
             user_id: conversation.user_id.clone(),
-            message_id: row.message_id,
-            message_seq: after.message_count,
-            turn_number: after.turn_count,
+            place: TurnPlace {
+                message: AnsweredMessage {
+                    id: row.message_id,
+                    seq: after.last_message_seq,
+                },
+                reply_seq: after.last_message_seq + 1,
+                turn_number: after.turn_count,
+                retry_of: None,
+            },
+            reply_id: row.reply_id,
         };
         after.turn_count += 1;
         Some((seq, promoted))
@@ -173,15 +190,16 @@ impl Planner<'_> {
 fn unchanged(
     (tenant, id): (&TenantId, ConversationId),
     conversation: &ConversationFacts,
-    at: Timestamp,
 ) -> ConversationAdvance {
     ConversationAdvance {
         tenant: tenant.clone(),
         id,
-        message_count: conversation.message_count,
+        last_message_seq: conversation.last_message_seq,
+        superseded_count: conversation.superseded_count,
         turn_count: conversation.turn_count,
-        updated_at: at,
+        updated_at: conversation.updated_at,
         last_message_at: None,
+        excerpt: None,
         sort_seq: Seq::default(),
     }
 }

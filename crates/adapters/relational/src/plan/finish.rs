@@ -4,7 +4,7 @@ use domain::{EventType, TurnStatus};
 use ports::{Committed, FinishOutcome, FinishTurn, PromotedTurn, TurnEnding};
 
 use super::{Planner, committed, ending::Ending};
-use crate::{Facts, TurnRow, WriteOutcome};
+use crate::{ConversationFacts, Facts, TurnRow, WriteOutcome};
 
 pub(super) fn plan(planner: &mut Planner<'_>, finish: &FinishTurn) -> WriteOutcome {
     let facts = planner.facts;
@@ -82,19 +82,21 @@ fn promoted_turn_of(facts: &Facts, finish: &FinishTurn, ended: &TurnRow) -> Opti
     let promoted_at = ended.turn.finished_at?.max(row.turn.created_at);
     let started_then = row.queued_seq.is_some() && row.turn.started_at == Some(promoted_at);
     (is_next && started_then && row.node == Some(finish.node))
-        .then(|| to_promoted_turn(row, conversation.user_id.as_deref()))
+        .then(|| to_promoted_turn(row, conversation))
         .flatten()
 }
 
 /// Converts the stored turn `row` for the node that is to run it.
-pub(super) fn to_promoted_turn(row: &TurnRow, user_id: Option<&str>) -> Option<PromotedTurn> {
+pub(super) fn to_promoted_turn(
+    row: &TurnRow,
+    conversation: &ConversationFacts,
+) -> Option<PromotedTurn> {
     Some(PromotedTurn {
         tenant: row.tenant.clone(),
         turn: row.turn.clone(),
         principal: row.principal.clone(),
-        user_id: user_id.map(str::to_owned),
-        message_id: row.message_id,
-        message_seq: row.message_seq?,
-        turn_number: row.turn_number?,
+        user_id: conversation.user_id.clone(),
+        place: row.place(conversation.last_message_seq)?,
+        reply_id: row.reply_id,
     })
 }

@@ -3,7 +3,7 @@
 use domain::{AgentId, ConversationId, EventType, Seq, Stamp, TenantId, TurnId, TurnStatus};
 use ports::{
     BeginOutcome, BeginTurn, Committed, CompletedTurn, ConversationTarget, DeleteOutcome,
-    FinishOutcome, FinishTurn, Idempotent, PromotedTurn, RecordTurnOutcome, TurnEnding,
+    FinishOutcome, FinishTurn, Idempotent, PromotedTurn, RecordTurnOutcome, TurnEnding, TurnPlace,
 };
 
 use super::{committed, conversation::updated_conversation, finish};
@@ -107,11 +107,9 @@ fn completed_turn_outcome(
     let begin = &completed_turn.begin;
     let started = turn_event(facts, begin, EventType::TurnStarted)?;
     let completed = turn_event(facts, begin, EventType::TurnCompleted)?;
-    let first = creation_event(facts, begin).unwrap_or(started);
-    let row = facts.turn(&begin.tenant, begin.turn_id)?;
     Some(RecordTurnOutcome::Recorded {
-        committed: committed(first, completed),
-        message_seq: row.message_seq?,
+        committed: committed(first_event(facts, begin, started), completed),
+        place: stored_place(facts, begin)?,
     })
 }
 
@@ -121,12 +119,18 @@ fn begin_outcome(facts: &Facts, begin: &BeginTurn) -> Option<BeginOutcome> {
         return Some(BeginOutcome::Queued(committed(queued, queued)));
     }
     let started = turn_event(facts, begin, EventType::TurnStarted)?;
-    let row = facts.turn(&begin.tenant, begin.turn_id)?;
     Some(BeginOutcome::Started {
-        committed: committed(creation_event(facts, begin).unwrap_or(started), started),
-        message_seq: row.message_seq?,
-        turn_number: row.turn_number?,
+        committed: committed(first_event(facts, begin, started), started),
+        place: stored_place(facts, begin)?,
     })
+}
+
+/// The messages of a turn that is stored.
+fn stored_place(facts: &Facts, begin: &BeginTurn) -> Option<TurnPlace> {
+    let row = facts.turn(&begin.tenant, begin.turn_id)?;
+    let conversation = facts.conversation(&begin.tenant, begin.target.id());
+    // A deleted conversation needs no further position.
+    row.place(conversation.map_or(0, |found| found.last_message_seq))
 }
 
 /// Only this node completes the turn, but a sweep may have failed it for another reason.
@@ -161,7 +165,7 @@ fn promoted_turn(facts: &Facts, finish: &FinishTurn, ended: Seq) -> Option<Promo
         .turn(&finish.tenant, start.turn_id?)
         .filter(|row| row.turn.status == TurnStatus::InProgress && row.node == Some(finish.node))?;
     let conversation = facts.conversation(&finish.tenant, finish.conversation_id)?;
-    finish::to_promoted_turn(row, conversation.user_id.as_deref())
+    finish::to_promoted_turn(row, conversation)
 }
 
 fn turn_event(facts: &Facts, begin: &BeginTurn, kind: EventType) -> Option<Seq> {
@@ -175,18 +179,22 @@ fn find_turn_event(facts: &Facts, tenant: &TenantId, turn: TurnId, kind: EventTy
     facts.logged.iter().find(matches).map(|event| event.seq)
 }
 
-/// The position of the event with which this turn created its conversation.
-fn creation_event(facts: &Facts, begin: &BeginTurn) -> Option<Seq> {
-    let ConversationTarget::New(conversation) = &begin.target else {
-        return None;
+/// The position of the first event of a turn, which may create its conversation or supersede
+/// messages before its start.
+fn first_event(facts: &Facts, begin: &BeginTurn, started: Seq) -> Seq {
+    let first = match &begin.target {
+        ConversationTarget::New(conversation) => conversation_event(
+            facts,
+            &begin.tenant,
+            conversation.id,
+            &begin.stamp,
+            EventType::ConversationCreated,
+        ),
+        ConversationTarget::Existing { .. } => {
+            turn_event(facts, begin, EventType::MessagesSuperseded)
+        }
     };
-    conversation_event(
-        facts,
-        &begin.tenant,
-        conversation.id,
-        &begin.stamp,
-        EventType::ConversationCreated,
-    )
+    first.unwrap_or(started)
 }
 
 fn conversation_event(

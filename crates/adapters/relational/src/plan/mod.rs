@@ -10,6 +10,7 @@ mod credential;
 mod ending;
 mod finish;
 mod in_doubt;
+mod new_turn;
 mod sweep;
 mod version;
 
@@ -19,7 +20,7 @@ use domain::{EventType, Seq, Stamp, TenantId};
 use ports::Committed;
 
 pub use self::{
-    cancel::{OpenTurn, cancel_turn, log_deletion},
+    cancel::{TurnToCancel, cancel_turn, log_deletion},
     sweep::{SweptConversation, WaitingTurn, fail_queued, sweep, sweep_query, swept_conversations},
     version::check_version,
 };
@@ -57,9 +58,7 @@ pub fn plan(ops: &[WriteOp], facts: &Facts) -> Plan {
                 WriteOp::Finish(finish) => Ok(finish::plan(&mut planner, finish)),
                 WriteOp::CreateAgent(create) => agent::create(&mut planner, create),
                 WriteOp::UpdateAgent(update) => agent::update(&mut planner, update),
-                WriteOp::CreateConversation(create) => {
-                    Ok(conversation::create(&mut planner, create))
-                }
+                WriteOp::CreateConversation(create) => conversation::create(&mut planner, create),
                 WriteOp::UpdateConversation(update) => conversation::update(&mut planner, update),
                 WriteOp::DeleteConversation(delete) => conversation::delete(&mut planner, delete),
                 WriteOp::CreateCredential(create) => credential::create(&mut planner, create),
@@ -130,13 +129,18 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// Updates the counters and times of an existing conversation. Its times never run backwards,
-    /// although the clocks of nodes differ.
+    /// Updates the counters, the times and the position of an existing conversation. Its times never
+    /// run backwards, although the clocks of nodes differ. A later update contains the changes of
+    /// an earlier one, which it replaces.
     fn advance(&mut self, conversation: &ConversationFacts, mut advance: ConversationAdvance) {
         let not_before = conversation.updated_at;
         advance.updated_at = advance.updated_at.max(not_before);
         advance.last_message_at = advance.last_message_at.map(|at| at.max(not_before));
         advance.sort_seq = self.head(&advance.tenant);
+        let is_same = |other: &mut ConversationAdvance| {
+            other.id == advance.id && other.tenant == advance.tenant
+        };
+        self.rows.advances.pop_if(is_same);
         self.rows.advances.push(advance);
     }
 }

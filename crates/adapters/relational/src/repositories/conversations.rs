@@ -5,11 +5,11 @@ use std::{future::Future, sync::Arc};
 use async_trait::async_trait;
 use domain::{
     AsOf, Conversation, ConversationContext, ConversationId, HistoryMessage, IdempotencyEntry,
-    Listed, Message, Page, Stamp, TenantId,
+    Listed, Message, MessageId, Page, Stamp, TenantId,
 };
 use ports::{
-    Committed, ConversationQuery, ConversationRepository, DeleteOutcome, HistoryQuery, Idempotent,
-    MessageQuery, RepositoryError,
+    Committed, ConversationName, ConversationQuery, ConversationRepository, DeleteOutcome,
+    FirstMessages, FoundMessage, HistoryQuery, Idempotent, MessageQuery, RepositoryError,
 };
 
 use crate::{CreateConversation, DeleteConversation, Store, UpdateConversation};
@@ -21,7 +21,22 @@ pub trait ConversationSql: Store {
         &self,
         tenant: &TenantId,
         id: ConversationId,
-    ) -> impl Future<Output = Result<AsOf<Option<Conversation>>, RepositoryError>> + Send;
+    ) -> impl Future<Output = Result<AsOf<Option<Listed<Conversation>>>, RepositoryError>> + Send;
+
+    /// `ConversationRepository::find_by_name`.
+    fn find_by_name(
+        &self,
+        tenant: &TenantId,
+        name: &ConversationName,
+    ) -> impl Future<Output = Result<Option<ConversationId>, RepositoryError>> + Send;
+
+    /// `ConversationRepository::find_message`.
+    fn find_message(
+        &self,
+        tenant: &TenantId,
+        id: ConversationId,
+        message: MessageId,
+    ) -> impl Future<Output = Result<Option<FoundMessage>, RepositoryError>> + Send;
 
     /// `ConversationRepository::find_context`.
     fn find_context(
@@ -63,14 +78,14 @@ impl<S: ConversationSql> ConversationRepository for Conversations<S> {
         &self,
         tenant: &TenantId,
         conversation: &Conversation,
-        greeting: Option<&Message>,
+        first_messages: &FirstMessages,
         stamp: &Stamp,
         idempotency: Option<&IdempotencyEntry>,
     ) -> Result<Idempotent<Option<Committed>>, RepositoryError> {
         let create = CreateConversation {
             tenant: tenant.clone(),
             conversation: conversation.clone(),
-            greeting: greeting.cloned(),
+            first_messages: first_messages.clone(),
             stamp: stamp.clone(),
             idempotency: idempotency.cloned(),
         };
@@ -81,8 +96,25 @@ impl<S: ConversationSql> ConversationRepository for Conversations<S> {
         &self,
         tenant: &TenantId,
         id: ConversationId,
-    ) -> Result<AsOf<Option<Conversation>>, RepositoryError> {
+    ) -> Result<AsOf<Option<Listed<Conversation>>>, RepositoryError> {
         self.0.find_conversation(tenant, id).await
+    }
+
+    async fn find_by_name(
+        &self,
+        tenant: &TenantId,
+        name: &ConversationName,
+    ) -> Result<Option<ConversationId>, RepositoryError> {
+        self.0.find_by_name(tenant, name).await
+    }
+
+    async fn find_message(
+        &self,
+        tenant: &TenantId,
+        id: ConversationId,
+        message: MessageId,
+    ) -> Result<Option<FoundMessage>, RepositoryError> {
+        self.0.find_message(tenant, id, message).await
     }
 
     async fn find_context(

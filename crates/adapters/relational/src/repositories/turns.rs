@@ -3,15 +3,17 @@
 use std::{collections::HashMap, future::Future};
 
 use async_trait::async_trait;
-use domain::{AgentId, AsOf, NodeId, Stamp, TenantId, TurnId};
+use domain::{
+    AgentId, AsOf, ConversationId, Listed, NodeId, Page, Stamp, TenantId, Turn, TurnId,
+};
 use ports::{
     BeginOutcome, BeginTurn, CancelOutcome, CompletedTurn, FinishOutcome, FinishTurn, FoundTurn,
-    RecordTurnOutcome, Reply, RepositoryError, TurnRepository,
+    RecordTurnOutcome, Reply, RepositoryError, TurnQuery, TurnRepository,
 };
 
 use crate::{
     Facts, FactsQuery, InTenant, TurnRow,
-    plan::{self, OpenTurn},
+    plan::{self, TurnToCancel},
     store::Store,
 };
 
@@ -23,6 +25,21 @@ pub trait TurnSql: Store {
         tenant: &TenantId,
         id: TurnId,
     ) -> impl Future<Output = Result<AsOf<Option<FoundTurn>>, RepositoryError>> + Send;
+
+    /// `TurnRepository::find_current`.
+    fn find_current_turn(
+        &self,
+        tenant: &TenantId,
+        conversation: ConversationId,
+    ) -> impl Future<Output = Result<Option<FoundTurn>, RepositoryError>> + Send;
+
+    /// `TurnRepository::list`.
+    fn list_turns(
+        &self,
+        tenant: &TenantId,
+        conversation: ConversationId,
+        query: &TurnQuery,
+    ) -> impl Future<Output = Result<AsOf<Option<Page<Listed<Turn>>>>, RepositoryError>> + Send;
 
     /// Locks the tenants of `query`, then reads its facts.
     fn read_facts(
@@ -41,7 +58,7 @@ pub trait TurnSql: Store {
         connection: &mut Self::Connection,
         tenant: &TenantId,
         agent_id: AgentId,
-    ) -> impl Future<Output = Result<Vec<OpenTurn>, RepositoryError>> + Send;
+    ) -> impl Future<Output = Result<Vec<TurnToCancel>, RepositoryError>> + Send;
 }
 
 /// Turns in a store.
@@ -96,6 +113,23 @@ impl<S: TurnSql> TurnRepository for Turns<S> {
         id: TurnId,
     ) -> Result<AsOf<Option<FoundTurn>>, RepositoryError> {
         self.0.find_turn(tenant, id).await
+    }
+
+    async fn find_current(
+        &self,
+        tenant: &TenantId,
+        conversation: ConversationId,
+    ) -> Result<Option<FoundTurn>, RepositoryError> {
+        self.0.find_current_turn(tenant, conversation).await
+    }
+
+    async fn list(
+        &self,
+        tenant: &TenantId,
+        conversation: ConversationId,
+        query: &TurnQuery,
+    ) -> Result<AsOf<Option<Page<Listed<Turn>>>>, RepositoryError> {
+        self.0.list_turns(tenant, conversation, query).await
     }
 }
 

@@ -15,21 +15,25 @@ pub struct ConversationRow {
     pub sort_seq: Seq,
 }
 
-/// The changed columns of a conversation with new messages or a newly started turn.
+/// The changed columns of a conversation with new messages or a turn whose status changes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConversationAdvance {
     /// The tenant that owns the data.
     pub tenant: TenantId,
     /// The conversation.
     pub id: ConversationId,
-    /// The number of messages, including the new ones.
-    pub message_count: i64,
+    /// The `seq` of the last message, including the new ones.
+    pub last_message_seq: i64,
+    /// The number of superseded messages.
+    pub superseded_count: i64,
     /// The number of turns that have started, including a new one.
     pub turn_count: i64,
     /// Its new `updated_at`.
     pub updated_at: Timestamp,
     /// The time of the last message, if there is a new one.
     pub last_message_at: Option<Timestamp>,
+    /// The excerpt of the newest message, if it has changed.
+    pub excerpt: Option<String>,
     /// Its new sort key in listings: the position of its newest event.
     pub sort_seq: Seq,
 }

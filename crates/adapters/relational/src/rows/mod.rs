@@ -3,10 +3,11 @@
 mod agent;
 mod conversation;
 mod credential;
+mod message;
 mod turn;
 
 use domain::{
-    AgentId, ConversationId, Credential, EventType, IdempotencyEntry, Message, PrincipalId, Seq,
+    AgentId, ConversationId, Credential, EventType, IdempotencyEntry, PrincipalId, Seq,
     TenantId, Timestamp, TurnId,
 };
 use serde_json::Value;
@@ -17,6 +18,7 @@ pub use self::{
         ConversationAdvance, ConversationDeletion, ConversationRow, ConversationUpdate,
     },
     credential::{Revocation, StateChange},
+    message::{MessageCopy, MessageRow, MessageTurn, SupersededMessages},
     turn::{KeyName, TurnEnd, TurnRow, TurnStart},
 };
 
@@ -30,7 +32,7 @@ pub struct Rows {
     pub agent_updates: Vec<AgentUpdate>,
     /// New conversations.
     pub conversations: Vec<ConversationRow>,
-    /// Conversations with new messages or a newly started turn.
+    /// Conversations with new messages or a turn whose status changes, each at most once.
     pub advances: Vec<ConversationAdvance>,
     /// Next versions of conversations.
     pub conversation_updates: Vec<ConversationUpdate>,
@@ -50,6 +52,12 @@ pub struct Rows {
     pub starts: Vec<TurnStart>,
     /// New messages.
     pub messages: Vec<MessageRow>,
+    /// Messages that become superseded.
+    pub superseded: Vec<SupersededMessages>,
+    /// Stored user messages that another turn answers.
+    pub answered: Vec<MessageTurn>,
+    /// Messages that are copied.
+    pub copies: Vec<MessageCopy>,
     /// New events.
     pub events: Vec<EventRow>,
     /// Newly used keys. An existing record of such a key is expired or released, and is replaced.
@@ -58,15 +66,6 @@ pub struct Rows {
     pub released: Vec<ReleasedKey>,
     /// The newest event of each tenant whose log grew.
     pub heads: Vec<(TenantId, Seq)>,
-}
-
-/// A row of `messages`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct MessageRow {
-    /// The tenant that owns the data.
-    pub tenant: TenantId,
-    /// The message.
-    pub message: Message,
 }
 
 /// A row of `events`.
@@ -90,7 +89,7 @@ pub struct EventRow {
     pub turn_id: Option<TurnId>,
     /// The principal that made the change.
     pub actor: PrincipalId,
-    /// The tombstone of a deleted entity: its id and last version.
+    /// The tombstone of a deleted entity, or the range of superseded messages.
     pub data: Option<Value>,
     /// The agent after `agent.created` or `agent.updated`. All other content is joined when the
     /// log is read.

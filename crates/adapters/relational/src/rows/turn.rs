@@ -1,10 +1,10 @@
 //! Rows of `turns`.
 
 use domain::{
-    Message, NodeId, PrincipalId, Problem, Seq, TenantId, Timestamp, ToolCall, Turn, TurnId,
-    TurnStatus,
+    Message, MessageId, NodeId, PrincipalId, Problem, Role, Seq, TenantId, Timestamp, ToolCall,
+    Turn, TurnId, TurnStatus,
 };
-use ports::FoundTurn;
+use ports::{AnsweredMessage, FoundTurn, TurnPlace};
 
 /// A row of `turns`. The turn's reply is a row of `messages`, and is only set here if it was
 /// joined.
@@ -17,7 +17,13 @@ pub struct TurnRow {
     /// The principal that sent the message.
     pub principal: PrincipalId,
     /// The id of the user's message.
-    pub message_id: domain::MessageId,
+    pub message_id: MessageId,
+    /// Whether an earlier turn has stored the user's message.
+    pub reuses_message: bool,
+    /// The id of the agent's message; `None` for a turn of an earlier version.
+    pub reply_id: Option<MessageId>,
+    /// Its sort key in listings: the position of its first event.
+    pub sort_seq: Seq,
     /// The position of the user's message in the conversation; set when the turn starts.
     pub message_seq: Option<i64>,
     /// The number of the turn in its conversation, from 0; set when it starts.
@@ -33,20 +39,49 @@ pub struct TurnRow {
 }
 
 impl TurnRow {
-    /// Builds the user's message from the turn; `None` until the turn has started.
+    /// Builds the user's message that the turn has stored; `None` until it has started, and if an
+    /// earlier turn has stored the message.
     pub fn user_message(&self) -> Option<Message> {
+        if self.reuses_message {
+            return None;
+        }
         Some(Message {
             id: self.message_id,
             conversation_id: self.turn.conversation_id,
             turn_id: Some(self.turn.id),
             seq: self.message_seq?,
-            role: domain::Role::User,
+            role: Role::User,
             content: self.turn.input.clone(),
             created_at: self.turn.started_at?,
             engine: None,
             agent_version: None,
             finish_reason: None,
             usage: None,
+            client_message_id: self.turn.client_message_id.clone(),
+            turn_status: None,
+            error: None,
+            tool_calls: Vec::new(),
+            superseded_at: None,
+        })
+    }
+
+    /// The messages of the turn, once it has started; `last_message_seq` is that of its
+    /// conversation.
+    pub fn place(&self, last_message_seq: i64) -> Option<TurnPlace> {
+        let seq = self.message_seq?;
+        let next_seq = if self.reuses_message {
+            last_message_seq + 1
+        } else {
+            seq + 1
+        };
+        Some(TurnPlace {
+            message: AnsweredMessage {
+                id: self.message_id,
+                seq,
+            },
+            reply_seq: self.reply_seq.unwrap_or(next_seq),
+            turn_number: self.turn_number?,
+            retry_of: self.turn.retry_of,
         })
     }
 
@@ -67,6 +102,7 @@ impl TurnRow {
         FoundTurn {
             turn: self.turn,
             message_id: self.message_id,
+            reply_id: self.reply_id,
             principal: self.principal,
             user_id,
         }

@@ -1,19 +1,28 @@
 //! A conversation as it is stored.
 
 use domain::{
-    AgentId, Conversation, ConversationContext, ConversationId, TurnId, config::Metadata,
+    AgentId, Conversation, ConversationContext, ConversationId, ForkOrigin, OpenTurn, Timestamp,
+    TurnId, config::Metadata,
 };
+use ports::RepositoryError;
+use serde::Deserialize;
 use sqlx::types::Json;
 use uuid::Uuid;
 
-use crate::column::StoredTime;
+use crate::column::{self, StoredTime};
 
-/// The columns of a conversation `c`.
+/// The columns of a conversation `c`. `$open_turns` is a subquery that returns its open turns as
+/// JSON, in their order: objects with `id`, `status` and `at`, the time of creation in milliseconds.
 #[macro_export]
 macro_rules! conversation_columns {
-    () => {
-        "c.id, c.agent_id, c.user_id, c.title, c.metadata, c.version, c.message_count, \
-         c.created_at, c.updated_at, c.last_message_at"
+    ($open_turns:expr) => {
+        concat!(
+            "c.id, c.agent_id, c.user_id, c.key, c.title, c.metadata, c.version, \
+             c.message_count - c.superseded_count as message_count, c.excerpt, c.forked_from, \
+             c.sort_seq, c.created_at, c.updated_at, c.last_message_at, ",
+            $open_turns,
+            " as open_turns"
+        )
     };
 }
 
@@ -23,29 +32,66 @@ pub struct StoredConversation {
     id: Uuid,
     agent_id: Uuid,
     user_id: Option<String>,
+    key: Option<String>,
     title: Option<String>,
     metadata: Json<Metadata>,
     version: i64,
     message_count: i64,
+    excerpt: Option<String>,
+    open_turns: Option<Json<Vec<StoredOpenTurn>>>,
+    forked_from: Option<Json<ForkOrigin>>,
     created_at: StoredTime,
     updated_at: StoredTime,
     last_message_at: Option<StoredTime>,
 }
 
-impl From<StoredConversation> for Conversation {
-    fn from(row: StoredConversation) -> Self {
-        Self {
+/// An open turn, as the subquery of [`conversation_columns!`] returns it.
+#[derive(Deserialize)]
+struct StoredOpenTurn {
+    id: Uuid,
+    status: String,
+    at: i64,
+}
+
+impl TryFrom<StoredOpenTurn> for OpenTurn {
+    type Error = RepositoryError;
+
+    fn try_from(row: StoredOpenTurn) -> Result<Self, RepositoryError> {
+        Ok(Self {
+            id: TurnId::new(row.id),
+            status: column::turn_status(&row.status)?,
+            created_at: Timestamp::from_milliseconds(row.at),
+        })
+    }
+}
+
+impl TryFrom<StoredConversation> for Conversation {
+    type Error = RepositoryError;
+
+    fn try_from(row: StoredConversation) -> Result<Self, RepositoryError> {
+        let open_turns = row.open_turns.map_or_else(Vec::new, |turns| turns.0);
+        let key = row.key.as_deref();
+        Ok(Self {
             id: ConversationId::new(row.id),
             agent_id: AgentId::new(row.agent_id),
             user_id: row.user_id,
+            key: key
+                .map(|key| column::parse("conversations.key", key))
+                .transpose()?,
             title: row.title,
             metadata: row.metadata.0,
             version: row.version,
             message_count: row.message_count,
+            excerpt: row.excerpt,
+            open_turns: open_turns
+                .into_iter()
+                .map(OpenTurn::try_from)
+                .collect::<Result<_, _>>()?,
+            forked_from: row.forked_from.map(|origin| origin.0),
             created_at: row.created_at.0,
             updated_at: row.updated_at.0,
             last_message_at: row.last_message_at.map(|time| time.0),
-        }
+        })
     }
 }
 
@@ -55,7 +101,7 @@ pub struct StoredContext {
     id: Uuid,
     agent_id: Uuid,
     user_id: Option<String>,
-    message_count: i64,
+    last_message_seq: i64,
     turn_count: i64,
     running_turn: Option<Uuid>,
 }
@@ -66,7 +112,7 @@ impl From<StoredContext> for ConversationContext {
             id: ConversationId::new(row.id),
             agent_id: AgentId::new(row.agent_id),
             user_id: row.user_id,
-            message_count: row.message_count,
+            last_message_seq: row.last_message_seq,
             turn_count: row.turn_count,
             running_turn: row.running_turn.map(TurnId::new),
         }

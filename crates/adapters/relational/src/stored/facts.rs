@@ -1,7 +1,7 @@
 //! The facts of a batch as they are stored.
 
 use domain::{AgentId, ConversationId, CredentialId, Seq, TenantId, TurnId};
-use ports::RepositoryError;
+use ports::{ConversationName, RepositoryError};
 use uuid::Uuid;
 
 use super::turn::StoredTurn;
@@ -19,7 +19,9 @@ pub struct StoredConversationFacts {
     agent_version: i64,
     user_id: Option<String>,
     version: i64,
-    message_count: i64,
+    last_message_seq: i64,
+    superseded_count: i64,
+    visible_message_seq: i64,
     turn_count: i64,
     created_at: StoredTime,
     updated_at: StoredTime,
@@ -38,7 +40,9 @@ impl TryFrom<StoredConversationFacts> for (InTenant<ConversationId>, Conversatio
             agent_version: row.agent_version,
             user_id: row.user_id,
             version: row.version,
-            message_count: row.message_count,
+            last_message_seq: row.last_message_seq,
+            superseded_count: row.superseded_count,
+            visible_message_seq: row.visible_message_seq,
             turn_count: row.turn_count,
             created_at: row.created_at.0,
             updated_at: row.updated_at.0,
@@ -81,6 +85,18 @@ pub fn credential(
         is_revoked,
     };
     Ok((column::parse("credentials.id", &id)?, facts))
+}
+
+/// Converts the columns `tenant_id`, `agent_id`, `user_id`, `key` and `id` of a conversation.
+pub fn named(
+    (of, agent, user_id, key, id): (String, Uuid, Option<String>, String, Uuid),
+) -> Result<(InTenant<ConversationName>, ConversationId), RepositoryError> {
+    let name = ConversationName {
+        agent_id: AgentId::new(agent),
+        user_id,
+        key: column::parse("conversations.key", &key)?,
+    };
+    Ok(((tenant(&of)?, name), ConversationId::new(id)))
 }
 
 /// Converts a turn, with its key.

@@ -16,6 +16,7 @@ pub struct StoredRecord {
     fingerprint: Vec<u8>,
     turn_id: Option<Uuid>,
     released_into: Option<Uuid>,
+    released_by: Option<Uuid>,
     answer: Option<Value>,
     created_at: StoredTime,
 }
@@ -28,6 +29,7 @@ impl TryFrom<StoredRecord> for IdempotencyRecord {
             fingerprint: column::fingerprint(&row.fingerprint)?,
             turn_id: row.turn_id.map(TurnId::new),
             released_into: row.released_into.map(ConversationId::new),
+            released_by: row.released_by.map(TurnId::new),
             result: row.answer,
             created_at: row.created_at.0,
         })

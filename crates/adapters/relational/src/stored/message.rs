@@ -1,7 +1,10 @@
 //! A message as it is stored.
 
-use domain::{ConversationId, Message, MessageId, TurnId};
+use domain::{
+    ConversationId, Message, MessageError, MessageId, Problem, Role, ToolCall, TurnId,
+};
 use ports::RepositoryError;
+use sqlx::types::Json;
 use uuid::Uuid;
 
 use crate::column::{self, StoredTime};
@@ -11,7 +14,15 @@ use crate::column::{self, StoredTime};
 macro_rules! message_columns {
     () => {
         "m.id, m.conversation_id, m.turn_id, m.seq, m.role, m.content, m.created_at, m.engine, \
-         m.agent_version, m.finish_reason, m.input_tokens, m.output_tokens"
+         m.agent_version, m.finish_reason, m.input_tokens, m.output_tokens, m.superseded_at"
+    };
+}
+
+/// The columns of the joined turn `r` of a message of a listing.
+#[macro_export]
+macro_rules! message_turn_columns {
+    () => {
+        "r.status as turn_status, r.error as turn_error, r.client_message_id, r.tool_calls"
     };
 }
 
@@ -30,6 +41,7 @@ pub struct StoredMessage {
     pub(super) finish_reason: Option<String>,
     pub(super) input_tokens: Option<i64>,
     pub(super) output_tokens: Option<i64>,
+    pub(super) superseded_at: Option<StoredTime>,
 }
 
 impl TryFrom<StoredMessage> for Message {
@@ -48,6 +60,54 @@ impl TryFrom<StoredMessage> for Message {
             agent_version: row.agent_version,
             finish_reason: column::finish_reason(row.finish_reason.as_deref())?,
             usage: column::usage(row.input_tokens, row.output_tokens),
+            client_message_id: None,
+            turn_status: None,
+            error: None,
+            tool_calls: Vec::new(),
+            superseded_at: row.superseded_at.map(|time| time.0),
+        })
+    }
+}
+
+/// A message of a listing as it is stored, with the state of its turn.
+#[derive(sqlx::FromRow)]
+pub struct StoredListedMessage {
+    #[sqlx(flatten)]
+    message: StoredMessage,
+    turn_status: Option<String>,
+    turn_error: Option<Json<Problem>>,
+    client_message_id: Option<String>,
+    tool_calls: Option<Json<Vec<ToolCall>>>,
+}
+
+/// The columns of a message that is found by its id.
+#[derive(sqlx::FromRow)]
+pub struct StoredPlace {
+    /// The number of messages before it that are not superseded.
+    pub before: i64,
+    /// The `seq` of the last of them.
+    pub previous: Option<i64>,
+}
+
+impl TryFrom<StoredListedMessage> for Message {
+    type Error = RepositoryError;
+
+    fn try_from(row: StoredListedMessage) -> Result<Self, RepositoryError> {
+        let message = Self::try_from(row.message)?;
+        if message.role == Role::Agent {
+            return Ok(Self {
+                tool_calls: row.tool_calls.map_or_else(Vec::new, |calls| calls.0),
+                ..message
+            });
+        }
+        let status = row.turn_status.as_deref().map(column::turn_status);
+        let status = status.transpose()?;
+        let error = row.turn_error.map(|error| error.0);
+        Ok(Self {
+            client_message_id: row.client_message_id,
+            turn_status: status,
+            error: status.and_then(|status| MessageError::of_turn(status, error.as_ref())),
+            ..message
         })
     }
 }

@@ -22,10 +22,10 @@ pub use event::{
 };
 pub use facts::StoredConversationFacts;
 pub use idempotency::{StoredRecord, StoredRecordWithKey};
-pub use message::StoredMessage;
+pub use message::{StoredListedMessage, StoredMessage, StoredPlace};
 pub use proof::ProofColumns;
 pub use signing_key::StoredSigningKey;
 pub use tenant::StoredTenant;
 pub use turn::{
-    ReplyColumns, ReplyId, StoredOpenTurn, StoredTurn, StoredTurnWithUser, TurnColumns,
+    ReplyColumns, ReplyId, StoredTurnToCancel, StoredTurn, StoredTurnWithUser, TurnColumns,
 };

@@ -12,7 +12,7 @@ use super::message::StoredMessage;
 use crate::{
     EventTurn, KeyName, TurnRow,
     column::{self, StoredTime},
-    plan::OpenTurn,
+    plan::TurnToCancel,
 };
 
 /// The columns of a turn `r`.
@@ -22,7 +22,9 @@ macro_rules! turn_columns {
         "r.tenant_id, r.id, r.conversation_id, r.agent_id, r.agent_version, r.status, \
          r.principal, r.input, r.message_id, r.turn_number, r.message_seq, r.reply_seq, \
          r.degraded, r.tool_calls, r.metadata, r.error, r.node_id, r.queued_seq, \
-         r.claim_operation, r.claim_key, r.created_at, r.started_at, r.finished_at"
+         r.claim_operation, r.claim_key, r.created_at, r.started_at, r.finished_at, \
+         r.client_message_id, r.retry_of, r.reuses_message, r.reply_id as reply_message_id, \
+         r.sort_seq"
     };
 }
 
@@ -63,6 +65,11 @@ pub struct TurnColumns {
     created_at: StoredTime,
     started_at: Option<StoredTime>,
     finished_at: Option<StoredTime>,
+    client_message_id: Option<String>,
+    retry_of: Option<Uuid>,
+    reuses_message: bool,
+    reply_message_id: Option<Uuid>,
+    sort_seq: i64,
 }
 
 /// The id of a joined reply, if the turn has one.
@@ -115,6 +122,7 @@ where
                     finish_reason: reply.reply_finish_reason,
                     input_tokens: reply.reply_input_tokens,
                     output_tokens: reply.reply_output_tokens,
+                    superseded_at: None,
                 })
             }
             _ => None,
@@ -145,12 +153,17 @@ impl TryFrom<TurnColumns> for TurnRow {
             started_at: row.started_at.map(|time| time.0),
             finished_at: row.finished_at.map(|time| time.0),
             input: row.input,
+            client_message_id: row.client_message_id,
+            retry_of: row.retry_of.map(TurnId::new),
         };
         Ok(Self {
             tenant: column::parse("turns.tenant_id", &row.tenant_id)?,
             turn,
             principal: PrincipalId::new(row.principal),
             message_id: MessageId::new(row.message_id),
+            reuses_message: row.reuses_message,
+            reply_id: row.reply_message_id.map(MessageId::new),
+            sort_seq: Seq(row.sort_seq),
             message_seq: row.message_seq,
             turn_number: row.turn_number,
             reply_seq: row.reply_seq,
@@ -178,6 +191,14 @@ impl TryFrom<StoredTurn> for EventTurn {
     }
 }
 
+impl TryFrom<StoredTurn> for Turn {
+    type Error = RepositoryError;
+
+    fn try_from(row: StoredTurn) -> Result<Self, RepositoryError> {
+        Ok(TurnRow::try_from(row)?.turn)
+    }
+}
+
 /// A turn with the user that its conversation belongs to, as it is stored.
 #[derive(sqlx::FromRow)]
 pub struct StoredTurnWithUser {
@@ -196,7 +217,7 @@ impl TryFrom<StoredTurnWithUser> for FoundTurn {
 
 /// The part of an open turn that the deletion of its agent or conversation needs, as it is stored.
 #[derive(sqlx::FromRow)]
-pub struct StoredOpenTurn {
+pub struct StoredTurnToCancel {
     id: Uuid,
     conversation_id: Uuid,
     agent_id: Uuid,
@@ -204,8 +225,8 @@ pub struct StoredOpenTurn {
     latest_time: StoredTime,
 }
 
-impl From<StoredOpenTurn> for OpenTurn {
-    fn from(row: StoredOpenTurn) -> Self {
+impl From<StoredTurnToCancel> for TurnToCancel {
+    fn from(row: StoredTurnToCancel) -> Self {
         Self {
             id: TurnId::new(row.id),
             conversation_id: ConversationId::new(row.conversation_id),

@@ -1,6 +1,6 @@
 //! Rows of `conversations`.
 
-use domain::Timestamp;
+use domain::{ConversationKey, Timestamp};
 use ports::RepositoryError;
 use relational::{ConversationAdvance, ConversationDeletion, ConversationRow, ConversationUpdate};
 use serde::Serialize;
@@ -11,21 +11,25 @@ use crate::script::{Script, to_json};
 const INSERT: &str = concat!(
     given!(),
     "insert into conversations (tenant_id, id, agent_id, user_id, title, metadata, version, \
-        message_count, turn_count, created_at, updated_at, last_message_at, sort_seq) \
+        message_count, turn_count, created_at, updated_at, last_message_at, sort_seq, key, excerpt, \
+        forked_from) \
     select entry ->> 'tenant', unhex(entry ->> 'id'), unhex(entry ->> 'agent'), \
         entry ->> 'user', entry ->> 'title', entry ->> 'metadata', entry ->> 'version', \
         entry ->> 'messages', entry ->> 'turns', entry ->> 'created', entry ->> 'updated', \
-        entry ->> 'lastMessage', entry ->> 'sortSeq' \
+        entry ->> 'lastMessage', entry ->> 'sortSeq', entry ->> 'key', entry ->> 'excerpt', \
+        entry ->> 'forkedFrom' \
     from given"
 );
 const ADVANCE: &str = concat!(
     given!(),
-    "update conversations set message_count = n.messages, turn_count = n.turns, \
-        updated_at = n.updated, last_message_at = coalesce(n.last_message, last_message_at), \
-        sort_seq = n.sort_seq \
+    "update conversations set message_count = n.messages, superseded_count = n.superseded, \
+        turn_count = n.turns, updated_at = n.updated, \
+        last_message_at = coalesce(n.last_message, last_message_at), \
+        excerpt = coalesce(n.excerpt, conversations.excerpt), sort_seq = n.sort_seq \
     from (select entry ->> 'tenant' as tenant, unhex(entry ->> 'id') as id, \
-        entry ->> 'messages' as messages, entry ->> 'turns' as turns, \
-        entry ->> 'updated' as updated, entry ->> 'lastMessage' as last_message, \
+        entry ->> 'messages' as messages, entry ->> 'superseded' as superseded, \
+        entry ->> 'turns' as turns, entry ->> 'updated' as updated, \
+        entry ->> 'lastMessage' as last_message, entry ->> 'excerpt' as excerpt, \
         entry ->> 'sortSeq' as sort_seq \
         from given) n \
     where conversations.tenant_id = n.tenant and conversations.id = n.id"
@@ -70,6 +74,9 @@ struct NewConversation<'r> {
     updated: i64,
     last_message: Option<i64>,
     sort_seq: i64,
+    key: Option<&'r str>,
+    excerpt: Option<&'r str>,
+    forked_from: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -78,9 +85,11 @@ struct Advance<'r> {
     tenant: &'r str,
     id: Simple,
     messages: i64,
+    superseded: i64,
     turns: i64,
     updated: i64,
     last_message: Option<i64>,
+    excerpt: Option<&'r str>,
     sort_seq: i64,
 }
 
@@ -121,11 +130,14 @@ pub(super) fn insert(script: &mut Script, rows: &[ConversationRow]) -> Result<()
             updated: conversation.updated_at.milliseconds(),
             last_message: conversation.last_message_at.map(Timestamp::milliseconds),
             sort_seq: row.sort_seq.0,
+            key: conversation.key.as_ref().map(ConversationKey::as_str),
+            excerpt: conversation.excerpt.as_deref(),
+            forked_from: conversation.forked_from.as_ref().map(to_json).transpose()?,
         })
     })
 }
 
-/// Updates conversations with new messages or a newly started turn.
+/// Updates conversations with new messages or a turn whose status changes.
 pub(super) fn advance(
     script: &mut Script,
     rows: &[ConversationAdvance],
@@ -134,10 +146,12 @@ pub(super) fn advance(
         Ok(Advance {
             tenant: row.tenant.as_str(),
             id: row.id.uuid().simple(),
-            messages: row.message_count,
+            messages: row.last_message_seq,
+            superseded: row.superseded_count,
             turns: row.turn_count,
             updated: row.updated_at.milliseconds(),
             last_message: row.last_message_at.map(Timestamp::milliseconds),
+            excerpt: row.excerpt.as_deref(),
             sort_seq: row.sort_seq.0,
         })
     })

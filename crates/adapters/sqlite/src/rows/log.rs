@@ -26,7 +26,8 @@ const INSERT_SNAPSHOTS: &str = concat!(
 );
 const RELEASE_KEYS: &str = concat!(
     given!(),
-    "update idempotency_records set turn_id = null, released_into = n.conversation \
+    "update idempotency_records set turn_id = null, released_into = n.conversation, \
+        released_by = n.turn \
     from (select entry ->> 'tenant' as tenant, entry ->> 'principal' as principal, \
         entry ->> 'operation' as operation, entry ->> 'key' as key, \
         unhex(entry ->> 'turn') as turn, unhex(entry ->> 'conversation') as conversation \

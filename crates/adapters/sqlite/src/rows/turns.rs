@@ -13,7 +13,8 @@ const INSERT: &str = concat!(
     "insert into turns (tenant_id, id, conversation_id, agent_id, agent_version, status, \
         principal, input, message_id, turn_number, message_seq, reply_seq, degraded, tool_calls, \
         metadata, error, node_id, queued_seq, claim_operation, claim_key, created_at, \
-        started_at, finished_at, queued_at) \
+        started_at, finished_at, client_message_id, retry_of, reuses_message, reply_id, sort_seq, \
+        queued_at) \
     select entry ->> 'tenant', unhex(entry ->> 'id'), unhex(entry ->> 'conversation'), \
         unhex(entry ->> 'agent'), entry ->> 'agentVersion', entry ->> 'status', \
         entry ->> 'principal', entry ->> 'input', unhex(entry ->> 'message'), \
@@ -21,6 +22,8 @@ const INSERT: &str = concat!(
         entry ->> 'degraded', entry ->> 'toolCalls', entry ->> 'metadata', entry ->> 'error', \
         unhex(entry ->> 'node'), entry ->> 'queuedSeq', entry ->> 'claimOperation', \
         entry ->> 'claimKey', entry ->> 'created', entry ->> 'started', entry ->> 'finished', \
+        entry ->> 'clientMessage', unhex(entry ->> 'retryOf'), entry ->> 'reusesMessage', \
+        unhex(entry ->> 'reply'), entry ->> 'sortSeq', \
         case entry ->> 'status' when 'queued' then ",
     now!(),
     " end from given"
@@ -77,6 +80,11 @@ struct NewTurn<'r> {
     created: i64,
     started: Option<i64>,
     finished: Option<i64>,
+    client_message: Option<&'r str>,
+    retry_of: Option<Simple>,
+    reuses_message: bool,
+    reply: Option<Simple>,
+    sort_seq: i64,
 }
 
 #[derive(Serialize)]
@@ -136,6 +144,11 @@ fn new_turn(row: &TurnRow) -> Result<NewTurn<'_>, RepositoryError> {
         created: turn.created_at.milliseconds(),
         started: turn.started_at.map(Timestamp::milliseconds),
         finished: turn.finished_at.map(Timestamp::milliseconds),
+        client_message: turn.client_message_id.as_deref(),
+        retry_of: turn.retry_of.map(|turn| turn.uuid().simple()),
+        reuses_message: row.reuses_message,
+        reply: row.reply_id.map(|id| id.uuid().simple()),
+        sort_seq: row.sort_seq.0,
     })
 }
 

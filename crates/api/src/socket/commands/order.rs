@@ -6,19 +6,21 @@ use std::{
     sync::Arc,
 };
 
-use domain::{ConversationId, ProblemCode};
+use domain::{ConversationId, ConversationKey, ProblemCode};
 use tokio::sync::Mutex;
 
 use crate::{problem::ApiError, socket::frames::Channel};
 
 /// The subject of a command. Commands on the same subject run one after the other, in the order of
 /// arrival; all others run concurrently.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Subject {
     /// The subscription of a channel.
     Subscription(Channel),
     /// The turns of a conversation.
     Conversation(ConversationId),
+    /// The turns of the conversation with the client's own name.
+    NamedConversation(ConversationKey),
     /// The typing state in a conversation.
     Typing(ConversationId),
     /// The socket's own credential.

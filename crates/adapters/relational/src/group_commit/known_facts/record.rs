@@ -131,7 +131,14 @@ impl KnownFacts {
 
     fn advance(&mut self, row: &ConversationAdvance) {
         self.change((&row.tenant, row.id), |facts| {
-            facts.message_count = row.message_count;
+            if row.superseded_count != facts.superseded_count {
+                // The newest message that is not superseded is not known.
+                return false;
+            }
+            if row.last_message_seq > facts.last_message_seq {
+                facts.last_message_seq = row.last_message_seq;
+                facts.visible_message_seq = row.last_message_seq;
+            }
             facts.turn_count = row.turn_count;
             facts.updated_at = row.updated_at;
             facts.last_message_at = row.last_message_at.or(facts.last_message_at);

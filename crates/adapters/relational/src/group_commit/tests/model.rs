@@ -6,7 +6,7 @@ use domain::{AgentId, ConversationId, CredentialId, TurnId, TurnStatus};
 use parking_lot::Mutex;
 
 use super::*;
-use crate::{ConversationFacts, CredentialFacts, InTenant, TurnRow, plan::OpenTurn};
+use crate::{ConversationFacts, CredentialFacts, InTenant, TurnRow, plan::TurnToCancel};
 
 /// The tables of the model.
 #[derive(Default)]
@@ -69,13 +69,13 @@ impl Tables {
         facts
     }
 
-    fn open_turns(&self, key: &InTenant<ConversationId>) -> Vec<OpenTurn> {
+    fn open_turns(&self, key: &InTenant<ConversationId>) -> Vec<TurnToCancel> {
         let turns = self.turns.values();
         let open = turns.filter(|row| {
             (&row.tenant, row.turn.conversation_id) == (&key.0, key.1)
                 && !row.turn.status.is_final()
         });
-        open.map(|row| OpenTurn {
+        open.map(|row| TurnToCancel {
             id: row.turn.id,
             conversation_id: key.1,
             agent_id: row.turn.agent_id,

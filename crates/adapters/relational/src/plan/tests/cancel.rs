@@ -3,7 +3,7 @@ use ports::CancelOutcome;
 use super::*;
 use crate::{
     event_rows,
-    plan::{OpenTurn, cancel_turn, log_deletion},
+    plan::{TurnToCancel, cancel_turn, log_deletion},
 };
 
 #[test]
@@ -62,7 +62,7 @@ fn a_turn_that_has_ended_is_not_cancelled() {
 
 #[test]
 fn a_deletion_is_logged_after_the_turns_that_it_cancels() {
-    let open = |number| OpenTurn {
+    let open = |number| TurnToCancel {
         latest_time: fixture::at(1),
         id: fixture::turn_id(number),
         conversation_id: fixture::conversation_id(1),

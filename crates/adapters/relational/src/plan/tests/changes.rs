@@ -6,7 +6,7 @@ use ports::{Committed, DeleteOutcome, Idempotent};
 use super::*;
 use crate::{
     CreateCredential, CredentialFacts, DeleteConversation, EventInDoubt, RevokeCredential,
-    StateChange, UpdateAgent, UpdateConversation, plan::OpenTurn,
+    StateChange, UpdateAgent, UpdateConversation, plan::TurnToCancel,
 };
 
 fn update_agent(version: i64) -> WriteOp {
@@ -124,7 +124,7 @@ fn a_change_of_a_missing_entity_writes_nothing() {
 #[test]
 fn a_deletion_cancels_the_open_turns_first() {
     let mut facts = busy_facts();
-    let open = [8, 9].map(|number| OpenTurn {
+    let open = [8, 9].map(|number| TurnToCancel {
         id: fixture::turn_id(number),
         conversation_id: fixture::conversation_id(1),
         agent_id: agent().id,

@@ -1,0 +1,43 @@
+//! Following the turn of a conversation that a client did not start, or whose stream it has lost.
+
+use std::{sync::Arc, time::Duration};
+
+use domain::{ConversationId, Principal};
+use ports::FoundTurn;
+
+use super::{ChatContext, accepted_turn::AcceptedTurn, command::ChatError, turn_waiter::TurnWaiter};
+
+/// The time for which the newest turn can be followed after its end.
+const REPLAYED_FOR: Duration = Duration::from_mins(10);
+
+impl ChatContext {
+    /// Returns the running turn of a conversation, or else the first queued one, or else the newest,
+    /// if it has ended recently.
+    pub(super) async fn current_turn(
+        &self,
+        caller: &Principal,
+        conversation: ConversationId,
+    ) -> Result<Option<AcceptedTurn>, ChatError> {
+        let (ports, tenant) = (&self.ports, &caller.tenant);
+        let found = ports.conversations.find_context(tenant, conversation).await?;
+        found
+            .value
+            .filter(|found| caller.may_reach(found.user_id.as_deref()))
+            .ok_or(ChatError::ConversationNotFound)?;
+        let found = ports.turns.find_current(tenant, conversation).await?;
+        Ok(found
+            .filter(|found| self.may_be_followed(found))
+            .map(|found| {
+                let turn = found.turn.clone();
+                let live = self.live.get_or_register_found(tenant, found);
+                let waiter = TurnWaiter::new(live, Arc::clone(&ports.turns));
+                AcceptedTurn::replayed(waiter, Some(turn))
+            }))
+    }
+
+    fn may_be_followed(&self, found: &FoundTurn) -> bool {
+        let now = self.ports.clock.now();
+        let ended_at = found.turn.finished_at;
+        ended_at.is_none_or(|ended_at| now < ended_at + REPLAYED_FOR)
+    }
+}
