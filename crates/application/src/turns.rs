@@ -243,13 +243,21 @@ impl TurnService {
         limit: usize,
     ) -> Result<AsOf<(Page<Turn>, Option<String>)>, TurnError> {
         let (status, is_ascending) = (filter.name(), order == ListingOrder::Ascending);
-        let binding = (caller.tenant.as_str(), "turns", conversation, status, is_ascending);
+        let binding = (
+            caller.tenant.as_str(),
+            "turns",
+            conversation,
+            status,
+            is_ascending,
+        );
         let after = cursor
             .map(|cursor| cursor::decode::<Seq>(&binding, cursor))
             .transpose()
             .map_err(|_invalid| TurnError::InvalidCursor)?;
         let ports = &self.context.ports;
-        let context = ports.conversations.find_context(&caller.tenant, conversation);
+        let context = ports
+            .conversations
+            .find_context(&caller.tenant, conversation);
         let context = context.await?.value;
         if !context.is_some_and(|it| caller.may_reach(it.user_id.as_deref())) {
             return Err(TurnError::ConversationNotFound);
@@ -260,7 +268,10 @@ impl TurnService {
             after,
             limit,
         };
-        let found = ports.turns.list(&caller.tenant, conversation, &query).await?;
+        let found = ports
+            .turns
+            .list(&caller.tenant, conversation, &query)
+            .await?;
         let page = found.value.ok_or(TurnError::ConversationNotFound)?;
         let last = page.items.last().filter(|_| page.has_more);
         let next = last.map(|last| cursor::encode(&binding, &last.sort_seq));

@@ -4,8 +4,8 @@
 use domain::{Agent, Conversation, HistoryLimits, Seq, TenantId};
 use ports::{
     AgentFilter, AgentQuery, BeginOutcome, BeginTurn, CancelOutcome, ConversationFilter,
-    ConversationQuery, ConversationTarget, DeleteOutcome, FinishOutcome, HistoryQuery, LogBounds,
-    ListingOrder, MessageQuery, RecordTurnOutcome, Storage, TurnEnding,
+    ConversationQuery, ConversationTarget, DeleteOutcome, FinishOutcome, HistoryQuery,
+    ListingOrder, LogBounds, MessageQuery, RecordTurnOutcome, Storage, TurnEnding,
 };
 
 use crate::{

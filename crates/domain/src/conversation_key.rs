@@ -69,7 +69,17 @@ mod tests {
         for key in ["a", "chat:42@web", "...", "A-z_~.9", &"k".repeat(128)] {
             assert_eq!(key.parse::<ConversationKey>().unwrap().as_str(), key);
         }
-        for text in ["", ".", "..", "a b", "a/b", "a%", "ä", "a\0", &"k".repeat(129)] {
+        for text in [
+            "",
+            ".",
+            "..",
+            "a b",
+            "a/b",
+            "a%",
+            "ä",
+            "a\0",
+            &"k".repeat(129),
+        ] {
             assert!(text.parse::<ConversationKey>().is_err(), "{text}");
         }
     }

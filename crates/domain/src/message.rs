@@ -104,7 +104,9 @@ impl MessageError {
             (TurnStatus::Failed, Some(problem)) => (problem.code, problem.retryable),
             (TurnStatus::Failed, None) => (ProblemCode::Internal, true),
             (TurnStatus::Cancelled, _) => (ProblemCode::TurnCancelled, false),
-            (TurnStatus::Queued | TurnStatus::InProgress | TurnStatus::Completed, _) => return None,
+            (TurnStatus::Queued | TurnStatus::InProgress | TurnStatus::Completed, _) => {
+                return None;
+            }
         };
         Some(Self {
             code,

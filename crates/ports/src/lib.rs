@@ -54,7 +54,8 @@ pub use maintenance::{Maintenance, RetentionCutoffs};
 pub use node_repository::NodeRepository;
 pub use rate_limiter::{QuotaDecision, RateLimiter, RateLimiterError, StreamSlot};
 pub use reply_engine::{
-    PrepareError, ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream, ToolReturn, UnusableReply,
+    PrepareError, ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream, ToolReturn,
+    UnusableReply,
 };
 pub use signing_key_repository::SigningKeyRepository;
 pub use storage::Storage;
@@ -67,5 +68,7 @@ pub use tool_provider::{
 };
 pub use turn_recovery::{Sweep, SweepOutcome, TurnAddress, TurnRecovery};
 pub use turn_repository::{
-    AnsweredMessage, BeginOutcome, BeginTurn, CancelOutcome, CompletedTurn, ConversationTarget, FinishOutcome, FinishTurn, FoundTurn, PromotedTurn, RecordTurnOutcome, Reply, Supersession, TurnEnding, TurnFilter, TurnPlace, TurnQuery, TurnRepository,
+    AnsweredMessage, BeginOutcome, BeginTurn, CancelOutcome, CompletedTurn, ConversationTarget,
+    FinishOutcome, FinishTurn, FoundTurn, PromotedTurn, RecordTurnOutcome, Reply, Supersession,
+    TurnEnding, TurnFilter, TurnPlace, TurnQuery, TurnRepository,
 };

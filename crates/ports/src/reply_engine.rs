@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use domain::{Agent, FinishReason, HistoryMessage, InputFault, TenantId, TurnId, Usage};
-use serde_json::Value;
 use futures::stream::BoxStream;
+use serde_json::Value;
 
 use crate::{AgentTool, BoxError, ToolArguments};
 

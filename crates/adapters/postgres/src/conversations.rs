@@ -17,7 +17,12 @@ use relational::{
 use sqlx::Row as _;
 use uuid::Uuid;
 
-use crate::{PostgresStore, error::in_table, fragments::{open_turns, visible}, messages};
+use crate::{
+    PostgresStore,
+    error::in_table,
+    fragments::{open_turns, visible},
+    messages,
+};
 
 /// A page of conversations joined to the tenant's head, so that both come from the same snapshot.
 macro_rules! list {

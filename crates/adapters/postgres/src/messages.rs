@@ -113,9 +113,12 @@ pub(crate) async fn page(
         Some(row) => row.try_get("is_found").map_err(in_table("conversations"))?,
         None => false,
     };
-    let page = read::as_of_page("messages", &rows, query.limit, |row: StoredListedMessage| {
-        row.try_into()
-    })?;
+    let page = read::as_of_page(
+        "messages",
+        &rows,
+        query.limit,
+        |row: StoredListedMessage| row.try_into(),
+    )?;
     Ok(page.map(|page| is_found.then_some(page)))
 }
 

@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 
-use domain::{
-    AgentId, AsOf, ConversationId, Listed, Page, Seq, TenantId, Turn, TurnId,
-};
+use domain::{AgentId, AsOf, ConversationId, Listed, Page, Seq, TenantId, Turn, TurnId};
 use ports::{FoundTurn, ListingOrder, RepositoryError, TurnFilter, TurnQuery};
 use relational::{
     Facts, FactsQuery, InTenant, TurnRow, page_budget,
@@ -17,7 +15,10 @@ use relational::{
 use sqlx::{PgConnection, Row as _};
 
 use crate::{
-    PostgresStore, error::in_table, facts, fragments::{join_reply, visible},
+    PostgresStore,
+    error::in_table,
+    facts,
+    fragments::{join_reply, visible},
 };
 
 /// Hides a turn `r` once its agent or conversation is deleted, unless the deletion itself cancelled
@@ -101,7 +102,6 @@ macro_rules! list {
         )
     };
 }
-
 
 const LIST_ASCENDING: &str = list!("", ">", "asc");
 const LIST_DESCENDING: &str = list!("", "<", "desc");

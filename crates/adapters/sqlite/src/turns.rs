@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 
-use domain::{
-    AgentId, AsOf, ConversationId, Listed, Page, Seq, TenantId, Turn, TurnId,
-};
+use domain::{AgentId, AsOf, ConversationId, Listed, Page, Seq, TenantId, Turn, TurnId};
 use ports::{FoundTurn, ListingOrder, RepositoryError, TurnFilter, TurnQuery};
 use relational::{
     Facts, FactsQuery, InTenant, TurnRow, page_budget,
@@ -17,7 +15,10 @@ use relational::{
 use sqlx::{Row as _, SqliteConnection};
 
 use crate::{
-    SqliteStore, error::in_table, facts, fragments::{join_reply, visible},
+    SqliteStore,
+    error::in_table,
+    facts,
+    fragments::{join_reply, visible},
 };
 
 /// Hides a turn `r` once its agent or conversation is deleted, unless the deletion itself cancelled
@@ -99,16 +100,8 @@ macro_rules! list {
 
 const LIST_ASCENDING: &str = list!("", ">", "asc");
 const LIST_DESCENDING: &str = list!("", "<", "desc");
-const LIST_OPEN_ASCENDING: &str = list!(
-    "and r.status in ('queued', 'in_progress')",
-    ">",
-    "asc"
-);
-const LIST_OPEN_DESCENDING: &str = list!(
-    "and r.status in ('queued', 'in_progress')",
-    "<",
-    "desc"
-);
+const LIST_OPEN_ASCENDING: &str = list!("and r.status in ('queued', 'in_progress')", ">", "asc");
+const LIST_OPEN_DESCENDING: &str = list!("and r.status in ('queued', 'in_progress')", "<", "desc");
 const LIST_OF_STATUS_ASCENDING: &str = list!("and r.status = ?5", ">", "asc");
 const LIST_OF_STATUS_DESCENDING: &str = list!("and r.status = ?5", "<", "desc");
 /// The running turn, or else the first queued one, or else the newest.

@@ -23,7 +23,12 @@ pub struct ChatRequest {
     agent_id: Option<String>,
     /// The text of the message. Required, except if `supersedes` is an agent's message.
     #[serde(default)]
-    #[schema(min_length = 1, max_length = 32000, pattern = r"^[^\x00]*$", nullable = false)]
+    #[schema(
+        min_length = 1,
+        max_length = 32000,
+        pattern = r"^[^\x00]*$",
+        nullable = false
+    )]
     message: Option<String>,
     /// The conversation to continue. A new one is created when this and `conversationKey` are absent
     /// or null.
@@ -149,10 +154,15 @@ impl ChatRequest {
             id.map_err(|_malformed| ProblemCode::ConversationNotFound)
         };
         let key = self.conversation_key.map(TryInto::try_into).transpose();
-        let key = key.map_err(|error: domain::conversation_key::MalformedConversationKey| {
-            fault("/conversationKey", FaultCode::BadFormat, &error.to_string())
-        })?;
-        let supersedes = self.supersedes.map(|id| id.parse::<MessageId>()).transpose();
+        let key = key.map_err(
+            |error: domain::conversation_key::MalformedConversationKey| {
+                fault("/conversationKey", FaultCode::BadFormat, &error.to_string())
+            },
+        )?;
+        let supersedes = self
+            .supersedes
+            .map(|id| id.parse::<MessageId>())
+            .transpose();
         let supersedes = supersedes.map_err(|_malformed| {
             let detail = "no message of the conversation";
             fault("/supersedes", FaultCode::UnknownValue, detail)

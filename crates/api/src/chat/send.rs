@@ -82,7 +82,7 @@ pub async fn chat(
     let message = Message::new(body.0, RequestId::of(&request), mode, key.0)?;
     // Opened before the message is stored: if the stream is rejected, the message has no effect.
     let slot = match mode {
-        ResponseMode::Stream => Some(open_stream(&state.limits, authorized.auth_context()).await?),
+        ResponseMode::Stream => open_stream(&state.limits, authorized.auth_context()).await?,
         ResponseMode::Async | ResponseMode::Full => None,
     };
     let is_stored = matches!(message, Message::Stored(..));

@@ -3,8 +3,8 @@
 use actix_web::HttpResponse;
 use application::conversations::{CreatedConversation, Fork, NewConversation};
 use domain::{
-    AgentId, Conversation, ConversationDraft, FaultCode, InputFault, ProblemCode,
-    config::Metadata, conversation_key::MalformedConversationKey,
+    AgentId, Conversation, ConversationDraft, FaultCode, InputFault, ProblemCode, config::Metadata,
+    conversation_key::MalformedConversationKey,
 };
 use serde::Deserialize;
 use utoipa::ToSchema;

@@ -30,7 +30,8 @@ pub async fn list_conversations(
     _permit: PagePermit,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
-    let mut query = QueryParameters::read(&request, &["agentId", "userId", "key", "limit", "cursor"]);
+    let mut query =
+        QueryParameters::read(&request, &["agentId", "userId", "key", "limit", "cursor"]);
     let limit = query.limit();
     let agent = query.text("agentId").map(str::parse::<AgentId>);
     let user_id = query.bounded_text("userId", state.sizes.user_id_characters);
@@ -57,7 +58,9 @@ pub async fn list_conversations(
     let page = match (key, agent_id) {
         (Some(key), Some(agent_id)) => {
             let user_id = user_id.as_deref();
-            conversations.list_named(caller, agent_id, user_id, key).await
+            conversations
+                .list_named(caller, agent_id, user_id, key)
+                .await
         }
         _ => {
             let listing = ConversationListing { agent_id, user_id };
@@ -65,12 +68,11 @@ pub async fn list_conversations(
             conversations.list(caller, listing, cursor, limit).await
         }
     };
-    let page = page
-        .map_err(|error| match error {
-            ConversationError::ForeignUser => {
-                ApiError::parameter("userId", FaultCode::NotCombinable, error.to_string())
-            }
-            other => other.into(),
-        })?;
+    let page = page.map_err(|error| match error {
+        ConversationError::ForeignUser => {
+            ApiError::parameter("userId", FaultCode::NotCombinable, error.to_string())
+        }
+        other => other.into(),
+    })?;
     Ok(reads::page(&request, page))
 }

@@ -45,7 +45,14 @@ pub async fn list_messages(
     let caller = authorized.caller();
     let page = authorized
         .conversations
-        .messages(caller, id.0, order, cursor.as_deref(), limit, with_superseded)
+        .messages(
+            caller,
+            id.0,
+            order,
+            cursor.as_deref(),
+            limit,
+            with_superseded,
+        )
         .await?;
     Ok(reads::page(&request, page))
 }

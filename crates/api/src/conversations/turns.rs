@@ -38,7 +38,13 @@ pub async fn list_turns(
     query.finish()?;
     let page = authorized
         .turns
-        .list(authorized.caller(), id.0, (filter, order), cursor.as_deref(), limit)
+        .list(
+            authorized.caller(),
+            id.0,
+            (filter, order),
+            cursor.as_deref(),
+            limit,
+        )
         .await?;
     Ok(reads::page(&request, page))
 }

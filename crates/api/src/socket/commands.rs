@@ -25,8 +25,8 @@ use super::{
     subscriptions::{ReplayAvailability, ReplayRequest},
 };
 use crate::{
-    chat::ConversationReference,
     auth::{ChatWrite, EventsRead, check_credential_origin, check_policies, unauthenticated},
+    chat::ConversationReference,
     operations,
     problem::ApiError,
 };

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    AgentId, AsOf, ConversationContext, ConversationId, Listed, NodeId, Page, Stamp, TenantId, Turn,
-    TurnId,
+    AgentId, AsOf, ConversationContext, ConversationId, Listed, NodeId, Page, Stamp, TenantId,
+    Turn, TurnId,
 };
 use ports::{
     BeginOutcome, BeginTurn, CancelOutcome, Committed, CompletedTurn, ConversationTarget,
@@ -108,9 +108,7 @@ impl TurnRepository for CachedTurns {
         let turn = self.new_turn(&completed.begin);
         let outcome = self.inner.record_completed_turn(completed).await;
         match &outcome {
-            Ok(RecordTurnOutcome::Recorded {
-                committed, place
-            }) => {
+            Ok(RecordTurnOutcome::Recorded { committed, place }) => {
                 let context = turn.before.map(|context| ConversationContext {
                     last_message_seq: place.reply_seq,
                     turn_count: context.turn_count + 1,
@@ -133,9 +131,7 @@ impl TurnRepository for CachedTurns {
         let turn_id = begin.turn_id;
         let outcome = self.inner.begin_turn(begin).await;
         match &outcome {
-            Ok(BeginOutcome::Started {
-                committed, place
-            }) => {
+            Ok(BeginOutcome::Started { committed, place }) => {
                 let context = turn.before.map(|context| ConversationContext {
                     last_message_seq: place.reply_seq - 1,
                     turn_count: place.turn_number + 1,

@@ -12,10 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     AcceptedTurn, ChatContext, ChatError, CompletedChat, TurnOutcome, TurnRunner,
-    live_turns::TurnSubject,
-    target::find_agent,
-    turn_task::TurnOwnership,
-    turn_waiter::TurnWaiter,
+    live_turns::TurnSubject, target::find_agent, turn_task::TurnOwnership, turn_waiter::TurnWaiter,
 };
 use crate::engines::{Candidate, run_engine_chain};
 
@@ -130,10 +127,7 @@ impl EphemeralTurn {
 }
 
 /// Returns the newest messages that fit the limits.
-fn history(
-    limits: &domain::HistoryLimits,
-    messages: Vec<(Role, String)>,
-) -> Vec<HistoryMessage> {
+fn history(limits: &domain::HistoryLimits, messages: Vec<(Role, String)>) -> Vec<HistoryMessage> {
     let newest_first = messages.iter().rev().map(|(_, content)| content.as_str());
     let omitted = messages.len() - limits.fitting(newest_first);
     let numbered = (1..).zip(messages).skip(omitted);
@@ -147,6 +141,9 @@ fn history(
 }
 
 fn user_messages(history: &[(Role, String)]) -> i64 {
-    let count = history.iter().filter(|(role, _)| *role == Role::User).count();
+    let count = history
+        .iter()
+        .filter(|(role, _)| *role == Role::User)
+        .count();
     i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -5,7 +5,9 @@ use std::{sync::Arc, time::Duration};
 use domain::{ConversationId, Principal};
 use ports::FoundTurn;
 
-use super::{ChatContext, accepted_turn::AcceptedTurn, command::ChatError, turn_waiter::TurnWaiter};
+use super::{
+    ChatContext, accepted_turn::AcceptedTurn, command::ChatError, turn_waiter::TurnWaiter,
+};
 
 /// The time for which the newest turn can be followed after its end.
 const REPLAYED_FOR: Duration = Duration::from_mins(10);
@@ -19,7 +21,10 @@ impl ChatContext {
         conversation: ConversationId,
     ) -> Result<Option<AcceptedTurn>, ChatError> {
         let (ports, tenant) = (&self.ports, &caller.tenant);
-        let found = ports.conversations.find_context(tenant, conversation).await?;
+        let found = ports
+            .conversations
+            .find_context(tenant, conversation)
+            .await?;
         found
             .value
             .filter(|found| caller.may_reach(found.user_id.as_deref()))

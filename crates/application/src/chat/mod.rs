@@ -38,8 +38,8 @@ use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
 pub use accepted_turn::AcceptedTurn;
-pub use ephemeral::EphemeralChat;
 pub use command::{ChatCommand, ChatError, CompletedChat, OnBusy};
+pub use ephemeral::EphemeralChat;
 pub use live_turn::{Interest, LiveTurn};
 pub use live_turns::{LiveTurns, TurnSubject};
 pub use progress::{Progress, TurnOutcome};

@@ -150,14 +150,22 @@ impl ChatAttempt {
 
     /// Returns the user's text.
     fn input<'a>(&'a self, target: &'a ChatTarget) -> &'a str {
-        let answered = target.replacement.as_ref().and_then(|it| it.answered.as_ref());
+        let answered = target
+            .replacement
+            .as_ref()
+            .and_then(|it| it.answered.as_ref());
         let stored = answered.map(|message| message.content.as_str());
-        stored.or(self.command.message.as_deref()).unwrap_or_default()
+        stored
+            .or(self.command.message.as_deref())
+            .unwrap_or_default()
     }
 
     /// Returns the client's own id of the user's message.
     fn client_message_id(&self, target: &ChatTarget) -> Option<String> {
-        let answered = target.replacement.as_ref().and_then(|it| it.answered.as_ref());
+        let answered = target
+            .replacement
+            .as_ref()
+            .and_then(|it| it.answered.as_ref());
         match answered {
             Some(message) => message.client_message_id.clone(),
             None => self.command.client_message_id.clone(),
@@ -192,7 +200,10 @@ pub(super) async fn resolve_target(
         .filter(|found| caller.may_reach(found.user_id.as_deref()))
         .ok_or(ChatError::ConversationNotFound)?;
     let mut faults = Vec::new();
-    if command.agent_id.is_some_and(|named| named != conversation.agent_id) {
+    if command
+        .agent_id
+        .is_some_and(|named| named != conversation.agent_id)
+    {
         let detail = "the conversation is with another agent";
         faults.push(InputFault::new(
             "/agentId",
@@ -255,9 +266,15 @@ async fn find_replacement(
     message: MessageId,
 ) -> Result<Replacement, ChatError> {
     let tenant = &attempt.caller.tenant;
-    let found = ports.conversations.find_message(tenant, conversation, message);
+    let found = ports
+        .conversations
+        .find_message(tenant, conversation, message);
     let Some(found) = found.await? else {
-        return Err(fault("/supersedes", FaultCode::UnknownValue, "no message of the conversation"));
+        return Err(fault(
+            "/supersedes",
+            FaultCode::UnknownValue,
+            "no message of the conversation",
+        ));
     };
     if found.message.superseded_at.is_some() {
         return Err(ChatError::MessageSuperseded);
@@ -299,7 +316,11 @@ async fn find_replacement(
 async fn new_target(ports: &ChatPorts, attempt: &ChatAttempt) -> Result<ChatTarget, ChatError> {
     let (caller, command) = (&attempt.caller, &attempt.command);
     if command.supersedes.is_some() {
-        return Err(fault("/supersedes", FaultCode::UnknownValue, "no message of the conversation"));
+        return Err(fault(
+            "/supersedes",
+            FaultCode::UnknownValue,
+            "no message of the conversation",
+        ));
     }
     let user_id = own_user(attempt)?;
     let agent_id = command.agent_id.ok_or(ChatError::AgentNotFound)?;

@@ -85,10 +85,14 @@ impl ConversationService {
         let outcome = self.find_or_insert(caller, &new, &stamp, entry.as_ref());
         let (records, tenant) = (&*self.idempotency_records, &caller.tenant);
         let outcome = outcome.await;
-        Ok(match check_key(records, tenant, entry.as_ref(), outcome).await? {
-            Idempotent::Applied(created) => created,
-            Idempotent::Replayed(record) => CreatedConversation::Replayed(stored_result(record)?),
-        })
+        Ok(
+            match check_key(records, tenant, entry.as_ref(), outcome).await? {
+                Idempotent::Applied(created) => created,
+                Idempotent::Replayed(record) => {
+                    CreatedConversation::Replayed(stored_result(record)?)
+                }
+            },
+        )
     }
 
     async fn find_or_insert(
@@ -129,7 +133,11 @@ impl ConversationService {
             user_id: own_user_id(caller, new.user_id.as_deref())?,
             key: key.clone(),
         };
-        let Some(id) = self.conversations.find_by_name(&caller.tenant, &name).await? else {
+        let Some(id) = self
+            .conversations
+            .find_by_name(&caller.tenant, &name)
+            .await?
+        else {
             return Ok(None);
         };
         Ok(self.conversations.find(&caller.tenant, id).await?.value)

@@ -5,7 +5,8 @@ use domain::{
     cursor,
 };
 use ports::{
-    ConversationFilter, ConversationName, ConversationPosition, ConversationQuery, ListingOrder, MessageQuery,
+    ConversationFilter, ConversationName, ConversationPosition, ConversationQuery, ListingOrder,
+    MessageQuery,
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -106,7 +107,13 @@ impl ConversationService {
         with_superseded: bool,
     ) -> Result<AsOf<(Page<Message>, Option<String>)>, ConversationError> {
         let ascending = order == ListingOrder::Ascending;
-        let binding = (caller.tenant.as_str(), "messages", id, ascending, with_superseded);
+        let binding = (
+            caller.tenant.as_str(),
+            "messages",
+            id,
+            ascending,
+            with_superseded,
+        );
         let after = cursor
             .map(|cursor| cursor::decode::<i64>(&binding, cursor))
             .transpose()

@@ -90,9 +90,10 @@ impl PartialReply {
             call,
             has_ended,
         };
-        let events = calls.iter().enumerate().flat_map(|(index, call)| {
-            [event(index, call.at, false), event(index, call.at, true)]
-        });
+        let events = calls
+            .iter()
+            .enumerate()
+            .flat_map(|(index, call)| [event(index, call.at, false), event(index, call.at, true)]);
         Self {
             tools: events.collect(),
             calls: calls

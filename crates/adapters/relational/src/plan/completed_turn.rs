@@ -51,7 +51,10 @@ fn write(
     let mut row = planner.start_turn(begin, state, &place);
     let ids = turn_ids(begin, state);
     let last = planner.log_turn(tenant, &finished, EventType::TurnCompleted, ids);
-    planner.push_message(tenant, reply.message(&row.turn, place.reply_seq, finished_at));
+    planner.push_message(
+        tenant,
+        reply.message(&row.turn, place.reply_seq, finished_at),
+    );
     row.reply_seq = Some(place.reply_seq);
     row.turn.status = TurnStatus::Completed;
     row.turn.degraded = reply.degraded;

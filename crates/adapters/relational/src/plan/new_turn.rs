@@ -1,6 +1,8 @@
 //! The rows that every new turn writes.
 
-use domain::{Conversation, EventType, Message, Seq, TenantId, Timestamp, Turn, conversation::excerpt};
+use domain::{
+    Conversation, EventType, Message, Seq, TenantId, Timestamp, Turn, conversation::excerpt,
+};
 use ports::{BeginTurn, TurnPlace};
 
 use super::{Planner, conversation_state::ConversationState};

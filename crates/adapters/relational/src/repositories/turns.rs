@@ -3,9 +3,7 @@
 use std::{collections::HashMap, future::Future};
 
 use async_trait::async_trait;
-use domain::{
-    AgentId, AsOf, ConversationId, Listed, NodeId, Page, Stamp, TenantId, Turn, TurnId,
-};
+use domain::{AgentId, AsOf, ConversationId, Listed, NodeId, Page, Stamp, TenantId, Turn, TurnId};
 use ports::{
     BeginOutcome, BeginTurn, CancelOutcome, CompletedTurn, FinishOutcome, FinishTurn, FoundTurn,
     RecordTurnOutcome, Reply, RepositoryError, TurnQuery, TurnRepository,

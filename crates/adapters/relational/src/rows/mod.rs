@@ -7,8 +7,8 @@ mod message;
 mod turn;
 
 use domain::{
-    AgentId, ConversationId, Credential, EventType, IdempotencyEntry, PrincipalId, Seq,
-    TenantId, Timestamp, TurnId,
+    AgentId, ConversationId, Credential, EventType, IdempotencyEntry, PrincipalId, Seq, TenantId,
+    Timestamp, TurnId,
 };
 use serde_json::Value;
 

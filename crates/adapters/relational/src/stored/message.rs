@@ -1,8 +1,6 @@
 //! A message as it is stored.
 
-use domain::{
-    ConversationId, Message, MessageError, MessageId, Problem, Role, ToolCall, TurnId,
-};
+use domain::{ConversationId, Message, MessageError, MessageId, Problem, Role, ToolCall, TurnId};
 use ports::RepositoryError;
 use sqlx::types::Json;
 use uuid::Uuid;

@@ -27,5 +27,5 @@ pub use proof::ProofColumns;
 pub use signing_key::StoredSigningKey;
 pub use tenant::StoredTenant;
 pub use turn::{
-    ReplyColumns, ReplyId, StoredTurnToCancel, StoredTurn, StoredTurnWithUser, TurnColumns,
+    ReplyColumns, ReplyId, StoredTurn, StoredTurnToCancel, StoredTurnWithUser, TurnColumns,
 };
