@@ -24,6 +24,7 @@ pub mod openapi;
 pub mod operations;
 pub mod problem;
 pub mod problem_catalogue;
+pub mod protocols;
 pub mod readiness;
 pub mod reads;
 pub mod request;

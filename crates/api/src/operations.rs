@@ -2,7 +2,7 @@
 //!
 //! Routes, required scopes, costs, public paths and everything that the OpenAPI document derives
 //! from an operation's nature are read from these rows, and no path is matched anywhere else. To
-//! add an operation, write its handler and add its row.
+//! add an operation, write its handler and add its row. The rows of a protocol are in its folder.
 
 mod operation;
 
@@ -14,13 +14,33 @@ use utoipa::OpenApi;
 
 use crate::{
     agents, catalogue, chat, conversations, credentials, documents, events, health,
-    limits_endpoint, oauth, problem_catalogue, socket, turns,
+    limits_endpoint, oauth, problem_catalogue,
+    protocols::{self, Protocol},
+    socket, turns,
 };
 
 pub use operation::{Access, Operation};
 
 /// The cost of an ordinary operation.
 pub const ONE_REQUEST: &[RatePolicy] = &[RatePolicy::Requests];
+
+/// The protocols of other products' clients.
+pub const PROTOCOLS: &[Protocol] = &[
+    protocols::ai_sdk::PROTOCOL,
+    protocols::openai::PROTOCOL,
+    protocols::ag_ui::PROTOCOL,
+];
+
+/// Returns the protocol that a path belongs to.
+pub fn protocol_of(path: &str) -> Option<&'static Protocol> {
+    PROTOCOLS.iter().find(|it| path.starts_with(it.prefix))
+}
+
+/// Returns all operations, including those of protocols.
+pub fn all() -> impl Iterator<Item = &'static Operation> {
+    let protocols = PROTOCOLS.iter().flat_map(|protocol| protocol.operations);
+    OPERATIONS.iter().chain(protocols)
+}
 
 /// Returns the row of an operation.
 pub fn find(id: &str) -> Option<&'static Operation> {
@@ -31,7 +51,7 @@ pub fn find(id: &str) -> Option<&'static Operation> {
 pub fn cost_of(method: &str, path: &str) -> &'static [RatePolicy] {
     static COSTLY: LazyLock<Vec<&Operation>> = LazyLock::new(|| {
         let costly = |operation: &&Operation| operation.cost != ONE_REQUEST;
-        OPERATIONS.iter().filter(costly).collect()
+        all().filter(costly).collect()
     });
     let found = COSTLY
         .iter()
@@ -42,7 +62,7 @@ pub fn cost_of(method: &str, path: &str) -> &'static [RatePolicy] {
 /// Returns whether a path can be answered with an event stream.
 pub fn streams(path: &str) -> bool {
     static STREAMS: LazyLock<Vec<&str>> = LazyLock::new(|| {
-        let streaming = OPERATIONS.iter().filter(|operation| operation.streams);
+        let streaming = all().filter(|operation| operation.streams);
         streaming.map(|operation| operation.path).collect()
     });
     STREAMS.iter().any(|template| is_path_of(template, path))

@@ -7,21 +7,24 @@ use crate::{
     documents,
     layers::resource,
     oauth, openapi,
-    operations::{OPERATIONS, Operation},
+    operations::{self, Operation},
     problem::ApiError,
+    settings::EnabledProtocols,
 };
 
-/// Registers all routes: one resource for each path, with the methods of its operations. Another
-/// method is 405.
-pub fn configure(config: &mut web::ServiceConfig) {
+/// Registers all routes, except those of protocols that are turned off: one resource for each path,
+/// with the methods of its operations. Another method is 405.
+pub fn configure(config: &mut web::ServiceConfig, enabled: &EnabledProtocols) {
+    let is_enabled =
+        |path| operations::protocol_of(path).is_none_or(|it| enabled.contains(it.name));
     let mut paths: Vec<&str> = Vec::new();
-    for operation in OPERATIONS {
+    for operation in operations::all().filter(|operation| is_enabled(operation.path)) {
         if !paths.contains(&operation.path) {
             paths.push(operation.path);
         }
     }
     for path in paths {
-        let operations = OPERATIONS.iter().filter(|operation| operation.path == path);
+        let operations = operations::all().filter(|operation| operation.path == path);
         let routes = operations.map(Operation::route);
         config.service(routes.fold(resource(path), actix_web::Resource::route));
     }

@@ -5,7 +5,7 @@
 
 use std::{
     convert::Infallible,
-    fmt::{Display, Write as _},
+    fmt::{self, Display, Write as _},
     iter,
     pin::Pin,
     sync::Arc,
@@ -35,12 +35,30 @@ const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering
 /// An event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// The position after which a client that reconnects continues.
-    pub id: Option<Seq>,
-    /// The name of its type.
-    pub name: &'static str,
+    /// The id that a client that reconnects sends.
+    pub id: Option<EventId>,
+    /// The name of its type; absent where the data contains it.
+    pub name: Option<&'static str>,
     /// The data; shared, because many streams may send the same event.
     pub data: Arc<str>,
+}
+
+/// The id of an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EventId {
+    /// A position of the event log.
+    Position(Seq),
+    /// A text of a protocol.
+    Text(String),
+}
+
+impl Display for EventId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Position(seq) => seq.0.fmt(formatter),
+            Self::Text(text) => formatter.write_str(text),
+        }
+    }
 }
 
 /// A part of a stream.
@@ -124,10 +142,12 @@ fn encode(frame: &Frame) -> Bytes {
     let mut text = String::new();
     match frame {
         Frame::Event(event) => {
-            text.reserve(event.data.len() + event.name.len() + 48);
-            field(&mut text, "event", event.name);
-            if let Some(id) = event.id {
-                field(&mut text, "id", id.0);
+            text.reserve(event.data.len() + 96);
+            if let Some(name) = event.name {
+                field(&mut text, "event", name);
+            }
+            if let Some(id) = &event.id {
+                field(&mut text, "id", id);
             }
             for line in lines(&event.data) {
                 field(&mut text, "data", line);

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use crate::auth::AddressGuard;
 use crate::{
     auth::LargeResponses, body::Schemas, documents::Documents, layers::AllowedOrigins,
-    oauth::Metadata, readiness::Readiness, socket::SocketTimeouts,
+    oauth::Metadata, readiness::Readiness, settings::EnabledProtocols, socket::SocketTimeouts,
 };
 
 /// A value that is built when it is first used.
@@ -64,6 +64,8 @@ pub struct ApiState {
     pub base_path: String,
     /// The origins whose pages may read responses.
     pub allowed_origins: AllowedOrigins,
+    /// The protocols that are turned on.
+    pub protocols: EnabledProtocols,
     /// The time in which a body must arrive.
     pub body_deadline: Duration,
     /// Ends streams and sockets when the server stops listening.

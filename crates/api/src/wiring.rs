@@ -136,6 +136,7 @@ fn state(parts: &Parts<'_>, auth: Auth, ids: Arc<dyn IdSource>) -> Result<ApiSta
         public_url: parts.public_url.clone(),
         base_path,
         allowed_origins: AllowedOrigins::new(&settings.server.allowed_origins),
+        protocols: settings.protocols.clone(),
         body_deadline: settings.limits.body_deadline,
         closing: CancellationToken::new(),
         socket_times: settings.limits.sockets,

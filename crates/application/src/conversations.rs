@@ -8,11 +8,12 @@ mod listing;
 use std::sync::Arc;
 
 use domain::{
-    AsOf, Conversation, ConversationContext, ConversationId, Listed, Principal, Stamp, TenantId,
+    AgentId, AsOf, Conversation, ConversationContext, ConversationId, ConversationKey, Listed,
+    Principal, Stamp, TenantId,
 };
 use ports::{
-    AgentRepository, Clock, ConversationRepository, DeleteOutcome, IdSource, IdempotencyRepository,
-    RepositoryError,
+    AgentRepository, Clock, ConversationName, ConversationRepository, DeleteOutcome, FoundMessage,
+    IdSource, IdempotencyRepository, MessageReference, RepositoryError,
 };
 
 use crate::{KeyedSemaphore, VersionCondition};
@@ -80,6 +81,37 @@ impl ConversationService {
             .value
             .filter(|context| caller.may_reach(context.user_id.as_deref()))
             .ok_or(ConversationError::NotFound)
+    }
+
+    /// Finds the conversation with a name of a client.
+    pub async fn find_named(
+        &self,
+        caller: &Principal,
+        agent_id: AgentId,
+        user_id: Option<&str>,
+        key: ConversationKey,
+    ) -> Result<Option<ConversationId>, ConversationError> {
+        let name = ConversationName {
+            agent_id,
+            user_id: own_user_id(caller, user_id)?,
+            key,
+        };
+        let conversations = &self.conversations;
+        Ok(conversations.find_by_name(&caller.tenant, &name).await?)
+    }
+
+    /// Finds a message of a conversation, superseded or not.
+    pub async fn find_message(
+        &self,
+        caller: &Principal,
+        id: ConversationId,
+        message: &MessageReference,
+    ) -> Result<Option<FoundMessage>, ConversationError> {
+        self.find_accessible(caller, id).await?;
+        let conversations = &self.conversations;
+        Ok(conversations
+            .find_message(&caller.tenant, id, message)
+            .await?)
     }
 
     /// Deletes a conversation with its messages.

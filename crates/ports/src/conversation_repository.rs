@@ -73,6 +73,15 @@ pub struct ConversationName {
     pub key: ConversationKey,
 }
 
+/// The way in which a client refers to a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MessageReference {
+    /// By its id.
+    Id(MessageId),
+    /// By the client's own id of a user message.
+    ClientId(String),
+}
+
 /// A message and its place among the messages that are not superseded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundMessage {
@@ -194,12 +203,12 @@ pub trait ConversationRepository: Send + Sync {
         stamp: &Stamp,
     ) -> Result<DeleteOutcome, RepositoryError>;
 
-    /// Finds a message of a conversation, superseded or not.
+    /// Finds a message of a conversation, superseded or not; the newest if several match.
     async fn find_message(
         &self,
         tenant: &TenantId,
         id: ConversationId,
-        message: MessageId,
+        message: &MessageReference,
     ) -> Result<Option<FoundMessage>, RepositoryError>;
 
     /// Lists messages by `seq`, with the state of their turns. A page MUST end at about `sizes::PAGE_BYTES`, contain at least one

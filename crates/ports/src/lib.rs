@@ -38,7 +38,7 @@ pub use clock::Clock;
 pub use conversation_repository::{
     ConversationFilter, ConversationName, ConversationPosition, ConversationQuery,
     ConversationRepository, FirstMessages, ForkedMessages, FoundMessage, HistoryQuery,
-    ListingOrder, MessageQuery,
+    ListingOrder, MessageQuery, MessageReference,
 };
 pub use credential_repository::{CredentialRepository, NewProof, ShowKey};
 pub use document_source::{DocumentError, DocumentSource, UrlTrust};

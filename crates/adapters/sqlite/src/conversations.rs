@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use domain::{
-    AsOf, Conversation, ConversationContext, ConversationId, HistoryMessage, Listed, Message,
-    MessageId, Page, TenantId,
+    AsOf, Conversation, ConversationContext, ConversationId, HistoryMessage, Listed, Message, Page,
+    TenantId,
 };
 use ports::{
-    ConversationName, ConversationQuery, FoundMessage, HistoryQuery, MessageQuery, RepositoryError,
+    ConversationName, ConversationQuery, FoundMessage, HistoryQuery, MessageQuery,
+    MessageReference, RepositoryError,
 };
 use relational::{
     conversation_columns, page_budget, read,
@@ -118,7 +119,7 @@ impl ConversationSql for SqliteStore {
         &self,
         tenant: &TenantId,
         id: ConversationId,
-        message: MessageId,
+        message: &MessageReference,
     ) -> Result<Option<FoundMessage>, RepositoryError> {
         messages::find(self, tenant, id, message).await
     }

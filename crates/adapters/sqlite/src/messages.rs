@@ -1,7 +1,9 @@
 //! Messages: the pages of a conversation, and the history for an engine.
 
-use domain::{AsOf, ConversationId, HistoryMessage, Message, MessageId, Page, TenantId};
-use ports::{FoundMessage, HistoryQuery, ListingOrder, MessageQuery, RepositoryError};
+use domain::{AsOf, ConversationId, HistoryMessage, Message, Page, TenantId};
+use ports::{
+    FoundMessage, HistoryQuery, ListingOrder, MessageQuery, MessageReference, RepositoryError,
+};
 use relational::{
     column, message_columns, message_turn_columns, page_budget, read,
     stored::{StoredListedMessage, StoredPlace},
@@ -74,7 +76,7 @@ const FIND: &str = concat!(
     ", ",
     message_turn_columns!(),
     " from messages m left join turns r on r.tenant_id = m.tenant_id and r.id = m.turn_id \
-     where m.tenant_id = ?1 and m.conversation_id = ?2 and m.id = ?3 \
+     where m.tenant_id = ?1 and m.conversation_id = ?2 and (m.id = ?3 or r.client_message_id = ?4 and m.role = 'user') \
      and exists (select 1 from conversations c where c.tenant_id = ?1 and c.id = ?2 and ",
     visible!(),
     ") order by m.seq desc limit 1) m"
@@ -127,12 +129,17 @@ pub(crate) async fn find(
     store: &SqliteStore,
     tenant: &TenantId,
     id: ConversationId,
-    message: MessageId,
+    message: &MessageReference,
 ) -> Result<Option<FoundMessage>, RepositoryError> {
+    let (message_id, client_id) = match message {
+        MessageReference::Id(id) => (Some(id.uuid()), None),
+        MessageReference::ClientId(id) => (None, Some(id.as_str())),
+    };
     let find = sqlx::query(FIND)
         .bind(tenant.as_str())
         .bind(id.uuid())
-        .bind(message.uuid());
+        .bind(message_id)
+        .bind(client_id);
     let Some(row) = store.fetch_optional(find).await? else {
         return Ok(None);
     };

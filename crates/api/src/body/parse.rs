@@ -89,6 +89,16 @@ impl Unchecked {
         &self.value
     }
 
+    /// Returns the value of a body without a schema.
+    pub fn without_schema(mut self) -> Result<Value, BodyError> {
+        let faults = self.faults.into_sorted();
+        if !faults.is_empty() {
+            return Err(BodyError::Faults(faults));
+        }
+        normalize_integers(&mut self.value);
+        Ok(self.value)
+    }
+
     /// Returns the value if it matches the component `schema`.
     ///
     /// # Panics

@@ -138,7 +138,7 @@ fn event(turn_event: TurnEvent) -> Event {
     };
     Event {
         id: None,
-        name: data.name(),
+        name: Some(data.name()),
         // Serialization cannot fail: the data contains only text and numbers.
         data: Arc::from(serde_json::to_string(&data).unwrap_or_default()),
     }

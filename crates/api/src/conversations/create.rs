@@ -58,7 +58,7 @@ pub struct ConversationRequest {
 /// The messages that a fork begins with.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ForkRequest {
+pub(super) struct ForkRequest {
     /// The conversation.
     conversation_id: String,
     /// The last message to copy. Default: all messages.

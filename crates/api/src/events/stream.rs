@@ -21,7 +21,7 @@ use crate::{
     problem::ApiError,
     reads,
     request::unsigned,
-    sse::{self, Event, Frame},
+    sse::{self, Event, EventId, Frame},
     state::ApiState,
 };
 use http_server::ConnectionState;
@@ -194,8 +194,8 @@ fn frames(follower: Follower, slot: Option<StreamSlot>) -> impl Stream<Item = Fr
 
 fn sse_event(event: &SerializedEvent) -> Event {
     Event {
-        id: Some(event.seq()),
-        name: event.logged.event.kind.as_str(),
+        id: Some(EventId::Position(event.seq())),
+        name: Some(event.logged.event.kind.as_str()),
         data: Arc::clone(&event.json),
     }
 }
@@ -206,8 +206,8 @@ fn resync(first_seq: Seq, head_seq: Seq) -> Event {
         head_seq,
     };
     Event {
-        id: Some(head_seq),
-        name: "resync",
+        id: Some(EventId::Position(head_seq)),
+        name: Some("resync"),
         // Serialization cannot fail: the data is two numbers.
         data: serde_json::to_string(&resync).unwrap_or_default().into(),
     }

@@ -64,12 +64,12 @@ pub struct Operation {
     pub needs_store: bool,
     /// A request body is read up to its limit, although none is used.
     pub drains_body: bool,
-    pub(super) route: fn() -> Route,
+    pub(crate) route: fn() -> Route,
 }
 
 impl Operation {
     /// Creates an operation without traits.
-    pub(super) const fn new(
+    pub(crate) const fn new(
         id: &'static str,
         method: &'static str,
         path: &'static str,

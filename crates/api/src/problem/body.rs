@@ -68,7 +68,12 @@ impl ProblemBody {
     }
 }
 
-fn problem(error: &ApiError, instance: Option<String>, request_id: Option<String>) -> Problem {
+/// Creates the problem, without the members that only some codes have.
+pub(super) fn problem(
+    error: &ApiError,
+    instance: Option<String>,
+    request_id: Option<String>,
+) -> Problem {
     let mut problem = Problem::new(error.code);
     if error.code.status() < 500
         && let Some(detail) = &error.detail

@@ -13,7 +13,7 @@ use ports::BoxError;
 
 use super::{
     ApiError,
-    body::{ProblemBody, retry_after},
+    body::{ProblemBody, problem, retry_after},
 };
 use crate::{
     layers::RequestId,
@@ -64,6 +64,12 @@ pub fn respond(error: &ApiError, requested: &Url, request_id: Option<String>) ->
     }
     let (media_type, body) = if operations::is_oauth(requested.path()) {
         (OAUTH_JSON, oauth::error_body(error.code))
+    } else if let Some(protocol) = operations::protocol_of(requested.path()) {
+        let body = (protocol.error_body)(&problem(error, Some(instance), request_id));
+        for header in body.headers {
+            response.insert_header(header);
+        }
+        (body.media_type, body.text.into_bytes().into())
     } else {
         let body = ProblemBody::new(error, Some(instance), request_id);
         (

@@ -10,12 +10,17 @@ use actix_web::{
     web::{Bytes, Data},
 };
 use cpu_pool::PoolError;
-use domain::ProblemCode;
+use domain::{FaultCode, InputFault, ProblemCode};
 use futures::{FutureExt, future::LocalBoxFuture};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{auth::unauthenticated, body, problem::ApiError, state::ApiState};
+use crate::{
+    auth::unauthenticated,
+    body::{self, BodyError},
+    problem::ApiError,
+    state::ApiState,
+};
 
 /// The maximum size in bytes of a body that is checked on the request's thread, where the slowest
 /// one takes some milliseconds.
@@ -70,6 +75,29 @@ impl<T: JsonBody + DeserializeOwned + Default + 'static> FromRequest for Optiona
     }
 }
 
+/// A body of a protocol, which may have unknown members.
+#[derive(Debug)]
+pub struct LenientJson<T>(pub T);
+
+impl<T: DeserializeOwned + 'static> FromRequest for LenientJson<T> {
+    type Error = ApiError;
+    type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let received = receive_body(request, payload, &["application/json"]);
+        async move {
+            let value = received.await?.parse().await?;
+            let typed = serde_json::from_value(value);
+            typed.map(Self).map_err(|error| {
+                let fault = InputFault::new("", FaultCode::BadFormat, error.to_string());
+                ApiError::faults(ProblemCode::ValidationFailed, vec![fault])
+                    .with_detail(format!("The body cannot be used: {error}."))
+            })
+        }
+        .boxed_local()
+    }
+}
+
 /// A JSON merge patch (RFC 7396), validated against the patch schema of `T`.
 #[derive(Debug)]
 pub struct MergePatch<T> {
@@ -104,19 +132,34 @@ struct ReceivedBody {
 }
 
 impl ReceivedBody {
-    /// Parses and validates the body. A long one is processed by the CPU pool, so that the request
-    /// threads can serve other callers meanwhile.
+    /// Parses and validates the body.
     async fn validate(self, schema: &'static str) -> Result<Value, ApiError> {
+        self.read(move |bytes, state| body::parse_value(bytes, schema, &state.schemas))
+            .await
+    }
+
+    /// Parses a body that has no schema.
+    async fn parse(self) -> Result<Value, ApiError> {
+        self.read(|bytes, _| body::read(bytes)?.without_schema())
+            .await
+    }
+
+    /// Reads the body. A long one is processed by the CPU pool, so that the request threads can
+    /// serve other callers meanwhile.
+    async fn read(
+        self,
+        read: impl FnOnce(&[u8], &ApiState) -> Result<Value, BodyError> + Send + 'static,
+    ) -> Result<Value, ApiError> {
         let Self {
             bytes,
             state,
             auth_context,
         } = self;
         if bytes.len() <= MAX_INLINE_BYTES {
-            return Ok(body::parse_value(&bytes, schema, &state.schemas)?);
+            return Ok(read(&bytes, &state)?);
         }
         let pool = Arc::clone(&state.cpu_pool);
-        let job = move || body::parse_value(&bytes, schema, &state.schemas);
+        let job = move || read(&bytes, &state);
         match pool.run_once(&auth_context.principal.tenant, job).await {
             Ok(checked) => Ok(checked?),
             Err(PoolError::Overloaded) => Err(ApiError::new(ProblemCode::Overloaded)),

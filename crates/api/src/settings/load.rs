@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::{
-    AuthSettings, DatabaseUrl, EngineSettings, EventSettings, LimitSettings, LogSettings,
-    ModelSettings, ServerSettings, SettingKey, SettingsError, ToolServer, sources::gather,
-    tool_servers, values::Values,
+    AuthSettings, DatabaseUrl, EnabledProtocols, EngineSettings, EventSettings, LimitSettings,
+    LogSettings, ModelSettings, ServerSettings, SettingKey, SettingsError, ToolServer,
+    sources::gather, tool_servers, values::Values,
 };
 
 /// The engine of every server.
@@ -20,6 +20,8 @@ pub struct Settings {
     pub database: DatabaseUrl,
     /// `SERVER__…`: the address of the service, and the URL under which clients reach it.
     pub server: ServerSettings,
+    /// `PROTOCOLS__…`: the protocols of other products' clients.
+    pub protocols: EnabledProtocols,
     /// `AUTH__…`: authentication.
     pub auth: AuthSettings,
     /// `LIMITS__…`: limits of sizes and rates.
@@ -91,6 +93,7 @@ impl Settings {
         Self {
             database,
             server,
+            protocols: EnabledProtocols::read(values),
             auth,
             limits: LimitSettings::read(values),
             engines: EngineSettings::read(values),

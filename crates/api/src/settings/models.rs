@@ -154,7 +154,7 @@ fn parse_model_name(text: &str) -> Option<String> {
     fits.then(|| text.to_owned())
 }
 
-fn true_or_false(text: &str) -> Option<bool> {
+pub(super) fn true_or_false(text: &str) -> Option<bool> {
     text.parse().ok()
 }
 

@@ -6,8 +6,8 @@ use super::*;
 
 fn event(seq: i64, data: &str) -> Event {
     Event {
-        id: Some(Seq(seq)),
-        name: "agent.created",
+        id: Some(EventId::Position(Seq(seq))),
+        name: Some("agent.created"),
         data: data.into(),
     }
 }

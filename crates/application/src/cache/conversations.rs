@@ -5,11 +5,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use domain::{
     AsOf, Conversation, ConversationContext, ConversationId, HistoryMessage, IdempotencyEntry,
-    Listed, Message, MessageId, Page, Seq, Stamp, TenantId,
+    Listed, Message, Page, Seq, Stamp, TenantId,
 };
 use ports::{
     Clock, Committed, ConversationName, ConversationQuery, ConversationRepository, DeleteOutcome,
-    FirstMessages, FoundMessage, HistoryQuery, Idempotent, MessageQuery, RepositoryError,
+    FirstMessages, FoundMessage, HistoryQuery, Idempotent, MessageQuery, MessageReference,
+    RepositoryError,
 };
 
 use super::Caches;
@@ -168,7 +169,7 @@ impl ConversationRepository for CachedConversations {
         &self,
         tenant: &TenantId,
         id: ConversationId,
-        message: MessageId,
+        message: &MessageReference,
     ) -> Result<Option<FoundMessage>, RepositoryError> {
         self.inner.find_message(tenant, id, message).await
     }

@@ -7,7 +7,8 @@ use domain::{
     MessageId, NodeId, Principal, Role, Stamp, Timestamp, TurnId, TurnStarted,
 };
 use ports::{
-    AnsweredMessage, BeginTurn, ConversationName, ConversationTarget, ReplyRequest, Supersession,
+    AnsweredMessage, BeginTurn, ConversationName, ConversationTarget, MessageReference,
+    ReplyRequest, Supersession,
 };
 
 use super::{
@@ -266,9 +267,10 @@ async fn find_replacement(
     message: MessageId,
 ) -> Result<Replacement, ChatError> {
     let tenant = &attempt.caller.tenant;
+    let reference = MessageReference::Id(message);
     let found = ports
         .conversations
-        .find_message(tenant, conversation, message);
+        .find_message(tenant, conversation, &reference);
     let Some(found) = found.await? else {
         return Err(fault(
             "/supersedes",

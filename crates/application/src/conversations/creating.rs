@@ -6,7 +6,7 @@ use domain::{
     Principal, Role, Stamp, Timestamp, conversation::excerpt,
 };
 use ports::{
-    ConversationName, FirstMessages, ForkedMessages, Idempotent, ListingOrder, MessageQuery,
+    FirstMessages, ForkedMessages, Idempotent, ListingOrder, MessageQuery, MessageReference,
     RepositoryError,
 };
 use serde::Serialize;
@@ -107,7 +107,7 @@ impl ConversationService {
             return Err(ConversationError::Invalid(faults));
         }
         for _ in 0..CHANGE_ATTEMPTS {
-            if let Some(existing) = self.find_named(caller, new).await? {
+            if let Some(existing) = self.find_existing(caller, new).await? {
                 return Ok(Idempotent::Applied(CreatedConversation::Existing(existing)));
             }
             match self.insert(caller, new, stamp, entry).await {
@@ -120,7 +120,7 @@ impl ConversationService {
     }
 
     /// Finds the conversation that already has the key of the new one.
-    async fn find_named(
+    async fn find_existing(
         &self,
         caller: &Principal,
         new: &NewConversation,
@@ -128,19 +128,12 @@ impl ConversationService {
         let (Some(agent_id), Some(key)) = (new.agent_id, &new.key) else {
             return Ok(None);
         };
-        let name = ConversationName {
-            agent_id,
-            user_id: own_user_id(caller, new.user_id.as_deref())?,
-            key: key.clone(),
-        };
-        let Some(id) = self
-            .conversations
-            .find_by_name(&caller.tenant, &name)
-            .await?
-        else {
-            return Ok(None);
-        };
-        Ok(self.conversations.find(&caller.tenant, id).await?.value)
+        let user_id = new.user_id.as_deref();
+        let id = self.find_named(caller, agent_id, user_id, key.clone());
+        match id.await? {
+            Some(id) => Ok(self.conversations.find(&caller.tenant, id).await?.value),
+            None => Ok(None),
+        }
     }
 
     async fn insert(
@@ -266,7 +259,10 @@ impl ConversationService {
         id: MessageId,
     ) -> Result<(Message, i64), ConversationError> {
         let tenant = &caller.tenant;
-        let found = self.conversations.find_message(tenant, conversation, id);
+        let reference = MessageReference::Id(id);
+        let found = self
+            .conversations
+            .find_message(tenant, conversation, &reference);
         match found.await? {
             Some(found) if found.message.superseded_at.is_none() => {
                 Ok((found.message, found.before + 1))

@@ -5,8 +5,7 @@ use domain::{
     cursor,
 };
 use ports::{
-    ConversationFilter, ConversationName, ConversationPosition, ConversationQuery, ListingOrder,
-    MessageQuery,
+    ConversationFilter, ConversationPosition, ConversationQuery, ListingOrder, MessageQuery,
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -80,16 +79,10 @@ impl ConversationService {
         user_id: Option<&str>,
         key: ConversationKey,
     ) -> Result<AsOf<(Page<Conversation>, Option<String>)>, ConversationError> {
-        let name = ConversationName {
-            agent_id,
-            user_id: own_user_id(caller, user_id)?,
-            key,
-        };
-        let tenant = &caller.tenant;
-        let id = self.conversations.find_by_name(tenant, &name).await?;
+        let id = self.find_named(caller, agent_id, user_id, key).await?;
         // Without a conversation, the position is still needed: that of an unknown id.
         let id = id.unwrap_or(ConversationId::new(Uuid::nil()));
-        let found = self.conversations.find(tenant, id).await?;
+        let found = self.conversations.find(&caller.tenant, id).await?;
         Ok(found.map(|found| {
             let items: Vec<_> = found.into_iter().map(|found| found.item).collect();
             (Page::from_one_more(items, 1), None)

@@ -5,11 +5,12 @@ use std::{future::Future, sync::Arc};
 use async_trait::async_trait;
 use domain::{
     AsOf, Conversation, ConversationContext, ConversationId, HistoryMessage, IdempotencyEntry,
-    Listed, Message, MessageId, Page, Stamp, TenantId,
+    Listed, Message, Page, Stamp, TenantId,
 };
 use ports::{
     Committed, ConversationName, ConversationQuery, ConversationRepository, DeleteOutcome,
-    FirstMessages, FoundMessage, HistoryQuery, Idempotent, MessageQuery, RepositoryError,
+    FirstMessages, FoundMessage, HistoryQuery, Idempotent, MessageQuery, MessageReference,
+    RepositoryError,
 };
 
 use crate::{CreateConversation, DeleteConversation, Store, UpdateConversation};
@@ -35,7 +36,7 @@ pub trait ConversationSql: Store {
         &self,
         tenant: &TenantId,
         id: ConversationId,
-        message: MessageId,
+        message: &MessageReference,
     ) -> impl Future<Output = Result<Option<FoundMessage>, RepositoryError>> + Send;
 
     /// `ConversationRepository::find_context`.
@@ -112,7 +113,7 @@ impl<S: ConversationSql> ConversationRepository for Conversations<S> {
         &self,
         tenant: &TenantId,
         id: ConversationId,
-        message: MessageId,
+        message: &MessageReference,
     ) -> Result<Option<FoundMessage>, RepositoryError> {
         self.0.find_message(tenant, id, message).await
     }

@@ -1,0 +1,21 @@
+//! Errors before a run has started, in the form of the event `RUN_ERROR`.
+
+use domain::Problem;
+use serde_json::json;
+
+use crate::protocols::ErrorBody;
+
+/// Writes an error.
+pub(super) fn body(problem: &Problem) -> ErrorBody {
+    let text = json!({
+        "type": "RUN_ERROR",
+        "message": problem.detail,
+        "code": problem.code,
+        "requestId": problem.request_id,
+    });
+    ErrorBody {
+        media_type: "application/json",
+        text: text.to_string(),
+        headers: Vec::new(),
+    }
+}

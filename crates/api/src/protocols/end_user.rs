@@ -1,0 +1,58 @@
+//! The user in whose name a client of a protocol acts.
+
+use std::{
+    future::{Ready, ready},
+    sync::Arc,
+};
+
+use access::AuthContext;
+use actix_web::{
+    FromRequest, HttpMessage as _, HttpRequest, dev::Payload, http::header::HeaderName, web::Data,
+};
+use domain::ProblemCode;
+
+use crate::{problem::ApiError, state::ApiState};
+
+/// The header in which API keys and OAuth clients name the user.
+pub const X_USER_ID: HeaderName = HeaderName::from_static("x-user-id");
+
+/// The user of a request: that of the credential or, for API keys and OAuth clients, that of the
+/// header `X-User-Id`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndUser(pub Option<String>);
+
+impl FromRequest for EndUser {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(end_user(request))
+    }
+}
+
+fn end_user(request: &HttpRequest) -> Result<EndUser, ApiError> {
+    let auth_context = request.extensions().get::<Arc<AuthContext>>().cloned();
+    let own = auth_context.and_then(|it| it.principal.user_id.clone());
+    if own.is_some() {
+        return Ok(EndUser(own));
+    }
+    let mut values = request.headers().get_all(&X_USER_ID);
+    let (Some(value), None) = (values.next(), values.next()) else {
+        if request.headers().contains_key(&X_USER_ID) {
+            return Err(ApiError::header("X-User-Id", "must be sent at most once"));
+        }
+        return Ok(EndUser(None));
+    };
+    let state = request
+        .app_data::<Data<ApiState>>()
+        .ok_or(ApiError::new(ProblemCode::Internal))?;
+    let max = state.sizes.user_id_characters as usize;
+    let text = std::str::from_utf8(value.as_bytes()).ok();
+    let text = text.filter(|text| {
+        let has_length = (1..=max).contains(&text.chars().count());
+        has_length && !text.chars().any(char::is_control)
+    });
+    let detail = || format!("must be 1 to {max} characters of UTF-8 without control characters");
+    let text = text.ok_or_else(|| ApiError::header("X-User-Id", detail()))?;
+    Ok(EndUser(Some(text.to_owned())))
+}

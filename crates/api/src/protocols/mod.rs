@@ -1,0 +1,43 @@
+//! Interfaces for the clients of other products. Each protocol is a folder that translates between
+//! the wire of its clients and the use cases; it decides nothing itself. Without its folder and its
+//! line in [`crate::operations`], a protocol does not exist.
+//!
+//! The operations of protocols are not part of the OpenAPI document: other products define them.
+//! Their request bodies may have unknown members, and their errors have the form that their clients
+//! read, with our code in it.
+
+pub mod ag_ui;
+pub mod ai_sdk;
+mod end_user;
+pub mod openai;
+mod resend;
+
+use actix_web::http::header::{HeaderName, HeaderValue};
+use domain::Problem;
+
+pub use end_user::{EndUser, X_USER_ID};
+pub use resend::resend_key;
+
+use crate::operations::Operation;
+
+/// A protocol.
+pub struct Protocol {
+    /// The name, as in `PROTOCOLS__…`.
+    pub name: &'static str,
+    /// The beginning of all its paths.
+    pub prefix: &'static str,
+    /// Its operations.
+    pub operations: &'static [Operation],
+    /// Writes the response to an error.
+    pub error_body: fn(&Problem) -> ErrorBody,
+}
+
+/// An error in the form of a protocol.
+pub struct ErrorBody {
+    /// The media type.
+    pub media_type: &'static str,
+    /// The text.
+    pub text: String,
+    /// Further headers.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+}
