@@ -4,7 +4,7 @@ use domain::Sizes;
 use serde_json::Value;
 use utoipa::OpenApi;
 
-use super::{common, complete, operations, variants};
+use super::{common, complete, event_union, operations, variants};
 use crate::{oauth, operations::Paths};
 
 #[derive(OpenApi)]
@@ -66,6 +66,7 @@ pub fn document(sizes: &Sizes, url: &str) -> Result<Value, DocumentError> {
     document["servers"] = serde_json::json!([{ "url": url }]);
     complete(&mut document, sizes)?;
     variants::name_variants(&mut document, "ChatEvent", "Chat")?;
+    event_union::apply(&mut document)?;
     variants::refer_to_items(&mut document);
     operations::complete(&mut document)?;
     variants::remove_unused(&mut document);

@@ -8,6 +8,7 @@ mod config_body;
 mod configured_sizes;
 mod constraints;
 mod document;
+mod event_union;
 mod headers;
 mod links;
 mod merge_patch;
