@@ -1,0 +1,117 @@
+//! Chats of which nothing is stored.
+
+use domain::{ProblemCode, Role};
+use serde_json::json;
+
+use crate::{
+    engines::scripted_agent,
+    raw::Connection,
+    sse_client::EventStream,
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_stored_and_the_engine_receives_the_clients_history() {
+    let (api, mut script, agent) = scripted_agent(json!({"history": {"maxMessages": 2}})).await;
+    let head = api.reader().get("/api/events?since=0").await.ok()["headSeq"].clone();
+    let body = json!({
+        "agentId": agent, "store": false, "message": "And on Sundays?",
+        "history": [
+            {"role": "agent", "content": "Welcome"},
+            {"role": "user", "content": "When do you open?"},
+            {"role": "agent", "content": "From 9 to 18."},
+        ],
+    });
+    let writer = api.writer();
+    let (reply, history) = tokio::join!(writer.post("/api/chat", body), async {
+        let call = script.next_call().await;
+        let history = call.request.history.clone();
+        call.answer("Never on Sundays.").await;
+        history
+    });
+    let reply = reply.ok();
+    assert_eq!(reply["message"], "Never on Sundays.");
+    assert!(reply["conversationId"].is_null());
+    let history: Vec<_> = history.iter().map(|it| (it.role, &*it.content)).collect();
+    let expected = [(Role::User, "When do you open?"), (Role::Agent, "From 9 to 18.")];
+    assert_eq!(history, expected, "limited by the agent's configuration");
+    let turn = format!("/api/turns/{}", reply["turnId"].as_str().unwrap());
+    api.reader().get(&turn).await.problem(ProblemCode::TurnNotFound);
+    let events = api.reader().get("/api/events?since=0").await.ok();
+    assert_eq!(events["headSeq"], head);
+    let conversations = api.reader().get("/api/conversations").await.ok();
+    assert_eq!(conversations["data"], json!([]));
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_reply_is_streamed_without_a_conversation() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let body = json!({"agentId": agent, "store": false, "message": "Hello", "stream": true});
+    let request = api.writer().request("POST", "/api/chat").json(&body);
+    let mut stream = EventStream::open(request).await;
+    let call = script.next_call().await;
+    call.send_text("Hel").await;
+    assert!(stream.next_of_type("turn.started").await["conversationId"].is_null());
+    assert_eq!(stream.next_of_type("reply.delta").await["text"], "Hel");
+    call.answer("lo").await;
+    assert_eq!(stream.next_of_type("reply.delta").await["text"], "lo");
+    let completed = stream.next_of_type("turn.completed").await;
+    assert_eq!(completed["message"], "Hello");
+    assert!(completed["conversationId"].is_null());
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_closed_connection_stops_the_engine() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    for stream in [true, false] {
+        let body = json!({
+            "agentId": agent, "store": false, "message": "Hello", "stream": stream,
+        });
+        let body = body.to_string();
+        let mut connection = Connection::open(api.address).await;
+        let head = format!(
+            "POST /api/chat HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            api.writer().key(),
+            body.len(),
+        );
+        connection.send(head).await;
+        let call = script.next_call().await;
+        call.send_text("Hel").await;
+        drop(connection);
+        call.wait_until_stopped().await;
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn members_that_need_storage_are_rejected() {
+    let (api, _script, agent) = scripted_agent(json!({})).await;
+    for (member, value) in [
+        ("conversationKey", json!("k")),
+        ("conversationId", json!("019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11")),
+        ("supersedes", json!("019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11")),
+        ("title", json!("My order")),
+        ("metadata", json!({"a": "b"})),
+        ("onBusy", json!("reject")),
+    ] {
+        let mut body = json!({"agentId": agent, "store": false, "message": "Hello"});
+        body[member] = value;
+        let rejected = api.writer().post("/api/chat", body).await;
+        let expected = (format!("/{member}"), "not_combinable".to_owned());
+        assert_eq!(rejected.faults(), [expected]);
+    }
+    let body = json!({"agentId": agent, "store": false, "message": "Hello"});
+    for (name, value) in [("Idempotency-Key", "k"), ("Prefer", "respond-async")] {
+        let request = api.writer().request("POST", "/api/chat").json(&body);
+        let rejected = request.header(name, value).send().await;
+        rejected.problem(ProblemCode::InvalidHeader);
+    }
+    let history = json!({
+        "agentId": agent, "message": "Hello", "history": [{"role": "user", "content": "x"}],
+    });
+    let rejected = api.writer().post("/api/chat", history).await;
+    assert_eq!(rejected.faults()[0].0, "/history");
+    api.stop().await;
+}
