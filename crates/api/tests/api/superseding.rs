@@ -164,7 +164,7 @@ async fn a_failed_message_is_answered_again_with_its_key() {
     };
     let (failed, ()) = tokio::join!(send(), async {
         let call = script.next_call().await;
-        call.fail(ReplyError::TimedOut).await;
+        call.fail(ReplyError::TimedOut);
     });
     let failed = failed.problem(ProblemCode::EngineTimeout);
     let id = failed["conversationId"].as_str().unwrap();
