@@ -98,7 +98,7 @@ pub async fn the_same_ids_in_two_tenants_are_different_resources(storage: &Stora
     assert_eq!(ours.as_ref(), Some(agent));
     let ours = lookup::context(storage, conversation.id).await;
     assert_eq!(
-        (ours.message_count, ours.running_turn),
+        (ours.last_message_seq, ours.running_turn),
         (1, Some(running.turn_id))
     );
     assert_eq!(

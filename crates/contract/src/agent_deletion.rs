@@ -2,8 +2,8 @@
 
 use domain::{EventData, EventType, TurnStatus, event::Tombstone};
 use ports::{
-    BeginOutcome, CancelOutcome, DeleteOutcome, FinishOutcome, RecordTurnOutcome, Storage,
-    TurnEnding,
+    BeginOutcome, CancelOutcome, DeleteOutcome, FinishOutcome, FirstMessages, RecordTurnOutcome,
+    Storage, TurnEnding,
 };
 
 use crate::{
@@ -48,7 +48,7 @@ pub async fn a_deleted_agent_is_not_found_by_any_method(storage: &Storage) {
     assert_eq!(deleted.success(), DeleteOutcome::NotFound);
     let conversation = fixture::conversation(2, agent.id);
     let conversations = &storage.conversations;
-    let inserted = conversations.insert(&tenant, &conversation, None, &stamp, None);
+    let inserted = conversations.insert(&tenant, &conversation, &FirstMessages::None, &stamp, None);
     assert_eq!(inserted.await.applied(), None);
     let target = ports::ConversationTarget::New(conversation);
     let turn = fixture::completed_turn(1, &agent, target.clone());

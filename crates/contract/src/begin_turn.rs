@@ -1,6 +1,6 @@
 //! `TurnRepository::begin_turn`: a turn starts, is queued, or is rejected.
 
-use domain::{Conversation, EventType, Role, Turn, TurnStatus, admission::OnBusy};
+use domain::{Conversation, EventType, OpenTurn, Role, Turn, TurnStatus, admission::OnBusy};
 use ports::{BeginOutcome, BeginTurn, ConversationTarget, Storage};
 
 use crate::{
@@ -33,7 +33,10 @@ pub async fn a_turn_starts_in_an_idle_conversation(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = fixture::begin_turn(7, &agent, fixture::existing(&conversation, 0));
     let started = setup::start_turn(storage, &begin).await;
-    assert_eq!((started.message_seq, started.turn_number), (1, 0));
+    assert_eq!(
+        (started.place.message.seq, started.place.turn_number),
+        (1, 0)
+    );
     let expected = Turn {
         id: begin.turn_id,
         conversation_id: conversation.id,
@@ -41,6 +44,8 @@ pub async fn a_turn_starts_in_an_idle_conversation(storage: &Storage) {
         agent_version: Some(1),
         status: TurnStatus::InProgress,
         input: begin.input.clone(),
+        client_message_id: None,
+        retry_of: None,
         reply: None,
         engine: None,
         degraded: false,
@@ -59,7 +64,7 @@ pub async fn a_turn_starts_in_an_idle_conversation(storage: &Storage) {
     assert_eq!((message.role, message.content), (Role::User, begin.input));
     assert_eq!(message.turn_id, Some(begin.turn_id));
     let head = lookup::context(storage, conversation.id).await;
-    assert_eq!((head.message_count, head.turn_count), (1, 1));
+    assert_eq!((head.last_message_seq, head.turn_count), (1, 1));
     assert_eq!(head.running_turn, Some(begin.turn_id));
 }
 
@@ -88,7 +93,10 @@ pub async fn a_new_conversation_is_created_with_its_first_turn(storage: &Storage
     let target = ConversationTarget::New(conversation.clone());
     let begin = fixture::begin_turn(7, &agent, target);
     let started = setup::start_turn(storage, &begin).await;
-    assert_eq!((started.message_seq, started.turn_number), (1, 0));
+    assert_eq!(
+        (started.place.message.seq, started.place.turn_number),
+        (1, 0)
+    );
     let types = log::types_of(storage, started.committed).await;
     assert_eq!(
         types,
@@ -96,6 +104,12 @@ pub async fn a_new_conversation_is_created_with_its_first_turn(storage: &Storage
     );
     let made = Conversation {
         message_count: 1,
+        excerpt: Some(begin.input),
+        open_turns: vec![OpenTurn {
+            id: begin.turn_id,
+            status: TurnStatus::InProgress,
+            created_at: fixture::at(7),
+        }],
         updated_at: fixture::at(7),
         last_message_at: Some(fixture::at(7)),
         ..conversation
@@ -110,7 +124,10 @@ pub async fn turns_and_messages_continue_the_numbering(storage: &Storage) {
     setup::record_turn(storage, turn).await;
     let begin = fixture::begin_turn(2, &agent, fixture::existing(&conversation, 1));
     let started = setup::start_turn(storage, &begin).await;
-    assert_eq!((started.message_seq, started.turn_number), (3, 1));
+    assert_eq!(
+        (started.place.message.seq, started.place.turn_number),
+        (3, 1)
+    );
 }
 
 /// Behind a running turn, a turn is queued: `turn.queued`, no message, no agent version.
@@ -133,7 +150,7 @@ pub async fn a_turn_is_queued_behind_a_running_turn(storage: &Storage) {
         (waiting.input, fixture::at(2))
     );
     let head = lookup::context(storage, conversation.id).await;
-    assert_eq!((head.message_count, head.turn_count), (1, 1));
+    assert_eq!((head.last_message_seq, head.turn_count), (1, 1));
     assert_eq!(head.running_turn, Some(running.turn_id));
     assert_eq!(lookup::messages(storage, conversation.id).await.len(), 1);
 }

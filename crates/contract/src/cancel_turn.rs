@@ -94,7 +94,7 @@ pub async fn a_cancelled_turn_keeps_its_partial_reply(storage: &Storage) {
     assert_eq!(
         lookup::context(storage, conversation.id)
             .await
-            .message_count,
+            .last_message_seq,
         2
     );
 }
@@ -109,7 +109,7 @@ pub async fn a_cancelled_turn_stores_no_empty_message(storage: &Storage) {
     assert_eq!(
         lookup::context(storage, conversation.id)
             .await
-            .message_count,
+            .last_message_seq,
         1
     );
     let turn = lookup::turn(storage, begin.turn_id).await;
@@ -163,7 +163,7 @@ pub async fn a_queued_turn_can_be_cancelled(storage: &Storage) {
     assert_eq!((turn.status, turn.reply), (TurnStatus::Cancelled, None));
     assert_eq!((turn.started_at, turn.agent_version), (None, None));
     let head = lookup::context(storage, conversation.id).await;
-    assert_eq!((head.message_count, head.turn_count), (1, 1));
+    assert_eq!((head.last_message_seq, head.turn_count), (1, 1));
     assert_eq!(head.running_turn, Some(fixture::turn_id(1)));
     let (_, promoted) = setup::cancel_turn(storage, &begin(1), node).await;
     let promoted = promoted.map(|promoted| promoted.turn.id);
@@ -183,7 +183,10 @@ pub async fn a_cancellation_promotes_to_the_given_node(storage: &Storage) {
     assert_eq!(types, [EventType::TurnCancelled, EventType::TurnStarted]);
     let promoted = promoted.expect("a turn waits");
     assert_eq!(promoted.turn.id, waiting.turn_id);
-    assert_eq!((promoted.message_seq, promoted.turn_number), (2, 1));
+    assert_eq!(
+        (promoted.place.message.seq, promoted.place.turn_number),
+        (2, 1)
+    );
     let turn = lookup::turn(storage, waiting.turn_id).await;
     assert_eq!(turn, Some(promoted.turn));
     let mut finish = fixture::finish(&waiting, TurnEnding::Completed(fixture::reply(2)));

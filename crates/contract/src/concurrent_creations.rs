@@ -1,7 +1,7 @@
 //! Concurrent creations, updates and deletions of the same resources.
 
 use domain::Seq;
-use ports::{ConversationTarget, RecordTurnOutcome, Storage};
+use ports::{ConversationTarget, FirstMessages, RecordTurnOutcome, Storage};
 use tokio::task::JoinSet;
 
 use super::concurrency::MANY;
@@ -63,7 +63,13 @@ pub async fn one_of_many_conversations_with_one_key_is_created(storage: &Storage
             let (tenant, stamp, entry) =
                 (fixture::tenant(), fixture::stamp(0), fixture::entry("k"));
             let conversations = &storage.conversations;
-            let result = conversations.insert(&tenant, &conversation, None, &stamp, Some(&entry));
+            let result = conversations.insert(
+                &tenant,
+                &conversation,
+                &FirstMessages::None,
+                &stamp,
+                Some(&entry),
+            );
             matches!(result.await.success(), ports::Idempotent::Applied(Some(_)))
         });
     }
@@ -106,7 +112,8 @@ pub async fn many_conversations_can_be_created_at_once(storage: &Storage) {
         writers.spawn(async move {
             let (tenant, stamp) = (fixture::tenant(), fixture::stamp(0));
             let conversations = &storage.conversations;
-            let result = conversations.insert(&tenant, &conversation, None, &stamp, None);
+            let result =
+                conversations.insert(&tenant, &conversation, &FirstMessages::None, &stamp, None);
             result.await.applied().expect("the agent exists").first
         });
     }

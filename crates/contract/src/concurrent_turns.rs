@@ -43,7 +43,7 @@ async fn assert_message_count(storage: &Storage, conversation: &Conversation, ex
     assert_eq!(
         lookup::context(storage, conversation.id)
             .await
-            .message_count,
+            .last_message_seq,
         expected
     );
 }

@@ -50,6 +50,7 @@ pub(crate) async fn assert_not_found_by_any_method(storage: &Storage, conversati
         order: ListingOrder::Ascending,
         after: None,
         limit: 10,
+        with_superseded: false,
     };
     let messages = conversations
         .messages(&tenant, conversation.id, &query)

@@ -1,7 +1,7 @@
 //! `ConversationRepository`: creating, finding and updating conversations.
 
 use domain::{Conversation, EventData, EventType, HistoryLimits, IdempotencyEntry};
-use ports::{HistoryQuery, ListingOrder, MessageQuery, Storage};
+use ports::{FirstMessages, HistoryQuery, ListingOrder, MessageQuery, Storage};
 use serde_json::json;
 
 use crate::{
@@ -25,12 +25,14 @@ pub async fn an_inserted_conversation_is_stored_unchanged(storage: &Storage) {
         .find(&tenant, conversation.id)
         .await
         .success();
-    assert_eq!(found.value, Some(conversation.clone()));
+    let listed = found.value.expect("the conversation exists");
+    assert_eq!(listed.item, conversation);
+    assert_eq!(listed.sort_seq, log::head(storage, &tenant).await);
     assert!(found.position <= log::head(storage, &tenant).await);
     let head = lookup::context(storage, conversation.id).await;
     assert_eq!((head.id, head.agent_id), (conversation.id, agent.id));
     assert_eq!(head.user_id, conversation.user_id);
-    assert_eq!((head.message_count, head.turn_count), (0, 0));
+    assert_eq!((head.last_message_seq, head.turn_count), (0, 0));
     assert_eq!(head.running_turn, None);
     assert!(lookup::messages(storage, conversation.id).await.is_empty());
 }
@@ -60,7 +62,8 @@ pub async fn a_greeting_is_stored_as_the_first_message(storage: &Storage) {
         fixture::greeted(fixture::conversation(1, agent.id), "Welcome! 👋");
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(1));
     let conversations = &storage.conversations;
-    let result = conversations.insert(&tenant, &conversation, Some(&greeting), &stamp, None);
+    let first = FirstMessages::Greeting(greeting.clone());
+    let result = conversations.insert(&tenant, &conversation, &first, &stamp, None);
     let committed = result.await.applied().expect("the agent exists");
     assert_eq!(event_count(committed), 1);
     assert_eq!(
@@ -74,7 +77,7 @@ pub async fn a_greeting_is_stored_as_the_first_message(storage: &Storage) {
     assert_eq!(
         lookup::context(storage, conversation.id)
             .await
-            .message_count,
+            .last_message_seq,
         1
     );
     let event = log::events_of(storage, committed).await.remove(0);
@@ -91,7 +94,7 @@ pub async fn an_insert_writes_conversation_created(storage: &Storage) {
     let conversation = fixture::conversation(1, agent.id);
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(5));
     let conversations = &storage.conversations;
-    let result = conversations.insert(&tenant, &conversation, None, &stamp, None);
+    let result = conversations.insert(&tenant, &conversation, &FirstMessages::None, &stamp, None);
     let committed = result.await.applied().expect("the agent exists");
     assert_eq!((committed.first.0, committed.last.0), (2, 2));
     let event = log::events(storage).await.remove(1);
@@ -120,7 +123,13 @@ pub async fn a_conversation_without_agent_is_not_created(storage: &Storage) {
     for agent in [deleted.id, fixture::agent_id(404)] {
         let conversation = fixture::conversation(1, agent);
         let conversations = &storage.conversations;
-        let result = conversations.insert(&tenant, &conversation, None, &stamp, Some(&entry));
+        let result = conversations.insert(
+            &tenant,
+            &conversation,
+            &FirstMessages::None,
+            &stamp,
+            Some(&entry),
+        );
         assert_eq!(result.await.applied(), None);
         assert_eq!(lookup::conversation(storage, conversation.id).await, None);
         assert_eq!(lookup::record(storage, &entry).await, None);
@@ -138,7 +147,13 @@ pub async fn the_idempotency_entry_is_stored_with_the_conversation(storage: &Sto
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(5));
     let conversation = fixture::conversation(1, agent.id);
     let conversations = &storage.conversations;
-    let result = conversations.insert(&tenant, &conversation, None, &stamp, Some(&entry));
+    let result = conversations.insert(
+        &tenant,
+        &conversation,
+        &FirstMessages::None,
+        &stamp,
+        Some(&entry),
+    );
     assert!(result.await.applied().is_some());
     let record = lookup::record(storage, &entry).await;
     let record = record.expect("the entry is stored");
@@ -152,12 +167,19 @@ pub async fn a_used_key_creates_no_second_conversation(storage: &Storage) {
     let (tenant, stamp, entry) = (fixture::tenant(), fixture::stamp(5), fixture::entry("k"));
     let conversations = &storage.conversations;
     let conversation = fixture::conversation(1, agent.id);
-    let result = conversations.insert(&tenant, &conversation, None, &stamp, Some(&entry));
+    let result = conversations.insert(
+        &tenant,
+        &conversation,
+        &FirstMessages::None,
+        &stamp,
+        Some(&entry),
+    );
     assert!(result.await.applied().is_some());
     let head = log::head(storage, &tenant).await;
     for agent in [agent.id, fixture::agent_id(404)] {
         let second = fixture::conversation(2, agent);
-        let result = conversations.insert(&tenant, &second, None, &stamp, Some(&entry));
+        let result =
+            conversations.insert(&tenant, &second, &FirstMessages::None, &stamp, Some(&entry));
         assert_eq!(result.await.replayed().fingerprint, entry.fingerprint);
         assert_eq!(lookup::conversation(storage, second.id).await, None);
     }
@@ -175,6 +197,7 @@ pub async fn an_unknown_conversation_is_not_found(storage: &Storage) {
         order: ListingOrder::Descending,
         after: None,
         limit: 10,
+        with_superseded: false,
     };
     let messages = conversations.messages(&tenant, id, &query).await;
     assert_eq!(messages.success().value, None);
@@ -192,17 +215,17 @@ pub async fn the_context_reflects_turns_and_messages(storage: &Storage) {
     let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::record_turn(storage, turn).await;
     let head = lookup::context(storage, conversation.id).await;
-    assert_eq!((head.message_count, head.turn_count), (2, 1));
+    assert_eq!((head.last_message_seq, head.turn_count), (2, 1));
     assert_eq!(head.running_turn, None);
     let running = fixture::begin_turn(2, &agent, fixture::existing(&conversation, 1));
     setup::start_turn(storage, &running).await;
     let waiting = fixture::begin_turn(3, &agent, fixture::existing(&conversation, 1));
     setup::queue_turn(storage, &waiting).await;
     let head = lookup::context(storage, conversation.id).await;
-    assert_eq!((head.message_count, head.turn_count), (3, 2));
+    assert_eq!((head.last_message_seq, head.turn_count), (3, 2));
     assert_eq!(head.running_turn, Some(running.turn_id));
     setup::cancel_turn(storage, &running, None).await;
     let head = lookup::context(storage, conversation.id).await;
-    assert_eq!((head.message_count, head.turn_count), (3, 2));
+    assert_eq!((head.last_message_seq, head.turn_count), (3, 2));
     assert_eq!(head.running_turn, None);
 }

@@ -3,9 +3,9 @@
 use domain::{
     Agent, Conversation, Event, EventData, EventType, Message, ToolCall, Turn, TurnStatus,
     event::EventMessage,
-    sizes::{EVENT_ARGUMENT_BYTES, EVENT_MESSAGE_BYTES},
+    sizes::{EVENT_MESSAGE_BYTES, EVENT_TOOL_BYTES},
 };
-use ports::{ConversationTarget, Storage, TurnEnding};
+use ports::{ConversationTarget, FirstMessages, Storage, TurnEnding};
 use serde_json::json;
 
 use crate::{fixture, log, lookup, results::IdempotentExt as _, setup};
@@ -118,7 +118,8 @@ pub async fn a_conversation_is_shown_in_its_current_state(storage: &Storage) {
     let (conversation, greeting) = fixture::greeted(fixture::conversation(1, agent.id), "Welcome!");
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(1));
     let conversations = &storage.conversations;
-    let result = conversations.insert(&tenant, &conversation, Some(&greeting), &stamp, None);
+    let first = FirstMessages::Greeting(greeting.clone());
+    let result = conversations.insert(&tenant, &conversation, &first, &stamp, None);
     assert!(result.await.applied().is_some());
     setup::update_conversation(storage, &fixture::retitled(&conversation, "Orders")).await;
     let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
@@ -182,17 +183,19 @@ pub async fn large_messages_are_omitted_from_events(storage: &Storage) {
     assert_eq!(message, Some(expected));
 }
 
-/// Arguments of tool calls above 32 KiB together are omitted; those of exactly 32 KiB are not.
-pub async fn large_arguments_are_omitted_from_events(storage: &Storage) {
+/// Arguments and results of tool calls above 32 KiB together are omitted; those of exactly 32 KiB
+/// are not.
+pub async fn large_arguments_and_results_are_omitted_from_events(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
-    // With `{"text":""}`, each call has half of the limit.
-    let half = "x".repeat(EVENT_ARGUMENT_BYTES / 2 - 11);
-    let call = |text: &str| ToolCall {
-        arguments: json!({"text": text}),
+    // With `{"text":""}`, arguments and result of a call each have a quarter of the limit.
+    let quarter = "x".repeat(EVENT_TOOL_BYTES / 4);
+    let call = |result: &str| ToolCall {
+        arguments: json!({"text": quarter[11..]}),
+        result: Some(result.to_owned()),
         ..fixture::tool_call()
     };
-    let fitting = vec![call(&half), call(&half)];
-    let too_large = vec![call(&half), call(&format!("{half}x"))];
+    let fitting = vec![call(&quarter), call(&quarter)];
+    let too_large = vec![call(&quarter), call(&format!("{quarter}x"))];
     let mut kept = Vec::new();
     for (number, calls) in [(1, fitting), (2, too_large)] {
         let target = fixture::existing(&conversation, i64::from(number) - 1);
@@ -209,6 +212,7 @@ pub async fn large_arguments_are_omitted_from_events(storage: &Storage) {
     });
     let nothing = ToolCall {
         arguments: json!({}),
+        result: None,
         ..fixture::tool_call()
     };
     let expected = [

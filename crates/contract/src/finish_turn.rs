@@ -52,6 +52,11 @@ pub async fn a_turn_is_completed_with_its_reply(storage: &Storage) {
         agent_version: Some(1),
         finish_reason: Some(reply.finish_reason),
         usage: reply.usage,
+        client_message_id: None,
+        turn_status: None,
+        error: None,
+        tool_calls: Vec::new(),
+        superseded_at: None,
     };
     let expected = Turn {
         status: TurnStatus::Completed,
@@ -68,7 +73,7 @@ pub async fn a_turn_is_completed_with_its_reply(storage: &Storage) {
     let messages = lookup::messages(storage, conversation.id).await;
     assert_eq!(messages[1..], [message]);
     let head = lookup::context(storage, conversation.id).await;
-    assert_eq!((head.message_count, head.turn_count), (2, 1));
+    assert_eq!((head.last_message_seq, head.turn_count), (2, 1));
     assert_eq!(head.running_turn, None);
     let conversation = lookup::conversation(storage, conversation.id).await;
     let last_message_at = conversation.and_then(|conversation| conversation.last_message_at);
@@ -103,7 +108,7 @@ pub async fn a_turn_is_failed_with_its_problem(storage: &Storage) {
     };
     assert_eq!(lookup::turn(storage, begin.turn_id).await, Some(expected));
     let head = lookup::context(storage, conversation.id).await;
-    assert_eq!((head.message_count, head.running_turn), (1, None));
+    assert_eq!((head.last_message_seq, head.running_turn), (1, None));
     assert_eq!(lookup::messages(storage, conversation.id).await.len(), 1);
 }
 

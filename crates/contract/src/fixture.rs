@@ -8,6 +8,7 @@ mod ids;
 use domain::{
     Agent, AgentConfig, AgentId, Conversation, Fingerprint, IdempotencyEntry, Message, MessageId,
     Problem, ProblemCode, Role, Stamp, ToolCall, admission::OnBusy, config::Metadata,
+    conversation::excerpt,
 };
 use ports::{BeginTurn, CompletedTurn, ConversationTarget, FinishTurn, Reply, TurnEnding};
 use serde_json::json;
@@ -87,9 +88,15 @@ pub fn greeted(conversation: Conversation, text: &str) -> (Conversation, Message
         agent_version: Some(1),
         finish_reason: None,
         usage: None,
+        client_message_id: None,
+        turn_status: None,
+        error: None,
+        tool_calls: Vec::new(),
+        superseded_at: None,
     };
     let conversation = Conversation {
         message_count: 1,
+        excerpt: Some(excerpt(text)),
         last_message_at: Some(conversation.created_at),
         ..conversation
     };
@@ -122,6 +129,9 @@ pub fn begin_turn(number: u32, agent: &Agent, target: ConversationTarget) -> Beg
         tenant: tenant(),
         turn_id: turn_id(number),
         message_id: message_id(2 * number),
+        reply_id: message_id(2 * number + 1),
+        client_message_id: None,
+        supersession: None,
         target,
         agent_id: agent.id,
         agent_version: agent.version,
@@ -151,10 +161,13 @@ pub fn reply(number: u32) -> Reply {
 /// A tool call, with arguments of every JSON type.
 pub fn tool_call() -> ToolCall {
     ToolCall {
+        id: "call-1".to_owned(),
+        at: 7,
         name: "time".to_owned(),
         arguments: json!({"zone": "Europe/Paris", "deep": [1, {"x": null}]}),
         status: "ok".to_owned(),
         duration_ms: 12,
+        result: Some("12:00 🕛".to_owned()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `ConversationRepository::history`: the history that an engine receives.
 
 use domain::{Conversation, HistoryLimits, HistoryMessage, Message};
-use ports::{HistoryQuery, Storage, TurnEnding};
+use ports::{FirstMessages, HistoryQuery, Storage, TurnEnding};
 
 use crate::{fixture, results::ResultExt as _, setup};
 
@@ -194,7 +194,8 @@ pub async fn history_includes_the_greeting(storage: &Storage) {
     let (conversation, greeting) = fixture::greeted(fixture::conversation(1, agent.id), "Welcome!");
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(1));
     let conversations = &storage.conversations;
-    let result = conversations.insert(&tenant, &conversation, Some(&greeting), &stamp, None);
+    let first = FirstMessages::Greeting(greeting.clone());
+    let result = conversations.insert(&tenant, &conversation, &first, &stamp, None);
     result.await.success();
     let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::record_turn(storage, turn).await;

@@ -1,7 +1,7 @@
 //! `IdempotencyRepository`: the records of used keys.
 
 use domain::{IdempotencyEntry, PrincipalId, idempotency::RETENTION};
-use ports::{BeginTurn, Storage};
+use ports::{BeginTurn, FirstMessages, Storage};
 
 use crate::{fixture, lookup, results::IdempotentExt as _, setup};
 
@@ -93,8 +93,13 @@ pub async fn expired_keys_can_be_used_by_any_operation(storage: &Storage) {
             4 => {
                 let (conversation, conversations) =
                     (fixture::conversation(4, agent.id), &storage.conversations);
-                let result =
-                    conversations.insert(&tenant, &conversation, None, &stamp, Some(&entry));
+                let result = conversations.insert(
+                    &tenant,
+                    &conversation,
+                    &FirstMessages::None,
+                    &stamp,
+                    Some(&entry),
+                );
                 assert!(result.await.applied().is_some());
             }
             _ => {

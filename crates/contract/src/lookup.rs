@@ -17,7 +17,7 @@ pub(crate) async fn agent(storage: &Storage, id: AgentId) -> Option<Agent> {
 /// Reads a conversation, if it exists.
 pub(crate) async fn conversation(storage: &Storage, id: ConversationId) -> Option<Conversation> {
     let found = storage.conversations.find(&fixture::tenant(), id).await;
-    found.success().value
+    found.success().value.map(|listed| listed.item)
 }
 
 /// Reads the context of an existing conversation.
@@ -34,6 +34,7 @@ pub(crate) async fn messages(storage: &Storage, id: ConversationId) -> Vec<Messa
         order: ListingOrder::Ascending,
         after: None,
         limit: 10_000,
+        with_superseded: false,
     };
     let tenant = fixture::tenant();
     let found = storage.conversations.messages(&tenant, id, &query).await;

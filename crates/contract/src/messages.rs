@@ -1,6 +1,6 @@
 //! `ConversationRepository::messages`: pages in both directions.
 
-use domain::{Agent, Conversation, Message, Role};
+use domain::{Agent, Conversation, Message, Role, TurnStatus};
 use ports::{ListingOrder, MessageQuery, Storage};
 
 use crate::{fixture, lookup, results::ResultExt as _, setup};
@@ -16,6 +16,7 @@ async fn page(
         order,
         after,
         limit,
+        with_superseded: false,
     };
     let tenant = fixture::tenant();
     let result = storage
@@ -49,7 +50,9 @@ pub async fn messages_are_stored_with_every_member(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
     let mut turn = fixture::completed_turn(7, &agent, fixture::existing(&conversation, 0));
     turn.finished_at = fixture::at(99);
+    turn.begin.client_message_id = Some("page-7!".to_owned());
     turn.reply.finish_reason = domain::FinishReason::Length;
+    turn.reply.tool_calls = vec![fixture::tool_call()];
     turn.reply.usage = Some(domain::Usage {
         input_tokens: 12,
         output_tokens: 3_000_000_000,
@@ -67,6 +70,11 @@ pub async fn messages_are_stored_with_every_member(storage: &Storage) {
         agent_version: None,
         finish_reason: None,
         usage: None,
+        client_message_id: turn.begin.client_message_id,
+        turn_status: Some(TurnStatus::Completed),
+        error: None,
+        tool_calls: Vec::new(),
+        superseded_at: None,
     };
     let agent = Message {
         id: turn.reply.message_id,
@@ -78,6 +86,9 @@ pub async fn messages_are_stored_with_every_member(storage: &Storage) {
         agent_version: Some(1),
         finish_reason: Some(turn.reply.finish_reason),
         usage: turn.reply.usage,
+        client_message_id: None,
+        turn_status: None,
+        tool_calls: turn.reply.tool_calls,
         ..user.clone()
     };
     assert_eq!(
@@ -149,6 +160,7 @@ pub async fn a_page_of_messages_has_its_log_position(storage: &Storage) {
         order: ListingOrder::Ascending,
         after: None,
         limit: 5,
+        with_superseded: false,
     };
     let tenant = fixture::tenant();
     let result = storage

@@ -4,7 +4,9 @@ use domain::{
     Agent, Conversation, ConversationId, Credential, CredentialKind, EventType, Listed, Seq,
     config::Metadata, sizes::PAGE_BYTES,
 };
-use ports::{AgentFilter, ConversationFilter, EventQuery, ListingOrder, MessageQuery, Storage};
+use ports::{
+    AgentFilter, ConversationFilter, EventQuery, FirstMessages, ListingOrder, MessageQuery, Storage,
+};
 
 use crate::{
     fixture, log,
@@ -127,6 +129,7 @@ pub async fn a_page_of_large_messages_is_short(storage: &Storage) {
                 order,
                 after: last,
                 limit: 100,
+                with_superseded: false,
             };
             let tenant = fixture::tenant();
             let listed = storage
@@ -211,7 +214,8 @@ pub async fn messages_count_towards_the_size_of_a_page_of_the_log(storage: &Stor
     let (conversation, greeting) = fixture::greeted(conversation, &"x".repeat(LARGE));
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(0));
     let conversations = &storage.conversations;
-    let result = conversations.insert(&tenant, &conversation, Some(&greeting), &stamp, None);
+    let first = FirstMessages::Greeting(greeting.clone());
+    let result = conversations.insert(&tenant, &conversation, &first, &stamp, None);
     result.await.success();
     let mut turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
     turn.begin.input = "y".repeat(LARGE);

@@ -155,7 +155,7 @@ macro_rules! storage_promises {
                 a_conversation_is_shown_in_its_current_state,
                 a_first_message_of_a_user_is_no_greeting,
                 large_messages_are_omitted_from_events,
-                large_arguments_are_omitted_from_events,
+                large_arguments_and_results_are_omitted_from_events,
             }
             hidden_events {
                 events_of_a_deleted_agent_are_hidden,

@@ -28,13 +28,14 @@ pub async fn a_completed_turn_is_stored_with_both_messages(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
     let mut turn = fixture::completed_turn(7, &agent, fixture::existing(&conversation, 0));
     turn.finished_at = fixture::at(99);
-    let RecordTurnOutcome::Recorded { message_seq, .. } = outcome(storage, &turn).await else {
+    let RecordTurnOutcome::Recorded { place, .. } = outcome(storage, &turn).await else {
         panic!("not recorded");
     };
     let messages = lookup::messages(storage, conversation.id).await;
     assert_eq!(messages.len(), 2);
-    assert_eq!(message_seq, messages[0].seq);
-    let as_asked = turn.turn(message_seq);
+    assert_eq!((place.message.seq, place.reply_seq), (messages[0].seq, 2));
+    let as_asked = turn.turn(&place);
+    let excerpt = turn.reply.content.clone();
     let turn = Turn {
         id: fixture::turn_id(7),
         conversation_id: conversation.id,
@@ -42,6 +43,8 @@ pub async fn a_completed_turn_is_stored_with_both_messages(storage: &Storage) {
         agent_version: Some(1),
         status: TurnStatus::Completed,
         input: turn.begin.input,
+        client_message_id: None,
+        retry_of: None,
         reply: Some(messages[1].clone()),
         engine: Some(turn.reply.engine),
         degraded: false,
@@ -62,6 +65,7 @@ pub async fn a_completed_turn_is_stored_with_both_messages(storage: &Storage) {
     assert_eq!(found.user_id, conversation.user_id);
     let moved_on = Conversation {
         message_count: 2,
+        excerpt: Some(excerpt),
         updated_at: fixture::at(99),
         last_message_at: Some(fixture::at(99)),
         ..conversation
@@ -108,6 +112,7 @@ pub async fn a_new_conversation_is_created_with_its_first_completed_turn(storage
     assert_eq!(log::types_of(storage, committed).await, expected);
     let made = Conversation {
         message_count: 2,
+        excerpt: Some(fixture::reply(7).content),
         updated_at: fixture::at(7),
         last_message_at: Some(fixture::at(7)),
         ..conversation
@@ -117,7 +122,7 @@ pub async fn a_new_conversation_is_created_with_its_first_completed_turn(storage
         Some(made.clone())
     );
     let head = lookup::context(storage, made.id).await;
-    assert_eq!((head.message_count, head.turn_count), (2, 1));
+    assert_eq!((head.last_message_seq, head.turn_count), (2, 1));
 }
 
 /// Completed turns follow each other: messages and turns are numbered without gaps.

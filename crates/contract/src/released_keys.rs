@@ -55,6 +55,7 @@ pub async fn a_retryable_failure_releases_the_key(storage: &Storage) {
         fingerprint: key().fingerprint,
         turn_id: None,
         released_into: Some(begin.target.id()),
+        released_by: Some(begin.turn_id),
         result: None,
         created_at: key().created_at,
     };

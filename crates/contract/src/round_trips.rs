@@ -3,7 +3,7 @@
 use domain::{
     Agent, AgentConfig, Conversation, Event, EventData, HistoryLimits, LlmSettings, Rule, Timestamp,
 };
-use ports::{BeginTurn, CompletedTurn, ConversationTarget, Storage};
+use ports::{BeginTurn, CompletedTurn, ConversationTarget, FirstMessages, Storage};
 
 use crate::{fixture, log, lookup, results::IdempotentExt as _, setup};
 
@@ -113,7 +113,8 @@ pub async fn conversations_are_read_back_as_written(storage: &Storage) {
         };
         let (conversation, greeting) = fixture::greeted(conversation, text);
         let conversations = &storage.conversations;
-        let result = conversations.insert(&tenant, &conversation, Some(&greeting), &stamp, None);
+        let first = FirstMessages::Greeting(greeting.clone());
+        let result = conversations.insert(&tenant, &conversation, &first, &stamp, None);
         assert!(result.await.applied().is_some());
         let messages = lookup::messages(storage, conversation.id).await;
         assert_eq!(messages, std::slice::from_ref(&greeting));
@@ -140,6 +141,9 @@ fn turn_with_message(number: u32, text: &str) -> CompletedTurn {
     text.clone_into(&mut turn.reply.content);
     text.clone_into(&mut turn.reply.engine);
     turn.reply.tool_calls = vec![domain::ToolCall {
+        id: text.to_owned(),
+        at: usize::try_from(u32::MAX).unwrap_or(0),
+        result: Some(text.to_owned()),
         name: text.to_owned(),
         arguments: serde_json::json!({ text: [text, 0.5, 1.0, i64::MAX, u64::MAX, null] }),
         status: text.to_owned(),

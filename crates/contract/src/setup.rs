@@ -4,7 +4,7 @@
 use domain::{Agent, Conversation, Credential, NodeId, SigningKey, TenantId, Timestamp};
 use ports::{
     BeginOutcome, BeginTurn, CancelOutcome, Committed, CompletedTurn, FinishOutcome, FinishTurn,
-    PromotedTurn, RecordTurnOutcome, Storage,
+    FirstMessages, PromotedTurn, RecordTurnOutcome, Storage, TurnPlace,
 };
 
 use crate::{
@@ -82,7 +82,7 @@ pub(crate) async fn insert_conversation_in(
 ) -> Conversation {
     let stamp = fixture::stamp(0);
     let conversations = &storage.conversations;
-    let result = conversations.insert(tenant, &conversation, None, &stamp, None);
+    let result = conversations.insert(tenant, &conversation, &FirstMessages::None, &stamp, None);
     result.await.applied().expect("the agent exists");
     conversation
 }
@@ -130,22 +130,13 @@ pub(crate) async fn record_turn(storage: &Storage, turn: CompletedTurn) -> Commi
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Started {
     pub(crate) committed: Committed,
-    pub(crate) message_seq: i64,
-    pub(crate) turn_number: i64,
+    pub(crate) place: TurnPlace,
 }
 
 /// Begins a turn that must start at once.
 pub(crate) async fn start_turn(storage: &Storage, begin: &BeginTurn) -> Started {
     match storage.turns.begin_turn(begin.clone()).await.success() {
-        BeginOutcome::Started {
-            committed,
-            message_seq,
-            turn_number,
-        } => Started {
-            committed,
-            message_seq,
-            turn_number,
-        },
+        BeginOutcome::Started { committed, place } => Started { committed, place },
         other => panic!("not started: {other:?}"),
     }
 }

@@ -44,7 +44,7 @@ pub async fn a_sweep_fails_turns_of_dead_nodes(storage: &Storage) {
         assert_eq!(received, (sweep().now, &queue.running.stamp.actor));
         assert_failed(storage, &queue.running, ProblemCode::Interrupted).await;
         let head = lookup::context(storage, queue.conversation.id).await;
-        assert_eq!((head.running_turn, head.message_count), (None, 1));
+        assert_eq!((head.running_turn, head.last_message_seq), (None, 1));
     }
 }
 

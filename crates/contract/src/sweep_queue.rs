@@ -32,8 +32,8 @@ pub async fn a_sweep_promotes_the_turn_behind_a_failed_one(storage: &Storage) {
     assert_eq!(starts.tenant, fixture::tenant());
     assert_eq!(starts.principal, begin.stamp.actor);
     assert_eq!(starts.user_id, queue.conversation.user_id);
-    assert_eq!(starts.message_id, begin.message_id);
-    assert_eq!((starts.message_seq, starts.turn_number), (2, 1));
+    assert_eq!(starts.place.message.id, begin.message_id);
+    assert_eq!((starts.place.message.seq, starts.place.turn_number), (2, 1));
     let stored = lookup::turn(storage, begin.turn_id).await;
     let stored = stored.expect("the turn exists");
     assert_eq!(starts.turn, stored);
@@ -46,7 +46,7 @@ pub async fn a_sweep_promotes_the_turn_behind_a_failed_one(storage: &Storage) {
     assert_eq!((stored.id, &stored), (begin.turn_id, &expected));
     let head = lookup::context(storage, queue.conversation.id).await;
     assert_eq!(head.running_turn, Some(begin.turn_id));
-    assert_eq!((head.message_count, head.turn_count), (2, 2));
+    assert_eq!((head.last_message_seq, head.turn_count), (2, 2));
     let ends = BeginTurn {
         node: sweeper(),
         ..begin.clone()

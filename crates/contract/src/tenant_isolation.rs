@@ -4,8 +4,8 @@
 use domain::{Agent, Conversation, HistoryLimits, Seq, TenantId};
 use ports::{
     AgentFilter, AgentQuery, BeginOutcome, BeginTurn, CancelOutcome, ConversationFilter,
-    ConversationQuery, ConversationTarget, DeleteOutcome, FinishOutcome, HistoryQuery,
-    ListingOrder, LogBounds, MessageQuery, RecordTurnOutcome, Storage, TurnEnding,
+    ConversationQuery, ConversationTarget, DeleteOutcome, FinishOutcome, FirstMessages,
+    HistoryQuery, ListingOrder, LogBounds, MessageQuery, RecordTurnOutcome, Storage, TurnEnding,
 };
 
 use crate::{
@@ -121,6 +121,7 @@ pub async fn conversations_of_another_tenant_are_not_read(storage: &Storage) {
         order: ListingOrder::Ascending,
         after: None,
         limit: 10,
+        with_superseded: false,
     };
     let messages = conversations.messages(other, conversation.id, &query).await;
     assert_eq!(messages.success().value, None);
@@ -143,7 +144,9 @@ pub async fn conversations_of_another_tenant_are_not_changed(storage: &Storage) 
     } = &neighbours;
     let (conversations, stamp) = (&storage.conversations, fixture::stamp(700));
     let new = fixture::conversation(9, agent.id);
-    let inserted = conversations.insert(other, &new, None, &stamp, None).await;
+    let inserted = conversations
+        .insert(other, &new, &FirstMessages::None, &stamp, None)
+        .await;
     assert_eq!(inserted.applied(), None, "its agent is another tenant's");
     let next = fixture::retitled(conversation, "Taken over");
     let updated = conversations.update(other, &next, &stamp).await;

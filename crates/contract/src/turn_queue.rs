@@ -50,7 +50,10 @@ pub async fn the_end_of_a_turn_promotes_the_first_queued_turn(storage: &Storage)
     assert_eq!(promoted.tenant, fixture::tenant());
     assert_eq!(promoted.principal, fixture::principal());
     assert_eq!(promoted.user_id, conversation.user_id);
-    assert_eq!((promoted.message_seq, promoted.turn_number), (3, 1));
+    assert_eq!(
+        (promoted.place.message.seq, promoted.place.turn_number),
+        (3, 1)
+    );
     assert_eq!(promoted.turn.id, waits[0].turn_id);
     assert_eq!(promoted.turn.status, TurnStatus::InProgress);
     assert_eq!(promoted.turn.agent_version, Some(agent.version));
@@ -59,7 +62,7 @@ pub async fn the_end_of_a_turn_promotes_the_first_queued_turn(storage: &Storage)
     let turn = lookup::turn(storage, waits[0].turn_id).await;
     assert_eq!(turn, Some(promoted.turn));
     let head = lookup::context(storage, conversation.id).await;
-    assert_eq!((head.message_count, head.turn_count), (3, 2));
+    assert_eq!((head.last_message_seq, head.turn_count), (3, 2));
     assert_eq!(head.running_turn, Some(waits[0].turn_id));
 }
 
@@ -73,7 +76,7 @@ pub async fn a_promoted_turn_stores_its_message(storage: &Storage) {
         id: waits[0].message_id,
         conversation_id: conversation.id,
         turn_id: Some(waits[0].turn_id),
-        seq: promoted.message_seq,
+        seq: promoted.place.message.seq,
         role: Role::User,
         content: waits[0].input.clone(),
         created_at: messages[2].created_at,
@@ -81,6 +84,11 @@ pub async fn a_promoted_turn_stores_its_message(storage: &Storage) {
         agent_version: None,
         finish_reason: None,
         usage: None,
+        client_message_id: None,
+        turn_status: Some(TurnStatus::InProgress),
+        error: None,
+        tool_calls: Vec::new(),
+        superseded_at: None,
     };
     assert_eq!(messages[2], expected);
 }
@@ -98,8 +106,8 @@ pub async fn queued_turns_are_promoted_in_order_of_arrival(storage: &Storage) {
     for (position, number) in (1..).zip(arrivals) {
         let promoted = promoted_by(storage, completed(&running)).await;
         assert_eq!(promoted.turn.id, fixture::turn_id(number));
-        assert_eq!(promoted.turn_number, position);
-        assert_eq!(promoted.message_seq, 2 * position + 1);
+        assert_eq!(promoted.place.turn_number, position);
+        assert_eq!(promoted.place.message.seq, 2 * position + 1);
         running = begin(number);
     }
     let (_, none) = setup::finish_turn(storage, completed(&running)).await;
@@ -156,7 +164,7 @@ pub async fn a_failed_turn_promotes_the_next_one(storage: &Storage) {
     let promoted = promoted.expect("a turn waits");
     assert_eq!(promoted.turn.id, waits[0].turn_id);
     // The failed turn has a user's message, and no reply.
-    assert_eq!(promoted.message_seq, 2);
+    assert_eq!(promoted.place.message.seq, 2);
 }
 
 /// With `promote: false`, as a draining node sets it, queued turns stay queued.

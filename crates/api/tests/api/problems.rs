@@ -214,9 +214,13 @@ async fn idempotency_key_in_use() {
     let api = ApiServer::start().await;
     let agent = fixture::agent(1);
     let command = ChatCommand {
-        agent_id: agent.id,
-        message: "Hello".to_owned(),
+        agent_id: Some(agent.id),
+        message: Some("Hello".to_owned()),
         conversation_id: None,
+        conversation_key: None,
+        supersedes: None,
+        title: None,
+        client_message_id: None,
         user_id: None,
         metadata: Metadata::new(),
         on_busy: OnBusy::Queue,

@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use domain::{FinishReason, ToolCall, Usage};
+use domain::{FinishReason, Usage};
 use futures::{StreamExt as _, stream};
-use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream};
+use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream, ToolReturn};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
@@ -89,11 +89,12 @@ impl EngineCall {
     /// Calls a tool, which returns `ok`.
     pub(crate) async fn use_tool(&self, name: &str, arguments: Value) {
         self.call_tool(name, &arguments).await;
-        let call = ToolCall {
+        let call = ToolReturn {
             name: name.to_owned(),
             arguments,
             status: "ok".to_owned(),
             duration_ms: 7,
+            result: "done".to_owned(),
         };
         self.send(ReplyChunk::ToolReturned(call)).await;
     }

@@ -10,15 +10,17 @@ use async_trait::async_trait;
 use domain::{
     Agent, AgentId, AsOf, Conversation, ConversationContext, ConversationId, Credential,
     CredentialId, CredentialKind, HistoryMessage, IdempotencyEntry, IdempotencyRecord, Listed,
-    Message, NodeId, Page, SecretDigest, Seq, SigningKey, Stamp, TenantId, Timestamp, TurnId,
+    Message, MessageId, NodeId, Page, SecretDigest, Seq, SigningKey, Stamp, TenantId, Timestamp,
+    Turn, TurnId,
 };
 use ports::{
     AgentQuery, AgentRepository, BeginOutcome, BeginTurn, CancelOutcome, Committed, CompletedTurn,
-    ConversationQuery, ConversationRepository, CredentialRepository, DeleteOutcome, EventLog,
-    EventPage, EventQuery, FinishOutcome, FinishTurn, FoundTurn, HistoryQuery,
-    IdempotencyRepository, Idempotent, LogBounds, LogHead, LoggedChange, Maintenance, MessageQuery,
-    NewProof, NodeRepository, RecordTurnOutcome, Reply, RepositoryError, RetentionCutoffs, ShowKey,
-    SigningKeyRepository, Storage, TokenRepository, TurnRepository,
+    ConversationName, ConversationQuery, ConversationRepository, CredentialRepository,
+    DeleteOutcome, EventLog, EventPage, EventQuery, FinishOutcome, FinishTurn, FirstMessages,
+    FoundMessage, FoundTurn, HistoryQuery, IdempotencyRepository, Idempotent, LogBounds, LogHead,
+    LoggedChange, Maintenance, MessageQuery, NewProof, NodeRepository, RecordTurnOutcome, Reply,
+    RepositoryError, RetentionCutoffs, ShowKey, SigningKeyRepository, Storage, TokenRepository,
+    TurnQuery, TurnRepository,
 };
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -171,12 +173,14 @@ probed! { Agents of AgentRepository as "agents" {
 } }
 
 probed! { Conversations of ConversationRepository as "conversations" {
-    fn insert(tenant: &TenantId, conversation: &Conversation, greeting: Option<&Message>, stamp: &Stamp, idempotency: Option<&IdempotencyEntry>) -> Idempotent<Option<Committed>>;
-    fn find(tenant: &TenantId, id: ConversationId) -> AsOf<Option<Conversation>>;
+    fn insert(tenant: &TenantId, conversation: &Conversation, first_messages: &FirstMessages, stamp: &Stamp, idempotency: Option<&IdempotencyEntry>) -> Idempotent<Option<Committed>>;
+    fn find(tenant: &TenantId, id: ConversationId) -> AsOf<Option<Listed<Conversation>>>;
+    fn find_by_name(tenant: &TenantId, name: &ConversationName) -> Option<ConversationId>;
     fn find_context(tenant: &TenantId, id: ConversationId) -> AsOf<Option<Arc<ConversationContext>>>;
     fn list(tenant: &TenantId, query: &ConversationQuery) -> AsOf<Page<Listed<Conversation>>>;
     fn update(tenant: &TenantId, conversation: &Conversation, stamp: &Stamp) -> Option<(Committed, Conversation)>;
     fn delete(tenant: &TenantId, id: ConversationId, expected: Option<i64>, stamp: &Stamp) -> DeleteOutcome;
+    fn find_message(tenant: &TenantId, id: ConversationId, message: MessageId) -> Option<FoundMessage>;
     fn messages(tenant: &TenantId, id: ConversationId, query: &MessageQuery) -> AsOf<Option<Page<Message>>>;
     fn history(tenant: &TenantId, id: ConversationId, query: &HistoryQuery) -> Vec<HistoryMessage>;
 } }
@@ -187,6 +191,8 @@ probed! { Turns of TurnRepository as "turns" {
     fn finish_turn(finish: FinishTurn) -> FinishOutcome;
     fn cancel_turn(tenant: &TenantId, id: TurnId, partial: Option<Reply>, node: Option<NodeId>, stamp: &Stamp) -> CancelOutcome;
     fn find(tenant: &TenantId, id: TurnId) -> AsOf<Option<FoundTurn>>;
+    fn find_current(tenant: &TenantId, conversation: ConversationId) -> Option<FoundTurn>;
+    fn list(tenant: &TenantId, conversation: ConversationId, query: &TurnQuery) -> AsOf<Option<Page<Listed<Turn>>>>;
 } }
 
 probed! { IdempotencyRecords of IdempotencyRepository as "idempotency_records" {

@@ -10,7 +10,9 @@ use std::{
 
 use contract::fixture;
 use domain::{Agent, Conversation, Timestamp, TurnId};
-use ports::{BeginOutcome, BeginTurn, Clock, ConversationTarget, FoundTurn, IdSource, Storage};
+use ports::{
+    BeginOutcome, BeginTurn, Clock, ConversationTarget, FirstMessages, FoundTurn, IdSource, Storage,
+};
 use scripted_engine::Script;
 use sqlite_store::{SqliteOptions, SqliteStore};
 use tempfile::TempDir;
@@ -69,7 +71,7 @@ impl Fixture {
         made.expect("the agent is made");
         let conversation = fixture::conversation(1, agent.id);
         let conversations = &storage.conversations;
-        let made = conversations.insert(&tenant, &conversation, None, &stamp, None);
+        let made = conversations.insert(&tenant, &conversation, &FirstMessages::None, &stamp, None);
         made.await.expect("the conversation is made");
         Self {
             storage,

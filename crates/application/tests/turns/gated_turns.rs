@@ -6,11 +6,11 @@ use std::sync::{
 };
 
 use async_trait::async_trait;
-use domain::{AsOf, NodeId, Stamp, TenantId, TurnId};
+use domain::{AsOf, ConversationId, Listed, NodeId, Page, Stamp, TenantId, Turn, TurnId};
 use parking_lot::Mutex;
 use ports::{
     BeginOutcome, BeginTurn, CancelOutcome, CompletedTurn, FinishOutcome, FinishTurn, FoundTurn,
-    RecordTurnOutcome, Reply, RepositoryError, TurnRepository,
+    RecordTurnOutcome, Reply, RepositoryError, TurnQuery, TurnRepository,
 };
 use tokio::sync::Notify;
 
@@ -96,5 +96,22 @@ impl TurnRepository for GatedTurns {
         id: TurnId,
     ) -> Result<AsOf<Option<FoundTurn>>, RepositoryError> {
         self.turns.find(tenant, id).await
+    }
+
+    async fn find_current(
+        &self,
+        tenant: &TenantId,
+        conversation: ConversationId,
+    ) -> Result<Option<FoundTurn>, RepositoryError> {
+        self.turns.find_current(tenant, conversation).await
+    }
+
+    async fn list(
+        &self,
+        tenant: &TenantId,
+        conversation: ConversationId,
+        query: &TurnQuery,
+    ) -> Result<AsOf<Option<Page<Listed<Turn>>>>, RepositoryError> {
+        self.turns.list(tenant, conversation, query).await
     }
 }

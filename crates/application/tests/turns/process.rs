@@ -102,9 +102,13 @@ impl Process {
         key: Option<IdempotencyKey>,
     ) -> Result<AcceptedTurn, ChatError> {
         let command = ChatCommand {
-            agent_id: fixture.agent.id,
-            message: script.to_message(),
+            agent_id: Some(fixture.agent.id),
+            message: Some(script.to_message()),
             conversation_id,
+            conversation_key: None,
+            supersedes: None,
+            title: None,
+            client_message_id: None,
             user_id: None,
             metadata: Metadata::new(),
             on_busy: OnBusy::Queue,

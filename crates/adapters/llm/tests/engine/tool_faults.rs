@@ -3,9 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use contract::reply_engine::request;
-use domain::{FinishReason, ToolCall};
+use domain::FinishReason;
 use futures::StreamExt as _;
-use ports::{AgentTool, ReplyChunk, ReplyEngine as _, ReplyRequest};
+use ports::{AgentTool, ReplyChunk, ReplyEngine as _, ReplyRequest, ToolReturn};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The record of a tool call, and its result for the model.
-async fn call(tool: AgentTool, function: &str, arguments: &str) -> (ToolCall, Value) {
+async fn call(tool: AgentTool, function: &str, arguments: &str) -> (ToolReturn, Value) {
     let responses = [
         call_stream(&[("a", function, arguments)]),
         text_stream("Well."),

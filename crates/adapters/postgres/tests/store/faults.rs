@@ -66,7 +66,7 @@ async fn records_once(fault: ProxyFault) {
         .find_context(&tenant, fixture::conversation_id(1))
         .await;
     let head = head.expect("a response").value.expect("the conversation");
-    assert_eq!((head.message_count, head.turn_count), (2, 1));
+    assert_eq!((head.last_message_seq, head.turn_count), (2, 1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -158,7 +158,10 @@ async fn the_end_of_a_turn_whose_confirmation_was_lost_still_returns_the_promote
     let promoted = promoted.expect("the queued turn");
     assert_eq!(promoted.turn.id, second.turn_id);
     assert_eq!(promoted.turn.status, TurnStatus::InProgress);
-    assert_eq!((promoted.message_seq, promoted.turn_number), (3, 1));
+    assert_eq!(
+        (promoted.place.message.seq, promoted.place.turn_number),
+        (3, 1)
+    );
 }
 
 /// Runs a read, a write and a chat, expects all to fail, and returns the time that they took.

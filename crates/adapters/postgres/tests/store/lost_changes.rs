@@ -1,7 +1,7 @@
 //! Tests of changes whose commit or confirmation is lost.
 
 use contract::fixture;
-use ports::Storage;
+use ports::{FirstMessages, Storage};
 
 use crate::{
     database::{Database, store},
@@ -33,9 +33,9 @@ async fn change(storage: &Storage, number: usize) -> String {
             format!("{updated:?}")
         }
         2 => {
-            let greeting = Some(&greeting);
+            let greeting = FirstMessages::Greeting(greeting);
             let created =
-                conversations.insert(&tenant, &conversation, greeting, &stamp, Some(&entry));
+                conversations.insert(&tenant, &conversation, &greeting, &stamp, Some(&entry));
             format!("{:?}", created.await)
         }
         3 => {

@@ -3,7 +3,7 @@
 use std::{mem, time::Duration};
 
 use contract::fixture;
-use ports::{ConversationTarget, Storage, TurnEnding};
+use ports::{ConversationTarget, FirstMessages, Storage, TurnEnding};
 
 use crate::{
     database::{Database, store},
@@ -95,9 +95,14 @@ async fn a_change_is_one_round_trip() {
         let conversations = &storage.conversations;
         let empty = fixture::conversation(number, agent.id);
         let (conversation, greeting) = fixture::greeted(empty, "Hello");
-        let (idempotency, greeting) = (entry("conversation"), Some(&greeting));
-        let created =
-            conversations.insert(&tenant, &conversation, greeting, &stamp, Some(&idempotency));
+        let (idempotency, greeting) = (entry("conversation"), FirstMessages::Greeting(greeting));
+        let created = conversations.insert(
+            &tenant,
+            &conversation,
+            &greeting,
+            &stamp,
+            Some(&idempotency),
+        );
         created.await.expect("a conversation");
         round.push(fixture.round_trips());
         let next = fixture::retitled(&conversation, "Next");
@@ -148,9 +153,13 @@ async fn a_change_with_unknown_facts_is_two_round_trips() {
         updated.expect("a response").expect("the agent");
         let update = fixture.round_trips();
         let conversation = fixture::conversation(1000 + round, agent.id);
-        let created = storage
-            .conversations
-            .insert(&tenants[2], &conversation, None, &stamp, None);
+        let created = storage.conversations.insert(
+            &tenants[2],
+            &conversation,
+            &FirstMessages::None,
+            &stamp,
+            None,
+        );
         created.await.expect("a conversation");
         counts.push([creation, update, fixture.round_trips()]);
     }

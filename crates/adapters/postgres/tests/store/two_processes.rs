@@ -4,7 +4,8 @@ use contract::fixture;
 use domain::{CredentialKind, Seq};
 use futures::future::join_all;
 use ports::{
-    ConversationTarget, Idempotent, LogBounds, RecordTurnOutcome, RepositoryError, Storage,
+    ConversationTarget, FirstMessages, Idempotent, LogBounds, RecordTurnOutcome, RepositoryError,
+    Storage,
 };
 
 use crate::database::{Database, store};
@@ -95,9 +96,13 @@ async fn changes_in_turns_have_the_outcomes_of_one_process() {
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(1));
     let mut agent = fixture::agent(1);
     let mut conversation = fixture::conversation(1, agent.id);
-    let created = storages[0]
-        .conversations
-        .insert(&tenant, &conversation, None, &stamp, None);
+    let created = storages[0].conversations.insert(
+        &tenant,
+        &conversation,
+        &FirstMessages::None,
+        &stamp,
+        None,
+    );
     created.await.expect("a conversation");
     for round in 1..20_usize {
         // Two rounds by each process in turn, so that the second uses known facts.

@@ -13,11 +13,11 @@ use std::collections::HashMap;
 
 use contract::fixture;
 use domain::{Agent, ConversationId, IdempotencyEntry, IdempotencyRecord, Seq, TurnId, TurnStatus};
-use ports::{BeginTurn, ConversationTarget, RepositoryError};
+use ports::{AnsweredMessage, BeginTurn, ConversationTarget, RepositoryError, TurnPlace};
 
 use crate::{
     ConversationFacts, Facts, Plan, RecordKey, Rows, TurnRow, WriteOp, WriteOutcome, plan,
-    plan::conversation_state,
+    plan::new_turn,
 };
 
 /// The events of a plan as `(seq, type)`.
@@ -45,7 +45,9 @@ fn facts() -> Facts {
                 agent_version: agent().version,
                 user_id: Some("ada".to_owned()),
                 version: 1,
-                message_count: 4,
+                last_message_seq: 4,
+                superseded_count: 0,
+                visible_message_seq: 4,
                 turn_count: 2,
                 created_at: fixture::at(1),
                 updated_at: fixture::at(1),
@@ -104,7 +106,7 @@ fn turn(number: u32, status: TurnStatus) -> TurnRow {
         idempotency: Some(fixture::entry(&format!("key-{number}"))),
         ..begin_turn(number, existing(2))
     };
-    let mut row = conversation_state::turn_row(&begin);
+    let mut row = new_turn::turn_row(&begin, Seq(i64::from(number)));
     row.turn.status = status;
     if status == TurnStatus::InProgress {
         row.turn.agent_version = Some(agent().version);
@@ -121,6 +123,7 @@ fn record_of(idempotency: &IdempotencyEntry) -> (RecordKey, IdempotencyRecord) {
         fingerprint: idempotency.fingerprint,
         turn_id: Some(fixture::turn_id(77)),
         released_into: None,
+        released_by: None,
         result: None,
         created_at: idempotency.created_at,
     };
@@ -129,6 +132,19 @@ fn record_of(idempotency: &IdempotencyEntry) -> (RecordKey, IdempotencyRecord) {
 
 fn unknown_conversation() -> ConversationId {
     fixture::conversation_id(404)
+}
+
+/// The messages of a turn that stores its user message at `message_seq`.
+fn place(number: u32, message_seq: i64, turn_number: i64) -> TurnPlace {
+    TurnPlace {
+        message: AnsweredMessage {
+            id: fixture::message_id(2 * number),
+            seq: message_seq,
+        },
+        reply_seq: message_seq + 1,
+        turn_number,
+        retry_of: None,
+    }
 }
 
 /// Plans one write and expects that it adds no rows.

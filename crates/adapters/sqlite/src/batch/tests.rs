@@ -1,8 +1,8 @@
 use contract::fixture;
 use domain::{Agent, Conversation, Seq};
 use ports::{
-    BeginTurn, ConversationTarget, FinishOutcome, RecordTurnOutcome, RepositoryError, Storage,
-    TurnEnding,
+    BeginTurn, ConversationTarget, FinishOutcome, FirstMessages, RecordTurnOutcome,
+    RepositoryError, Storage, TurnEnding,
 };
 use relational::WriteOutcome;
 use tempfile::TempDir;
@@ -41,9 +41,13 @@ impl Fixture {
             .await
             .unwrap();
         let conversation = fixture::conversation(1, agent.id);
-        let inserted = storage
-            .conversations
-            .insert(&tenant, &conversation, None, &stamp, None);
+        let inserted = storage.conversations.insert(
+            &tenant,
+            &conversation,
+            &FirstMessages::None,
+            &stamp,
+            None,
+        );
         inserted.await.unwrap();
         Self {
             batches: SqliteBatchStore {

@@ -124,7 +124,7 @@ mod tests {
     async fn commands_on_the_same_subject_wait_for_each_other_and_for_no_others() {
         let order = CommandOrder::default();
         let tenant = Some(Subject::Subscription(Channel::Tenant));
-        let mut first = Box::pin(order.run_in_order(tenant, pending::<Result<(), _>>()));
+        let mut first = Box::pin(order.run_in_order(tenant.clone(), pending::<Result<(), _>>()));
         assert!((&mut first).now_or_never().is_none());
         let mut second = Box::pin(order.run_in_order(tenant, ready(Ok(()))));
         assert!((&mut second).now_or_never().is_none());

@@ -22,7 +22,7 @@ async fn stored(node: &Node, id: ConversationId, limits: HistoryLimits) -> Vec<H
     let head = conversations.find_context(&tenant, id).await;
     let head = head.expect("the store answers").value.expect("it is there");
     let query = HistoryQuery {
-        before: head.message_count,
+        before: head.last_message_seq,
         limits,
     };
     let history = conversations.history(&tenant, id, &query).await;

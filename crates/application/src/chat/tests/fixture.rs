@@ -7,12 +7,12 @@ use std::sync::{
 
 use async_trait::async_trait;
 use domain::{
-    AgentId, AsOf, ConversationId, MessageId, NodeId, PrincipalId, Seq, Stamp, TenantId, Timestamp,
-    Turn, TurnId, TurnStarted, TurnStatus, config::Metadata,
+    AgentId, AsOf, ConversationId, Listed, MessageId, NodeId, Page, PrincipalId, Seq, Stamp,
+    TenantId, Timestamp, Turn, TurnId, TurnStarted, TurnStatus, config::Metadata,
 };
 use ports::{
     BeginOutcome, BeginTurn, CancelOutcome, CompletedTurn, FinishOutcome, FinishTurn, FoundTurn,
-    RecordTurnOutcome, Reply, RepositoryError, TurnRepository,
+    RecordTurnOutcome, Reply, RepositoryError, TurnQuery, TurnRepository,
 };
 use uuid::Uuid;
 
@@ -52,6 +52,7 @@ pub(super) fn subject() -> TurnSubject {
         user_id: None,
         started_by: principal(),
         request_id: None,
+        is_ephemeral: false,
     }
 }
 
@@ -59,8 +60,9 @@ pub(super) fn started() -> TurnStarted {
     let subject = subject();
     TurnStarted {
         turn_id: subject.turn_id,
-        conversation_id: subject.conversation_id,
+        conversation_id: Some(subject.conversation_id),
         message_id: MessageId::new(Uuid::from_u128(4)),
+        reply_id: MessageId::new(Uuid::from_u128(5)),
         agent_id: subject.agent_id,
         agent_version: 1,
     }
@@ -82,6 +84,8 @@ fn found(status: TurnStatus) -> FoundTurn {
             agent_version: has_started.then_some(started.agent_version),
             status,
             input: "Hello".to_owned(),
+            client_message_id: None,
+            retry_of: None,
             reply: None,
             engine: None,
             degraded: false,
@@ -95,6 +99,7 @@ fn found(status: TurnStatus) -> FoundTurn {
             finished_at: status.is_final().then_some(time),
         },
         message_id: started.message_id,
+        reply_id: Some(started.reply_id),
         principal: principal(),
         user_id: None,
     }
@@ -140,5 +145,22 @@ impl TurnRepository for StoredTurn {
             value: Some(found(status)),
             position: Seq(1),
         })
+    }
+
+    async fn find_current(
+        &self,
+        _: &TenantId,
+        _: ConversationId,
+    ) -> Result<Option<FoundTurn>, RepositoryError> {
+        unreachable!("a waiter reads its own turn")
+    }
+
+    async fn list(
+        &self,
+        _: &TenantId,
+        _: ConversationId,
+        _: &TurnQuery,
+    ) -> Result<AsOf<Option<Page<Listed<Turn>>>>, RepositoryError> {
+        unreachable!("a waiter reads its own turn")
     }
 }

@@ -1,4 +1,4 @@
-use domain::ToolCall;
+use ports::ToolReturn;
 use serde_json::{Map, json};
 
 use super::fixture::subject;
@@ -12,17 +12,18 @@ fn called(progress: &mut Progress) {
         name: "time".to_owned(),
         arguments: Map::new(),
     };
-    assert!(progress.reply.push_tool_step(step));
+    assert!(progress.reply.push_tool_step(subject().turn_id, step));
 }
 
 fn returned(progress: &mut Progress) {
-    let step = ToolStep::Returned(ToolCall {
+    let step = ToolStep::Returned(ToolReturn {
         name: "time".to_owned(),
         arguments: json!({}),
         status: "ok".to_owned(),
         duration_ms: 3,
+        result: "noon".to_owned(),
     });
-    assert!(progress.reply.push_tool_step(step));
+    assert!(progress.reply.push_tool_step(subject().turn_id, step));
 }
 
 /// Returns a short description of each remaining piece.

@@ -1,6 +1,11 @@
 use serde_json::json;
+use uuid::Uuid;
 
 use super::*;
+
+fn turn() -> TurnId {
+    TurnId::new(Uuid::from_u128(1))
+}
 
 fn called(name: &str, arguments: &Value) -> ToolStep {
     ToolStep::Called {
@@ -10,18 +15,19 @@ fn called(name: &str, arguments: &Value) -> ToolStep {
 }
 
 fn returned(name: &str, arguments: &Value, status: &str) -> ToolStep {
-    ToolStep::Returned(ToolCall {
+    ToolStep::Returned(ToolReturn {
         name: name.to_owned(),
         arguments: arguments.clone(),
         status: status.to_owned(),
         duration_ms: 3,
+        result: "a result".to_owned(),
     })
 }
 
 fn after(steps: Vec<ToolStep>) -> PartialReply {
     let mut reply = PartialReply::default();
     for step in steps {
-        assert!(reply.push_tool_step(step), "the step fits");
+        assert!(reply.push_tool_step(turn(), step), "the step fits");
     }
     reply
 }
@@ -76,16 +82,16 @@ fn text_beyond_the_limit_is_refused() {
     let mut reply = PartialReply::default();
     assert!(reply.push_text(&"x".repeat(MAX_TEXT_BYTES)));
     assert!(!reply.push_text("x"));
-    assert!(reply.push_tool_step(called("sum", &json!({}))));
+    assert!(reply.push_tool_step(turn(), called("sum", &json!({}))));
     assert_eq!(reply.text.len(), MAX_TEXT_BYTES);
 }
 
 #[test]
 fn calls_beyond_the_limit_are_refused() {
     let mut reply = PartialReply::default();
-    let made = (0..10_000).take_while(|_| reply.push_tool_step(called("sum", &json!({}))));
+    let made = (0..10_000).take_while(|_| reply.push_tool_step(turn(), called("sum", &json!({}))));
     assert!((1_000..10_000).contains(&made.count()));
-    assert!(!reply.push_tool_step(returned("sum", &json!({}), "ok")));
+    assert!(!reply.push_tool_step(turn(), returned("sum", &json!({}), "ok")));
     assert!(reply.push_text(&"x".repeat(MAX_TEXT_BYTES)));
 }
 
@@ -97,10 +103,10 @@ fn arguments_up_to_the_limit_are_kept_once_beside_the_text() {
     let mut reply = PartialReply::default();
     assert!(reply.push_text(&"x".repeat(MAX_TEXT_BYTES)));
     for _ in 0..16 {
-        assert!(reply.push_tool_step(called("sum", &large)));
+        assert!(reply.push_tool_step(turn(), called("sum", &large)));
     }
     for _ in 0..16 {
-        assert!(reply.push_tool_step(returned("sum", &large, "ok")));
+        assert!(reply.push_tool_step(turn(), returned("sum", &large, "ok")));
     }
     let calls = reported(&reply, OpenCallStatus::Cut);
     assert_eq!(calls, vec![("sum".to_owned(), large, "ok".to_owned()); 16]);

@@ -27,7 +27,7 @@ fn conversation(user: Option<&str>) -> ConversationContext {
         id: ConversationId::new(Uuid::from_u128(1)),
         agent_id: AgentId::new(Uuid::from_u128(2)),
         user_id: user.map(ToOwned::to_owned),
-        message_count: 0,
+        last_message_seq: 0,
         turn_count: 0,
         running_turn: None,
     }

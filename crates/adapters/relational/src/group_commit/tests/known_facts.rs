@@ -97,7 +97,7 @@ impl Writing {
         WriteOp::CreateConversation(Box::new(CreateConversation {
             tenant: fixture::tenant(),
             conversation: fixture::conversation(self.last_number, self.agent.id),
-            greeting: None,
+            first_messages: ports::FirstMessages::None,
             stamp: fixture::stamp(1),
             idempotency: None,
         }))

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use domain::{AgentId, ConversationId, CredentialId, TurnId, TurnStatus};
+use domain::{AgentId, Conversation, ConversationId, CredentialId, TurnId, TurnStatus};
 use parking_lot::Mutex;
+use ports::ConversationName;
 
 use super::*;
 use crate::{ConversationFacts, CredentialFacts, InTenant, TurnRow, plan::TurnToCancel};
@@ -15,6 +16,10 @@ pub(super) struct Tables {
     pub(super) agents: HashMap<InTenant<AgentId>, i64>,
     pub(super) conversations: HashMap<InTenant<ConversationId>, ConversationFacts>,
     pub(super) credentials: HashMap<CredentialId, CredentialFacts>,
+    /// The names of existing conversations.
+    pub(super) named: HashMap<InTenant<ConversationName>, ConversationId>,
+    /// The `seq` of each message of a conversation, and whether it is superseded.
+    pub(super) messages: HashMap<InTenant<ConversationId>, BTreeMap<i64, bool>>,
     /// In the order of their ids, which is that of their creation.
     pub(super) turns: BTreeMap<InTenant<TurnId>, TurnRow>,
     /// The batches that were written with read facts, with known facts, and not at all.
@@ -40,6 +45,11 @@ impl Tables {
         for key in &query.conversations {
             if let Some(conversation) = self.conversation(key) {
                 facts.conversations.insert(key.clone(), conversation);
+            }
+        }
+        for key in &query.names {
+            if let Some(id) = self.named.get(key) {
+                facts.named.insert(key.clone(), *id);
             }
         }
         for (key, _) in query.deletions_with_open_turns(&facts.conversations) {
@@ -99,9 +109,12 @@ impl Tables {
             turns.filter(|row| (&row.tenant, row.turn.conversation_id) == (&key.0, key.1))
         };
         let of = |status| turns().filter(move |row| row.turn.status == status);
+        let messages = self.messages.get(key).into_iter().flatten();
+        let visible = messages.filter(|(_, is_superseded)| !**is_superseded);
         let first_waiting = of(TurnStatus::Queued).min_by_key(|row| row.queued_seq);
         Some(ConversationFacts {
             agent_version: self.agents[&(key.0.clone(), stored.agent_id)],
+            visible_message_seq: visible.map(|(seq, _)| *seq).max().unwrap_or(0),
             running: of(TurnStatus::InProgress).next().map(|row| row.turn.id),
             waiting: u32::try_from(of(TurnStatus::Queued).count()).unwrap(),
             first_waiting: first_waiting.map(|row| row.turn.id),
@@ -135,12 +148,17 @@ impl Tables {
             let conversation = &row.conversation;
             let facts = ConversationFacts::without_open_turns(conversation, row.turn_count, 0);
             let key = (row.tenant.clone(), conversation.id);
+            if let Some(name) = conversation_name(conversation) {
+                let name = (row.tenant.clone(), name);
+                assert_eq!(self.named.insert(name, conversation.id), None);
+            }
             self.conversations.insert(key, facts);
         }
         for row in &rows.advances {
             let key = (row.tenant.clone(), row.id);
             let facts = self.conversations.get_mut(&key).expect("it exists");
-            facts.message_count = row.message_count;
+            facts.last_message_seq = row.last_message_seq;
+            facts.superseded_count = row.superseded_count;
             facts.turn_count = row.turn_count;
             facts.updated_at = row.updated_at;
             facts.last_message_at = row.last_message_at.or(facts.last_message_at);
@@ -153,9 +171,34 @@ impl Tables {
         }
         for row in &rows.conversation_deletions {
             self.conversations.remove(&(row.tenant.clone(), row.id));
+            self.named.retain(|_, id| *id != row.id);
         }
         self.apply_turns(rows);
+        self.apply_messages(rows);
         self.heads.extend(rows.heads.iter().cloned());
+    }
+
+    fn apply_messages(&mut self, rows: &Rows) {
+        for row in &rows.copies {
+            let messages = self.messages.get(&(row.tenant.clone(), row.from));
+            let copied = messages.into_iter().flatten();
+            let copied =
+                copied.filter(|(seq, is_superseded)| **seq <= row.to_seq && !**is_superseded);
+            let copied = (1..).zip(copied).map(|(seq, _)| (seq, false)).collect();
+            self.messages.insert((row.tenant.clone(), row.into), copied);
+        }
+        for row in &rows.superseded {
+            let key = (row.tenant.clone(), row.conversation_id);
+            let messages = self.messages.get_mut(&key).expect("it has messages");
+            for is_superseded in messages.range_mut(row.from_seq..).map(|(_, it)| it) {
+                *is_superseded = true;
+            }
+        }
+        for row in &rows.messages {
+            let key = (row.tenant.clone(), row.message.conversation_id);
+            let messages = self.messages.entry(key).or_default();
+            assert_eq!(messages.insert(row.message.seq, false), None);
+        }
     }
 
     fn apply_turns(&mut self, rows: &Rows) {
@@ -181,6 +224,14 @@ impl Tables {
             turn.message_seq = Some(row.message_seq);
         }
     }
+}
+
+fn conversation_name(conversation: &Conversation) -> Option<ConversationName> {
+    Some(ConversationName {
+        agent_id: conversation.agent_id,
+        user_id: conversation.user_id.clone(),
+        key: conversation.key.clone()?,
+    })
 }
 
 /// The model. Clones share the tables.
@@ -223,7 +274,10 @@ impl BatchStore for ModelStore {
             return Err(failure);
         }
         let stored = tables.facts(&batch.query);
-        if stored.heads != batch.facts.heads || !tables.has_valid(&batch.facts.credentials) {
+        let is_current = stored.heads == batch.facts.heads
+            && tables.has_valid(&batch.facts.credentials)
+            && stored.named.is_empty();
+        if !is_current {
             tables.outdated += 1;
             return Ok(false);
         }

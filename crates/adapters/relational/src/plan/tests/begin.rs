@@ -16,15 +16,17 @@ fn a_turn_starts_in_an_idle_conversation() {
     };
     let expected = BeginOutcome::Started {
         committed,
-        message_seq: 5,
-        turn_number: 2,
+        place: place(1, 5, 2),
     };
     assert_eq!(outcome, WriteOutcome::Begin(expected));
     assert_eq!(rows.turns[0].node, Some(fixture::node_id(1)));
     assert_eq!(rows.turns[0].turn.status, TurnStatus::InProgress);
     assert_eq!(rows.messages.len(), 1);
     assert_eq!(
-        (rows.advances[0].message_count, rows.advances[0].turn_count),
+        (
+            rows.advances[0].last_message_seq,
+            rows.advances[0].turn_count
+        ),
         (5, 3)
     );
 }
@@ -46,7 +48,13 @@ fn a_queued_turn_has_no_message_and_no_agent_version() {
         (row.queued_seq, row.node, row.turn.agent_version),
         (Some(Seq(11)), None, None)
     );
-    assert!(rows.messages.is_empty() && rows.advances.is_empty());
+    assert!(rows.messages.is_empty());
+    let advance = &rows.advances[0];
+    assert_eq!((advance.last_message_seq, advance.turn_count), (4, 2));
+    assert_eq!(
+        (advance.updated_at, advance.sort_seq),
+        (fixture::at(1), Seq(11))
+    );
 }
 
 #[test]

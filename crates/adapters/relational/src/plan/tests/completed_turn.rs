@@ -12,20 +12,20 @@ fn op(completed_turn: CompletedTurn) -> WriteOp {
     WriteOp::CompletedTurn(Box::new(completed_turn))
 }
 
-fn recorded(first: i64, last: i64, message_seq: i64) -> WriteOutcome {
+fn recorded(first: i64, last: i64, place: TurnPlace) -> WriteOutcome {
     WriteOutcome::CompletedTurn(RecordTurnOutcome::Recorded {
         committed: Committed {
             first: Seq(first),
             last: Seq(last),
         },
-        message_seq,
+        place,
     })
 }
 
 #[test]
 fn events_are_numbered_from_the_head_and_messages_from_the_count() {
     let (rows, outcome) = carried_out(op(completed_turn(1, existing(2))), &facts());
-    assert_eq!(outcome, recorded(11, 12, 5));
+    assert_eq!(outcome, recorded(11, 12, place(1, 5, 2)));
     assert_eq!(
         events(&rows),
         [(11, "turn.started"), (12, "turn.completed")]
@@ -42,7 +42,10 @@ fn events_are_numbered_from_the_head_and_messages_from_the_count() {
         (Some(2), Some(5), Some(6))
     );
     assert_eq!(
-        (rows.advances[0].message_count, rows.advances[0].turn_count),
+        (
+            rows.advances[0].last_message_seq,
+            rows.advances[0].turn_count
+        ),
         (6, 3)
     );
     assert_eq!(rows.heads, [(fixture::tenant(), Seq(12))]);
@@ -54,7 +57,7 @@ fn a_new_conversation_is_created_before_its_first_turn() {
     let conversation = fixture::conversation(2, agent().id);
     let target = ConversationTarget::New(conversation);
     let (rows, outcome) = carried_out(op(completed_turn(1, target)), &facts());
-    assert_eq!(outcome, recorded(11, 13, 1));
+    assert_eq!(outcome, recorded(11, 13, place(1, 1, 0)));
     assert_eq!(events(&rows)[0], (11, "conversation.created"));
     let created = &rows.conversations[0];
     assert_eq!(
@@ -77,9 +80,15 @@ fn the_writes_of_a_batch_are_numbered_consecutively() {
         in_new_conversation(4),
     ];
     let Plan { rows, outcomes } = plan(&batch, &facts());
-    assert_eq!(outcomes[0].as_ref().unwrap(), &recorded(11, 13, 1));
+    assert_eq!(
+        outcomes[0].as_ref().unwrap(),
+        &recorded(11, 13, place(2, 1, 0))
+    );
     assert!(matches!(outcomes[1], Err(RepositoryError::Stale { .. })));
-    assert_eq!(outcomes[2].as_ref().unwrap(), &recorded(14, 16, 1));
+    assert_eq!(
+        outcomes[2].as_ref().unwrap(),
+        &recorded(14, 16, place(4, 1, 0))
+    );
     let seqs: Vec<_> = events(&rows).iter().map(|(seq, _)| *seq).collect();
     assert_eq!(seqs, [11, 12, 13, 14, 15, 16]);
     assert_eq!(rows.heads, [(fixture::tenant(), Seq(16))]);

@@ -39,11 +39,14 @@ fn the_end_of_a_turn_starts_the_next_queued_turn() {
     assert_eq!(promoted.turn.id, fixture::turn_id(9));
     assert_eq!(promoted.turn.status, TurnStatus::InProgress);
     assert_eq!(promoted.turn.agent_version, Some(agent().version));
-    assert_eq!((promoted.message_seq, promoted.turn_number), (6, 2));
+    assert_eq!(promoted.place, place(9, 6, 2));
     assert_eq!(rows.ends[0].reply_seq, Some(5));
     assert_eq!(rows.starts[0].node, fixture::node_id(1));
     assert_eq!(
-        (rows.advances[0].message_count, rows.advances[0].turn_count),
+        (
+            rows.advances[0].last_message_seq,
+            rows.advances[0].turn_count
+        ),
         (6, 3)
     );
 }

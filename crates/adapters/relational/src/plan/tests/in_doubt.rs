@@ -25,17 +25,19 @@ const fn committed(first: i64, last: i64) -> Committed {
     }
 }
 
-const fn recorded(first: i64, last: i64, message_seq: i64) -> WriteOutcome {
+const fn recorded(first: i64, last: i64, place: TurnPlace) -> WriteOutcome {
     WriteOutcome::CompletedTurn(RecordTurnOutcome::Recorded {
         committed: committed(first, last),
-        message_seq,
+        place,
     })
 }
 
 /// Turn 1, completed.
-fn stored_turn(message_seq: i64) -> TurnRow {
+fn stored_turn(message_seq: i64, turn_number: i64) -> TurnRow {
     TurnRow {
         message_seq: Some(message_seq),
+        turn_number: Some(turn_number),
+        reply_seq: Some(message_seq + 1),
         ..turn(1, TurnStatus::Completed)
     }
 }
@@ -49,7 +51,7 @@ fn finish() -> FinishTurn {
 fn a_stored_turn_is_reported_as_recorded_and_not_as_stale() {
     let mut facts = facts();
     facts.conversation_mut().turn_count = 3;
-    facts.insert_turn(stored_turn(3));
+    facts.insert_turn(stored_turn(3, 2));
     facts.is_in_doubt = true;
     facts.logged = vec![
         logged(11, EventType::TurnStarted, 1),
@@ -57,14 +59,14 @@ fn a_stored_turn_is_reported_as_recorded_and_not_as_stale() {
     ];
     let completed_turn = fixture::completed_turn(1, &agent(), existing(2));
     let outcome = rejected(WriteOp::CompletedTurn(Box::new(completed_turn)), &facts).unwrap();
-    assert_eq!(outcome, recorded(11, 12, 3));
+    assert_eq!(outcome, recorded(11, 12, place(1, 3, 2)));
 }
 
 #[test]
 fn the_event_of_a_created_conversation_belongs_to_the_outcome() {
     let conversation = fixture::conversation(1, agent().id);
     let mut facts = facts();
-    facts.insert_turn(stored_turn(1));
+    facts.insert_turn(stored_turn(1, 0));
     facts.is_in_doubt = true;
     facts.logged = vec![
         EventInDoubt {
@@ -77,7 +79,7 @@ fn the_event_of_a_created_conversation_belongs_to_the_outcome() {
     let completed_turn =
         fixture::completed_turn(1, &agent(), ConversationTarget::New(conversation));
     let outcome = rejected(WriteOp::CompletedTurn(Box::new(completed_turn)), &facts).unwrap();
-    assert_eq!(outcome, recorded(11, 13, 1));
+    assert_eq!(outcome, recorded(11, 13, place(1, 1, 0)));
 }
 
 #[test]
@@ -88,8 +90,7 @@ fn a_stored_running_turn_does_not_make_its_own_repetition_busy() {
     let outcome = rejected(WriteOp::Begin(Box::new(begin_turn(8, existing(1)))), &facts).unwrap();
     let expected = BeginOutcome::Started {
         committed: committed(11, 11),
-        message_seq: 4,
-        turn_number: 1,
+        place: place(8, 4, 1),
     };
     assert_eq!(outcome, WriteOutcome::Begin(expected));
 }
@@ -127,7 +128,7 @@ fn a_stored_end_is_reported_with_the_turn_that_it_started() {
     assert_eq!(at, committed(11, 12));
     let promoted = promoted.unwrap();
     assert_eq!(
-        (promoted.turn.id, promoted.message_seq),
+        (promoted.turn.id, promoted.place.message.seq),
         (fixture::turn_id(9), 6)
     );
 }
@@ -157,5 +158,5 @@ fn a_write_that_was_not_stored_is_planned() {
     let completed_turn = fixture::completed_turn(1, &agent(), existing(2));
     let (rows, outcome) = carried_out(WriteOp::CompletedTurn(Box::new(completed_turn)), &facts);
     assert_eq!(events(&rows).len(), 2);
-    assert_eq!(outcome, recorded(13, 14, 5));
+    assert_eq!(outcome, recorded(13, 14, place(1, 5, 2)));
 }

@@ -81,7 +81,10 @@ fn a_lost_turn_fails_and_the_next_starts() {
     assert_eq!(rows.starts[0].turn_number, 2);
     assert_eq!(rows.advances.len(), 1);
     assert_eq!(
-        (rows.advances[0].message_count, rows.advances[0].turn_count),
+        (
+            rows.advances[0].last_message_seq,
+            rows.advances[0].turn_count
+        ),
         (5, 3)
     );
 }

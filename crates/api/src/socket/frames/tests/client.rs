@@ -80,8 +80,8 @@ fn a_chat_has_the_members_of_the_request_body() {
     };
     assert_eq!(chat.idempotency_key.unwrap().as_str(), "key-1");
     let command = chat.request.into_command(None).unwrap();
-    assert_eq!(command.agent_id.to_string(), AGENT);
-    assert_eq!(command.message, "Hello");
+    assert_eq!(command.agent_id.unwrap().to_string(), AGENT);
+    assert_eq!(command.message.as_deref(), Some("Hello"));
     assert_eq!(command.user_id.as_deref(), Some("ada"));
     assert_eq!(command.metadata["a"], "b");
     assert_eq!(command.on_busy, application::chat::OnBusy::Reject);

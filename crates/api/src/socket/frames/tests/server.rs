@@ -107,7 +107,7 @@ fn live_data_has_a_type() {
     let conversation_id = ConversationId::new(Uuid::nil());
     let delta = LiveEvent::ReplyDelta(ReplyDelta {
         turn_id,
-        conversation_id,
+        conversation_id: Some(conversation_id),
         from: 2,
         to: 4,
         text: "ab".to_owned(),
