@@ -40,7 +40,7 @@ create trigger turns_sort_seq before insert on turns
 alter table turns alter column sort_seq set not null;
 -- No statement has used the index that it replaces.
 drop index turns_unanswered;
-create index turns_by_conversation on turns (tenant_id, conversation_id, sort_seq);
+create index turns_by_conversation on turns (conversation_id, sort_seq);
 
 -- The failed turn that has released the key.
 alter table idempotency_records add column released_by uuid;

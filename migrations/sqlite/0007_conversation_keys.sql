@@ -35,7 +35,7 @@ from (select tenant_id, id, row_number() over (partition by tenant_id order by c
 where turns.tenant_id = n.tenant_id and turns.id = n.id;
 -- No statement has used the index that it replaces.
 drop index turns_unanswered;
-create index turns_by_conversation on turns (tenant_id, conversation_id, sort_seq);
+create index turns_by_conversation on turns (conversation_id, sort_seq);
 
 -- The failed turn that has released the key.
 alter table idempotency_records add column released_by blob;

@@ -24,7 +24,7 @@ pub async fn an_update_replaces_only_title_and_metadata(storage: &Storage) {
         created_at: fixture::at(-1),
         last_message_at: None,
         updated_at: fixture::at(5_000),
-        ..fixture::retitled(&conversation, "Orders")
+        ..fixture::retitled(&before, "Orders")
     };
     let updated = setup::update_conversation(storage, &next).await;
     let expected = Conversation {

@@ -25,8 +25,10 @@ fn turn_of(event: Event) -> (Turn, Option<EventMessage>) {
     }
 }
 
+/// The messages of conversation 1, as events show them.
 async fn messages(storage: &Storage) -> Vec<Message> {
-    lookup::messages(storage, fixture::conversation_id(1)).await
+    let messages = lookup::messages(storage, fixture::conversation_id(1)).await;
+    messages.into_iter().map(lookup::without_turn).collect()
 }
 
 pub(crate) async fn completed_turn(storage: &Storage) -> (Agent, Conversation, Turn) {

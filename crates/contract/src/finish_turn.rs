@@ -65,13 +65,17 @@ pub async fn a_turn_is_completed_with_its_reply(storage: &Storage) {
         degraded: true,
         finish_reason: Some(reply.finish_reason),
         usage: reply.usage,
-        tool_calls: reply.tool_calls,
+        tool_calls: reply.tool_calls.clone(),
         finished_at: Some(fixture::at(17)),
         ..running.expect("the turn exists")
     };
     assert_eq!(lookup::turn(storage, begin.turn_id).await, Some(expected));
     let messages = lookup::messages(storage, conversation.id).await;
-    assert_eq!(messages[1..], [message]);
+    let listed = Message {
+        tool_calls: reply.tool_calls,
+        ..message
+    };
+    assert_eq!(messages[1..], [listed]);
     let head = lookup::context(storage, conversation.id).await;
     assert_eq!((head.last_message_seq, head.turn_count), (2, 1));
     assert_eq!(head.running_turn, None);

@@ -42,6 +42,16 @@ pub(crate) async fn messages(storage: &Storage, id: ConversationId) -> Vec<Messa
     page.items
 }
 
+/// Removes the state of its turn from a message of a listing.
+pub(crate) fn without_turn(message: Message) -> Message {
+    Message {
+        turn_status: None,
+        error: None,
+        tool_calls: Vec::new(),
+        ..message
+    }
+}
+
 /// Reads a turn with its owner, if it exists.
 pub(crate) async fn turn_with_owner(storage: &Storage, id: TurnId) -> Option<FoundTurn> {
     let found = storage.turns.find(&fixture::tenant(), id).await;

@@ -184,7 +184,8 @@ pub trait ConversationRepository: Send + Sync {
     /// Replaces title, metadata, version and `updated_at`, which MUST NOT move backwards. MUST
     /// write `conversation.updated` in the same transaction and keep the message count. MUST return
     /// `Stale` and write nothing unless the stored version is `conversation.version - 1`. MUST
-    /// return `None` if the conversation does not exist. Returns the conversation as stored.
+    /// return `None` if the conversation does not exist. Returns the conversation as stored, but with
+    /// the excerpt and the open turns that the caller gave.
     async fn update(
         &self,
         tenant: &TenantId,
@@ -211,9 +212,9 @@ pub trait ConversationRepository: Send + Sync {
         message: &MessageReference,
     ) -> Result<Option<FoundMessage>, RepositoryError>;
 
-    /// Lists messages by `seq`, with the state of their turns. A page MUST end at about `sizes::PAGE_BYTES`, contain at least one
-    /// message if any is left, and MUST NOT read messages that do not fit. MUST return `None` if
-    /// the conversation does not exist.
+    /// Lists messages by `seq`, with the state of their turns. A page MUST end at about
+    /// `sizes::PAGE_BYTES`, contain at least one message if any is left, and MUST NOT read messages
+    /// that do not fit. MUST return `None` if the conversation does not exist.
     async fn messages(
         &self,
         tenant: &TenantId,
@@ -222,8 +223,8 @@ pub trait ConversationRepository: Send + Sync {
     ) -> Result<AsOf<Option<Page<Message>>>, RepositoryError>;
 
     /// Reads the history for an engine: the newest whole messages that fit both limits, oldest
-    /// first, without superseded messages and those of failed turns. The cost MUST NOT depend on the length of the
-    /// conversation. Returns nothing if the conversation does not exist.
+    /// first, without superseded messages and those of failed turns. The cost MUST NOT depend on the
+    /// length of the conversation. Returns nothing if the conversation does not exist.
     async fn history(
         &self,
         tenant: &TenantId,

@@ -22,7 +22,8 @@ use crate::{
 };
 
 /// Hides a turn `r` once its agent or conversation is deleted, unless the deletion itself cancelled
-/// the turn.
+/// the turn. `offset 0` makes the planner look up the conversation by its whole key, as in
+/// `join_reply`.
 macro_rules! unless_deleted {
     () => {
         "and not exists ( \
@@ -30,7 +31,7 @@ macro_rules! unless_deleted {
             where d.tenant_id = r.tenant_id and d.id = r.conversation_id \
                 and case when r.status = 'cancelled' then r.finished_at else '-infinity'::timestamptz end \
                     < coalesce(d.deleted_at, (select a.deleted_at from agents a \
-                        where a.tenant_id = d.tenant_id and a.id = d.agent_id))) "
+                        where a.tenant_id = d.tenant_id and a.id = d.agent_id)) offset 0) "
     };
 }
 

@@ -9,9 +9,10 @@ use crate::WriteOp;
 pub const MAX_BATCH_OPS: usize = 512;
 
 /// Takes the next batch from the front of `queue`: at most [`MAX_BATCH_OPS`], and at most one per
-/// conversation, per new conversation name, per changed agent and per idempotency key, since the decision about one write must
-/// not depend on another of the same batch. The remaining entries keep their order. Changes of
-/// agents come last in the batch, since turns assume the versions from before it.
+/// conversation, per new conversation name, per changed agent and per idempotency key, since the
+/// decision about one write must not depend on another of the same batch. The remaining entries keep
+/// their order. Changes of agents come last in the batch, since turns assume the versions from before
+/// it.
 pub fn next_batch<T>(queue: &mut VecDeque<T>, op: impl Fn(&T) -> &WriteOp) -> Vec<T> {
     let mut conversations = HashSet::new();
     let mut names = HashSet::new();

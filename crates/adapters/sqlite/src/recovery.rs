@@ -58,7 +58,7 @@ const DELETE_DEAD_NODES: &str = "\
         where r.node_id = nodes.id and r.status = 'in_progress')";
 const TENANTS_TO_SWEEP: &str = concat!(
     lost_nodes!(),
-    "select r.tenant_id from lost cross join turns r \
+    "select r.tenant_id from lost cross join turns r indexed by turns_running_by_node \
          on r.node_id = lost.node_id and r.status = 'in_progress' \
      union \
      select q.tenant_id from turns q indexed by turns_waiting where q.status = 'queued' and (",
@@ -69,7 +69,7 @@ const TENANTS_TO_SWEEP: &str = concat!(
 );
 const LOST_TURNS: &str = concat!(
     lost_nodes!(),
-    "select r.conversation_id, r.id from lost cross join turns r \
+    "select r.conversation_id, r.id from lost cross join turns r indexed by turns_running_by_node \
          on r.node_id = lost.node_id and r.status = 'in_progress' and r.tenant_id = ?1 \
      order by r.id limit ?2"
 );

@@ -81,8 +81,8 @@ impl Default for KnownFacts {
 impl KnownFacts {
     /// Returns the facts of `query`, if all of them are known. It assumes what no head covers, which
     /// the store must check: that the nodes are alive, the idempotency keys and the names of new
-    /// conversations unused, and the credentials to revoke valid. Ids of new agents and credentials are assumed to be unused; the
-    /// store rejects the data otherwise.
+    /// conversations unused, and the credentials to revoke valid. Ids of new agents and credentials
+    /// are assumed to be unused; the store rejects the data otherwise.
     pub(super) fn find(&self, ops: &[WriteOp], query: &FactsQuery) -> Option<Facts> {
         if !query.logged_since.is_empty() {
             return None;

@@ -16,8 +16,8 @@ use domain::{Agent, ConversationId, IdempotencyEntry, IdempotencyRecord, Seq, Tu
 use ports::{AnsweredMessage, BeginTurn, ConversationTarget, RepositoryError, TurnPlace};
 
 use crate::{
-    ConversationFacts, Facts, Plan, RecordKey, Rows, TurnRow, WriteOp, WriteOutcome, plan,
-    plan::new_turn,
+    ConversationAdvance, ConversationFacts, Facts, Plan, RecordKey, Rows, TurnRow, WriteOp,
+    WriteOutcome, plan, plan::new_turn,
 };
 
 /// The events of a plan as `(seq, type)`.
@@ -144,6 +144,21 @@ fn place(number: u32, message_seq: i64, turn_number: i64) -> TurnPlace {
         reply_seq: message_seq + 1,
         turn_number,
         retry_of: None,
+    }
+}
+
+/// The change of conversation 1 when no more than the status of a turn changes.
+fn raised_position(seq: i64) -> ConversationAdvance {
+    ConversationAdvance {
+        tenant: fixture::tenant(),
+        id: fixture::conversation_id(1),
+        last_message_seq: 4,
+        superseded_count: 0,
+        turn_count: 2,
+        updated_at: fixture::at(1),
+        last_message_at: None,
+        excerpt: None,
+        sort_seq: Seq(seq),
     }
 }
 

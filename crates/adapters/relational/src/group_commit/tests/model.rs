@@ -170,7 +170,9 @@ impl Tables {
             facts.updated_at = row.conversation.updated_at;
         }
         for row in &rows.conversation_deletions {
-            self.conversations.remove(&(row.tenant.clone(), row.id));
+            let key = (row.tenant.clone(), row.id);
+            self.conversations.remove(&key);
+            self.messages.remove(&key);
             self.named.retain(|_, id| *id != row.id);
         }
         self.apply_turns(rows);

@@ -49,12 +49,7 @@ fn a_queued_turn_has_no_message_and_no_agent_version() {
         (Some(Seq(11)), None, None)
     );
     assert!(rows.messages.is_empty());
-    let advance = &rows.advances[0];
-    assert_eq!((advance.last_message_seq, advance.turn_count), (4, 2));
-    assert_eq!(
-        (advance.updated_at, advance.sort_seq),
-        (fixture::at(1), Seq(11))
-    );
+    assert_eq!(rows.advances, [raised_position(11)]);
 }
 
 #[test]

@@ -43,7 +43,8 @@ fn cancelling_a_queued_turn_stores_no_message_and_starts_nothing() {
     let node = Some(fixture::node_id(1));
     let (rows, outcome) = cancel_turn(&facts, &waiting, Some(&partial), node, &fixture::stamp(9));
     assert_eq!(events(&rows), [(11, "turn.cancelled")]);
-    assert!(rows.messages.is_empty() && rows.starts.is_empty() && rows.advances.is_empty());
+    assert!(rows.messages.is_empty() && rows.starts.is_empty());
+    assert_eq!(rows.advances, [raised_position(11)]);
     assert!(
         matches!(outcome, CancelOutcome::Cancelled { promoted: None, .. }),
         "{outcome:?}"
