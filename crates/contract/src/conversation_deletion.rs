@@ -4,7 +4,7 @@
 use domain::{Conversation, EventData, EventType, HistoryLimits, TurnStatus, event::Tombstone};
 use ports::{
     BeginOutcome, ConversationFilter, DeleteOutcome, FinishOutcome, HistoryQuery, ListingOrder,
-    MessageQuery, RecordTurnOutcome, Storage, TurnEnding,
+    MessageQuery, RecordTurnOutcome, Storage, TurnEnding, TurnFilter, TurnQuery,
 };
 
 use crate::{
@@ -56,6 +56,23 @@ pub(crate) async fn assert_not_found_by_any_method(storage: &Storage, conversati
         .messages(&tenant, conversation.id, &query)
         .await;
     assert_eq!(messages.success().value, None);
+    let found = conversations.find_message(&tenant, conversation.id, fixture::message_id(2));
+    assert_eq!(found.await.success(), None);
+    let query = TurnQuery {
+        filter: TurnFilter::All,
+        order: ListingOrder::Ascending,
+        after: None,
+        limit: 10,
+    };
+    let turns = storage.turns.list(&tenant, conversation.id, &query).await;
+    assert_eq!(turns.success().value, None);
+    let current = storage.turns.find_current(&tenant, conversation.id).await;
+    assert_eq!(current.success(), None);
+    if conversation.key.is_some() {
+        let name = fixture::name_of(conversation);
+        let found = conversations.find_by_name(&tenant, &name).await;
+        assert_eq!(found.success(), None);
+    }
     let query = HistoryQuery {
         before: i64::MAX,
         limits: HistoryLimits::default(),

@@ -10,7 +10,10 @@ use domain::{
     Problem, ProblemCode, Role, Stamp, ToolCall, admission::OnBusy, config::Metadata,
     conversation::excerpt,
 };
-use ports::{BeginTurn, CompletedTurn, ConversationTarget, FinishTurn, Reply, TurnEnding};
+use ports::{
+    AnsweredMessage, BeginTurn, CompletedTurn, ConversationName, ConversationTarget, FinishTurn,
+    Reply, Supersession, TurnEnding,
+};
 use serde_json::json;
 
 pub use credentials::*;
@@ -61,6 +64,26 @@ pub fn conversation(number: u32, agent: AgentId) -> Conversation {
     Conversation {
         user_id: Some("ada".to_owned()),
         ..Conversation::empty(conversation_id(number), agent, at(i64::from(number)))
+    }
+}
+
+/// The conversation with a key of the client.
+pub fn named(conversation: Conversation, key: &str) -> Conversation {
+    Conversation {
+        key: Some(key.parse().expect("a well-formed conversation key")),
+        ..conversation
+    }
+}
+
+/// The name of a conversation that has a key.
+pub fn name_of(conversation: &Conversation) -> ConversationName {
+    ConversationName {
+        agent_id: conversation.agent_id,
+        user_id: conversation.user_id.clone(),
+        key: conversation
+            .key
+            .clone()
+            .expect("the conversation has a key"),
     }
 }
 
@@ -142,6 +165,35 @@ pub fn begin_turn(number: u32, agent: &Agent, target: ConversationTarget) -> Beg
         on_busy: OnBusy::Queue,
         idempotency: None,
         is_resumption: false,
+    }
+}
+
+/// The turn that replaces the messages from `from_seq` on, after `kept` that are not superseded.
+pub fn superseding(begin: BeginTurn, from_seq: i64, kept: i64) -> BeginTurn {
+    BeginTurn {
+        supersession: Some(Supersession {
+            from_seq,
+            kept,
+            answered: None,
+        }),
+        ..begin
+    }
+}
+
+/// The turn that replaces the messages after `message`, and answers that message again; `kept`
+/// messages up to that one are not superseded.
+pub fn answering_again(begin: BeginTurn, message: &Message, kept: i64) -> BeginTurn {
+    BeginTurn {
+        input: message.content.clone(),
+        supersession: Some(Supersession {
+            from_seq: message.seq + 1,
+            kept,
+            answered: Some(AnsweredMessage {
+                id: message.id,
+                seq: message.seq,
+            }),
+        }),
+        ..begin
     }
 }
 

@@ -188,6 +188,47 @@ pub async fn history_omits_messages_of_failed_turns(storage: &Storage) {
     assert_eq!(all.len(), 7, "they stay in the conversation");
 }
 
+/// Superseded messages are not part of the history.
+pub async fn history_omits_superseded_messages(storage: &Storage) {
+    let (agent, conversation) = setup::chat_with_turns(storage, 3).await;
+    let begin = fixture::begin_turn(10, &agent, fixture::existing(&conversation, 3));
+    let edit = fixture::superseding(begin, 3, 2);
+    setup::start_turn(storage, &edit).await;
+    assert_eq!(
+        positions(storage, &conversation, 7, 40, 48_000).await,
+        [1, 2]
+    );
+    setup::complete_turn(storage, &edit, 10).await;
+    assert_eq!(
+        positions(storage, &conversation, 99, 40, 48_000).await,
+        [1, 2, 7, 8]
+    );
+    assert_eq!(
+        positions(storage, &conversation, 8, 2, 48_000).await,
+        [2, 7]
+    );
+}
+
+/// The message of a failed turn is included once another turn answers it.
+pub async fn history_includes_messages_that_are_answered_again(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let begin = |number, turn_count| ports::BeginTurn {
+        idempotency: Some(fixture::entry("k")),
+        ..fixture::begin_turn(number, &agent, fixture::existing(&conversation, turn_count))
+    };
+    let (failed, retry) = (begin(1, 0), begin(2, 1));
+    setup::start_turn(storage, &failed).await;
+    setup::fail_turn(storage, &failed).await;
+    let before = positions(storage, &conversation, 99, 40, 48_000).await;
+    assert!(before.is_empty(), "{before:?}");
+    setup::start_turn(storage, &retry).await;
+    setup::complete_turn(storage, &retry, 2).await;
+    assert_eq!(
+        positions(storage, &conversation, 99, 40, 48_000).await,
+        [1, 2]
+    );
+}
+
 /// A greeting is included as a message of the agent.
 pub async fn history_includes_the_greeting(storage: &Storage) {
     let agent = setup::agent(storage, 1).await;

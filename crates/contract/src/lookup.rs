@@ -28,18 +28,33 @@ pub(crate) async fn context(storage: &Storage, id: ConversationId) -> Conversati
     ConversationContext::clone(&context)
 }
 
-/// Reads all messages of an existing conversation, oldest first.
+/// Reads all messages of an existing conversation that are not superseded, oldest first.
 pub(crate) async fn messages(storage: &Storage, id: ConversationId) -> Vec<Message> {
+    messages_of(storage, id, false).await
+}
+
+/// Reads all messages of an existing conversation, oldest first.
+pub(crate) async fn all_messages(storage: &Storage, id: ConversationId) -> Vec<Message> {
+    messages_of(storage, id, true).await
+}
+
+async fn messages_of(storage: &Storage, id: ConversationId, with_superseded: bool) -> Vec<Message> {
     let query = MessageQuery {
         order: ListingOrder::Ascending,
         after: None,
         limit: 10_000,
-        with_superseded: false,
+        with_superseded,
     };
     let tenant = fixture::tenant();
     let found = storage.conversations.messages(&tenant, id, &query).await;
     let page = found.success().value.expect("the conversation exists");
     page.items
+}
+
+/// Reads the `seq` of all messages of an existing conversation that are not superseded.
+pub(crate) async fn message_seqs(storage: &Storage, id: ConversationId) -> Vec<i64> {
+    let messages = messages(storage, id).await;
+    messages.iter().map(|message| message.seq).collect()
 }
 
 /// Removes the state of its turn from a message of a listing.

@@ -1,7 +1,7 @@
 //! `ConversationRepository::messages`: pages in both directions.
 
-use domain::{Agent, Conversation, Message, Role, TurnStatus};
-use ports::{ListingOrder, MessageQuery, Storage};
+use domain::{Agent, Conversation, Message, MessageError, ProblemCode, Role, TurnStatus};
+use ports::{ListingOrder, MessageQuery, Reply, Storage};
 
 use crate::{fixture, lookup, results::ResultExt as _, setup};
 
@@ -18,10 +18,18 @@ async fn page(
         limit,
         with_superseded: false,
     };
+    listed(storage, conversation, &query).await
+}
+
+async fn listed(
+    storage: &Storage,
+    conversation: &Conversation,
+    query: &MessageQuery,
+) -> (Vec<Message>, bool) {
     let tenant = fixture::tenant();
     let result = storage
         .conversations
-        .messages(&tenant, conversation.id, &query)
+        .messages(&tenant, conversation.id, query)
         .await;
     let page = result.success().value.expect("the conversation exists");
     (page.items, page.has_more)
@@ -135,6 +143,81 @@ pub async fn pages_of_messages_stay_correct_while_messages_are_added(storage: &S
     let after = down.last().map(|message| message.seq);
     let (rest, has_more) = page(storage, &conversation, ListingOrder::Descending, after, 10).await;
     assert_eq!((positions(&rest), has_more), (vec![1], false));
+}
+
+/// User messages have the status of their turn, and the reason if it ended without a complete reply;
+/// agent messages have its tool calls.
+pub async fn messages_show_the_state_of_their_turns(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let begin = |number, turn_count| {
+        fixture::begin_turn(number, &agent, fixture::existing(&conversation, turn_count))
+    };
+    let [failed, cancelled, running] = [begin(1, 0), begin(2, 1), begin(3, 2)];
+    setup::start_turn(storage, &failed).await;
+    setup::fail_turn(storage, &failed).await;
+    setup::start_turn(storage, &cancelled).await;
+    let partial = Reply {
+        tool_calls: vec![fixture::tool_call()],
+        ..fixture::reply(2)
+    };
+    let (tenant, stamp) = (fixture::tenant(), fixture::stamp(900));
+    let turns = &storage.turns;
+    let result = turns.cancel_turn(&tenant, cancelled.turn_id, Some(partial), None, &stamp);
+    result.await.success();
+    setup::start_turn(storage, &running).await;
+    let messages = lookup::messages(storage, conversation.id).await;
+    let error = |code: ProblemCode, retryable| MessageError {
+        code,
+        title: code.title().to_owned(),
+        retryable,
+    };
+    let states: Vec<_> = messages
+        .iter()
+        .map(|message| (message.turn_status, message.error.clone()))
+        .collect();
+    let code = fixture::retryable_problem().code;
+    let expected = [
+        (Some(TurnStatus::Failed), Some(error(code, true))),
+        (
+            Some(TurnStatus::Cancelled),
+            Some(error(ProblemCode::TurnCancelled, false)),
+        ),
+        (None, None),
+        (Some(TurnStatus::InProgress), None),
+    ];
+    assert_eq!(states, expected);
+    let calls = messages.iter().map(|message| message.tool_calls.len());
+    assert_eq!(calls.collect::<Vec<_>>(), [0, 0, 1, 0]);
+    assert_eq!(messages[2].tool_calls, [fixture::tool_call()]);
+}
+
+/// Superseded messages are listed on request only, in both orders.
+pub async fn superseded_messages_are_listed_on_request(storage: &Storage) {
+    let (agent, conversation) = setup::chat_with_turns(storage, 2).await;
+    let begin = fixture::begin_turn(10, &agent, fixture::existing(&conversation, 2));
+    setup::start_turn(storage, &fixture::superseding(begin, 3, 2)).await;
+    let (visible, all) = ([1, 2, 5].as_slice(), [1, 2, 3, 4, 5].as_slice());
+    for (with_superseded, expected) in [(false, visible), (true, all)] {
+        for order in [ListingOrder::Ascending, ListingOrder::Descending] {
+            let mut expected = expected.to_vec();
+            if order == ListingOrder::Descending {
+                expected.reverse();
+            }
+            let (mut shown, mut has_more) = (Vec::new(), true);
+            while has_more {
+                let query = MessageQuery {
+                    order,
+                    after: shown.last().copied(),
+                    limit: 2,
+                    with_superseded,
+                };
+                let (items, more) = listed(storage, &conversation, &query).await;
+                shown.extend(positions(&items));
+                has_more = more;
+            }
+            assert_eq!(shown, expected, "{order:?}, {with_superseded}");
+        }
+    }
 }
 
 /// A conversation without messages has an empty page.

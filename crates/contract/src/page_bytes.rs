@@ -1,11 +1,12 @@
 //! Pages of every list end at about 1 MiB, contain at least one item, and skip nothing.
 
 use domain::{
-    Agent, Conversation, ConversationId, Credential, CredentialKind, EventType, Listed, Seq,
+    Agent, Conversation, ConversationId, Credential, CredentialKind, EventType, Listed, Seq, Turn,
     config::Metadata, sizes::PAGE_BYTES,
 };
 use ports::{
-    AgentFilter, ConversationFilter, EventQuery, FirstMessages, ListingOrder, MessageQuery, Storage,
+    AgentFilter, ConversationFilter, EventQuery, FirstMessages, ListingOrder, MessageQuery,
+    Storage, TurnFilter, TurnQuery,
 };
 
 use crate::{
@@ -143,6 +144,39 @@ pub async fn a_page_of_large_messages_is_short(storage: &Storage) {
         let pages = pages.await;
         assert_eq!(lengths(&pages), [4, 2]);
         assert_eq!(pages.concat(), expected);
+    }
+}
+
+/// The same for turns, in both orders.
+pub async fn a_page_of_large_turns_is_short(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    for number in 0..4 {
+        let target = fixture::existing(&conversation, i64::from(number));
+        let mut turn = fixture::completed_turn(number, &agent, target);
+        turn.begin.input = "x".repeat(LARGE);
+        turn.reply.content = "y".repeat(LARGE);
+        setup::record_turn(storage, turn).await;
+    }
+    for (order, expected) in [
+        (ListingOrder::Ascending, [0, 1, 2, 3]),
+        (ListingOrder::Descending, [3, 2, 1, 0]),
+    ] {
+        let pages = pages(async |last: Option<Listed<Turn>>| {
+            let query = TurnQuery {
+                filter: TurnFilter::All,
+                order,
+                after: last.map(|last| last.sort_seq),
+                limit: 100,
+            };
+            let tenant = fixture::tenant();
+            let listed = storage.turns.list(&tenant, conversation.id, &query).await;
+            let page = listed.success().value.expect("the conversation exists");
+            (page.items, page.has_more)
+        });
+        let pages = pages.await;
+        assert_eq!(lengths(&pages), [2, 2]);
+        let ids: Vec<_> = pages.concat().iter().map(|turn| turn.item.id).collect();
+        assert_eq!(ids, expected.map(fixture::turn_id));
     }
 }
 

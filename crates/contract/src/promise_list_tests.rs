@@ -16,9 +16,10 @@ macro_rules! promise_sources {
 
 type Listed = (&'static str, &'static str, &'static [&'static str]);
 
-const LISTS: [&[Listed]; 3] = [
+const LISTS: [&[Listed]; 4] = [
     crate::storage_promises! { promise_sources },
     crate::access_promises! { promise_sources },
+    crate::conversation_promises! { promise_sources },
     crate::turn_promises! { promise_sources },
 ];
 

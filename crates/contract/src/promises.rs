@@ -1,6 +1,8 @@
-//! The list of all promises of a store. The promises of access and turns are in files of their own.
+//! The list of all promises of a store. The promises of access, conversations and turns are in files of
+//! their own.
 
 mod access;
+mod conversations;
 mod turns;
 
 /// Expands to one test per promise of a store. `$fixture` is the path (from the crate's root) of an
@@ -10,11 +12,12 @@ macro_rules! storage_contract {
     ($fixture:path) => {
         $crate::storage_promises! { storage_promise_tests $fixture }
         $crate::access_promises! { storage_promise_tests $fixture }
+        $crate::conversation_promises! { storage_promise_tests $fixture }
         $crate::turn_promises! { storage_promise_tests $fixture }
     };
 }
 
-/// Passes the list of promises, without those of access and turns, to another macro of this crate.
+/// Passes the list of the other promises to another macro of this crate.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! storage_promises {
@@ -65,58 +68,6 @@ macro_rules! storage_promises {
                 deleting_an_unknown_agent_is_not_found,
                 deleting_an_agent_keeps_other_agents,
             }
-            conversation_repository {
-                an_inserted_conversation_is_stored_unchanged,
-                a_conversation_needs_no_user,
-                a_greeting_is_stored_as_the_first_message,
-                an_insert_writes_conversation_created,
-                a_conversation_without_agent_is_not_created,
-                the_idempotency_entry_is_stored_with_the_conversation,
-                a_used_key_creates_no_second_conversation,
-                an_unknown_conversation_is_not_found,
-                the_context_reflects_turns_and_messages,
-            }
-            conversation_update {
-                an_update_replaces_only_title_and_metadata,
-                a_late_update_moves_no_time_backwards,
-                an_update_writes_conversation_updated,
-                an_update_of_another_conversation_version_is_stale,
-                a_deleted_conversation_cannot_be_updated,
-            }
-            conversation_listing {
-                conversations_are_listed_by_latest_activity,
-                activity_moves_a_conversation_to_the_front,
-                conversations_are_filtered_by_agent_and_user,
-                has_more_is_exact_for_conversations,
-                inactive_conversations_are_not_skipped_while_others_become_active,
-                conversations_of_deleted_agents_are_not_listed,
-            }
-            conversation_deletion {
-                a_deletion_writes_conversation_deleted,
-                a_deleted_conversation_is_not_found_by_any_method,
-                deleting_a_conversation_cancels_open_turns_first,
-                ended_turns_of_a_deleted_conversation_are_not_found,
-                deleting_another_version_of_a_conversation_is_stale,
-                deleting_an_unknown_conversation_is_not_found,
-                deleting_a_conversation_keeps_everything_else,
-            }
-            messages {
-                messages_are_stored_with_every_member,
-                messages_are_listed_in_both_orders,
-                pages_of_messages_stay_correct_while_messages_are_added,
-                a_conversation_without_messages_has_an_empty_page,
-                a_page_of_messages_has_its_log_position,
-            }
-            history {
-                history_has_the_newest_messages_oldest_first,
-                history_has_only_earlier_messages,
-                history_limits_can_be_zero_or_absent,
-                history_counts_characters_of_whole_messages,
-                history_applies_both_limits,
-                history_ends_at_the_first_message_that_does_not_fit,
-                history_omits_messages_of_failed_turns,
-                history_includes_the_greeting,
-            }
             idempotency_repository {
                 keys_belong_to_one_principal_and_operation,
                 a_key_is_found_whatever_its_command,
@@ -141,6 +92,7 @@ macro_rules! storage_promises {
                 an_agent_larger_than_a_page_is_listed_alone,
                 a_page_of_large_conversations_is_short,
                 a_page_of_large_messages_is_short,
+                a_page_of_large_turns_is_short,
                 a_page_of_large_credentials_is_short,
                 a_page_of_large_events_is_short,
                 messages_count_towards_the_size_of_a_page_of_the_log,

@@ -4,7 +4,7 @@
 use domain::{Agent, Conversation, Credential, NodeId, SigningKey, TenantId, Timestamp};
 use ports::{
     BeginOutcome, BeginTurn, CancelOutcome, Committed, CompletedTurn, FinishOutcome, FinishTurn,
-    FirstMessages, PromotedTurn, RecordTurnOutcome, Storage, TurnPlace,
+    FirstMessages, PromotedTurn, RecordTurnOutcome, Storage, TurnEnding, TurnPlace,
 };
 
 use crate::{
@@ -118,6 +118,16 @@ pub(crate) async fn chat(storage: &Storage) -> (Agent, Conversation) {
     (agent, conversation)
 }
 
+/// Stores the minimum for a chat, and completed turns numbered from 1: messages 1 and 2, 3 and 4 …
+pub(crate) async fn chat_with_turns(storage: &Storage, count: u32) -> (Agent, Conversation) {
+    let (agent, conversation) = chat(storage).await;
+    for number in 1..=count {
+        let target = fixture::existing(&conversation, i64::from(number) - 1);
+        record_turn(storage, fixture::completed_turn(number, &agent, target)).await;
+    }
+    (agent, conversation)
+}
+
 /// Records a completed turn.
 pub(crate) async fn record_turn(storage: &Storage, turn: CompletedTurn) -> Committed {
     match storage.turns.record_completed_turn(turn).await.success() {
@@ -147,6 +157,18 @@ pub(crate) async fn queue_turn(storage: &Storage, begin: &BeginTurn) -> Committe
         BeginOutcome::Queued(committed) => committed,
         other => panic!("not queued: {other:?}"),
     }
+}
+
+/// Completes a turn with the reply of `number`.
+pub(crate) async fn complete_turn(storage: &Storage, begin: &BeginTurn, number: u32) {
+    let ending = TurnEnding::Completed(fixture::reply(number));
+    finish_turn(storage, fixture::finish(begin, ending)).await;
+}
+
+/// Fails a turn so that it releases its key.
+pub(crate) async fn fail_turn(storage: &Storage, begin: &BeginTurn) {
+    let ending = TurnEnding::failed(fixture::retryable_problem());
+    finish_turn(storage, fixture::finish(begin, ending)).await;
 }
 
 /// Ends a turn. Returns the turn that is promoted in its place.

@@ -6,6 +6,7 @@ use ports::{
     AgentFilter, AgentQuery, BeginOutcome, BeginTurn, CancelOutcome, ConversationFilter,
     ConversationQuery, ConversationTarget, DeleteOutcome, FinishOutcome, FirstMessages,
     HistoryQuery, ListingOrder, LogBounds, MessageQuery, RecordTurnOutcome, Storage, TurnEnding,
+    TurnFilter, TurnQuery,
 };
 
 use crate::{
@@ -26,7 +27,9 @@ pub(crate) struct Neighbours {
 impl Neighbours {
     pub(crate) async fn create(storage: &Storage) -> Self {
         let other = setup::second_tenant(storage).await;
-        let (agent, conversation) = setup::chat(storage).await;
+        let (agent, _) = setup::chat(storage).await;
+        let conversation = fixture::named(fixture::conversation(2, agent.id), "support");
+        let conversation = setup::insert_conversation(storage, conversation).await;
         let running = BeginTurn {
             idempotency: Some(fixture::entry("k")),
             ..fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0))
@@ -93,6 +96,7 @@ pub async fn conversations_of_another_tenant_are_not_read(storage: &Storage) {
     let Neighbours {
         agent,
         conversation,
+        running,
         other,
         ..
     } = &neighbours;
@@ -125,6 +129,11 @@ pub async fn conversations_of_another_tenant_are_not_read(storage: &Storage) {
     };
     let messages = conversations.messages(other, conversation.id, &query).await;
     assert_eq!(messages.success().value, None);
+    let message = conversations.find_message(other, conversation.id, running.message_id);
+    assert_eq!(message.await.success(), None);
+    let name = fixture::name_of(conversation);
+    let named = conversations.find_by_name(other, &name).await;
+    assert_eq!(named.success(), None);
     let query = HistoryQuery {
         before: 10,
         limits: HistoryLimits::default(),
@@ -164,6 +173,16 @@ pub async fn turns_of_another_tenant_are_not_found(storage: &Storage) {
     let Neighbours { running, other, .. } = &neighbours;
     let (turns, id) = (&storage.turns, running.turn_id);
     assert_eq!(turns.find(other, id).await.success().value, None);
+    let current = turns.find_current(other, running.target.id()).await;
+    assert_eq!(current.success(), None);
+    let query = TurnQuery {
+        filter: TurnFilter::All,
+        order: ListingOrder::Ascending,
+        after: None,
+        limit: 10,
+    };
+    let listed = turns.list(other, running.target.id(), &query).await;
+    assert_eq!(listed.success().value, None);
     let ending = TurnEnding::Completed(fixture::reply(1));
     let mut finish = fixture::finish(running, ending);
     finish.tenant = other.clone();

@@ -64,6 +64,27 @@ macro_rules! turn_promises {
                 any_other_end_keeps_the_key,
                 a_turn_does_not_release_a_key_that_another_turn_uses,
             }
+            message_retries {
+                a_retry_answers_the_message_of_the_failed_turn,
+                a_completed_retry_answers_the_message_of_the_failed_turn,
+                a_failed_retry_can_be_repeated,
+                a_retry_behind_another_message_stores_a_new_one,
+                another_command_with_a_released_key_stores_a_new_message,
+                a_retry_in_another_conversation_stores_a_new_message,
+                a_queued_retry_stores_a_new_message,
+                a_retry_of_a_superseded_message_stores_a_new_one,
+                a_retry_of_a_superseding_turn_answers_its_message,
+            }
+            supersession {
+                a_turn_supersedes_messages_from_a_position,
+                a_supersession_writes_messages_superseded_first,
+                a_supersession_sets_the_message_count,
+                a_message_is_superseded_once,
+                a_turn_can_answer_a_stored_message_again,
+                a_supersession_beside_an_open_turn_is_busy,
+                a_supersession_with_another_turn_count_is_stale,
+                a_failed_turn_restores_no_superseded_message,
+            }
             turn_queue {
                 the_end_of_a_turn_promotes_the_first_queued_turn,
                 a_promoted_turn_stores_its_message,
@@ -94,6 +115,12 @@ macro_rules! turn_promises {
                 a_turn_is_found_with_its_owner,
                 a_promoted_turn_keeps_its_owner,
                 an_unknown_turn_is_not_found,
+            }
+            turn_listing {
+                turns_are_listed_in_the_order_of_their_beginning,
+                turns_are_filtered_by_status,
+                turns_are_listed_for_their_conversation_only,
+                the_current_turn_is_running_or_queued_or_the_newest,
             }
             turn_recovery {
                 dead_nodes_are_marked,

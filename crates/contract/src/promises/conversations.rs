@@ -1,0 +1,93 @@
+//! The list of promises of conversations and their messages.
+
+/// Passes the list of promises of conversations to another macro of this crate.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! conversation_promises {
+    ($consumer:ident $($argument:path)?) => {
+        $crate::$consumer! {
+            [$($argument)?]
+            conversation_repository {
+                an_inserted_conversation_is_stored_unchanged,
+                a_conversation_needs_no_user,
+                a_greeting_is_stored_as_the_first_message,
+                an_insert_writes_conversation_created,
+                a_conversation_without_agent_is_not_created,
+                the_idempotency_entry_is_stored_with_the_conversation,
+                a_used_key_creates_no_second_conversation,
+                an_unknown_conversation_is_not_found,
+                the_context_reflects_turns_and_messages,
+            }
+            conversation_names {
+                a_conversation_is_found_by_its_name,
+                names_differ_by_agent_user_and_key,
+                a_used_name_creates_no_second_conversation,
+                a_deletion_frees_the_name,
+                one_of_many_first_uses_of_a_name_creates_the_conversation,
+                completed_turns_that_use_a_name_first_share_the_conversation,
+            }
+            conversation_update {
+                an_update_replaces_only_title_and_metadata,
+                a_late_update_moves_no_time_backwards,
+                an_update_writes_conversation_updated,
+                an_update_of_another_conversation_version_is_stale,
+                a_deleted_conversation_cannot_be_updated,
+            }
+            conversation_listing {
+                conversations_are_listed_by_latest_activity,
+                activity_moves_a_conversation_to_the_front,
+                conversations_are_filtered_by_agent_and_user,
+                has_more_is_exact_for_conversations,
+                inactive_conversations_are_not_skipped_while_others_become_active,
+                conversations_of_deleted_agents_are_not_listed,
+            }
+            conversation_deletion {
+                a_deletion_writes_conversation_deleted,
+                a_deleted_conversation_is_not_found_by_any_method,
+                deleting_a_conversation_cancels_open_turns_first,
+                ended_turns_of_a_deleted_conversation_are_not_found,
+                deleting_another_version_of_a_conversation_is_stale,
+                deleting_an_unknown_conversation_is_not_found,
+                deleting_a_conversation_keeps_everything_else,
+            }
+            forks {
+                a_fork_copies_the_visible_messages,
+                a_fork_continues_after_the_copied_messages,
+                a_fork_of_a_changed_conversation_is_stale,
+                a_fork_outlives_the_original,
+                a_fork_copies_the_greeting,
+            }
+            open_turns {
+                open_turns_are_shown_in_their_order,
+                a_change_of_a_turns_status_raises_the_position_of_its_conversation,
+                activity_elsewhere_does_not_raise_the_position,
+            }
+            messages {
+                messages_are_stored_with_every_member,
+                messages_are_listed_in_both_orders,
+                pages_of_messages_stay_correct_while_messages_are_added,
+                messages_show_the_state_of_their_turns,
+                superseded_messages_are_listed_on_request,
+                a_conversation_without_messages_has_an_empty_page,
+                a_page_of_messages_has_its_log_position,
+            }
+            find_message {
+                a_message_is_found_with_its_place,
+                superseded_messages_have_no_place_among_the_others,
+                a_message_is_found_in_its_conversation_only,
+            }
+            history {
+                history_has_the_newest_messages_oldest_first,
+                history_has_only_earlier_messages,
+                history_limits_can_be_zero_or_absent,
+                history_counts_characters_of_whole_messages,
+                history_applies_both_limits,
+                history_ends_at_the_first_message_that_does_not_fit,
+                history_omits_messages_of_failed_turns,
+                history_omits_superseded_messages,
+                history_includes_messages_that_are_answered_again,
+                history_includes_the_greeting,
+            }
+        }
+    };
+}
