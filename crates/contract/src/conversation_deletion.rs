@@ -4,7 +4,7 @@
 use domain::{Conversation, EventData, EventType, HistoryLimits, TurnStatus, event::Tombstone};
 use ports::{
     BeginOutcome, ConversationFilter, DeleteOutcome, FinishOutcome, HistoryQuery, ListingOrder,
-    MessageQuery, RecordTurnOutcome, Storage, TurnEnding, TurnFilter, TurnQuery,
+    MessageQuery, MessageReference, RecordTurnOutcome, Storage, TurnEnding, TurnFilter, TurnQuery,
 };
 
 use crate::{
@@ -56,7 +56,8 @@ pub(crate) async fn assert_not_found_by_any_method(storage: &Storage, conversati
         .messages(&tenant, conversation.id, &query)
         .await;
     assert_eq!(messages.success().value, None);
-    let found = conversations.find_message(&tenant, conversation.id, fixture::message_id(2));
+    let message = MessageReference::Id(fixture::message_id(2));
+    let found = conversations.find_message(&tenant, conversation.id, &message);
     assert_eq!(found.await.success(), None);
     let query = TurnQuery {
         filter: TurnFilter::All,

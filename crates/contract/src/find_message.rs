@@ -1,7 +1,7 @@
 //! `ConversationRepository::find_message`.
 
 use domain::{ConversationId, MessageId};
-use ports::{FoundMessage, Storage};
+use ports::{FoundMessage, MessageReference, Storage};
 
 use crate::{fixture, lookup, results::ResultExt as _, setup};
 
@@ -11,7 +11,8 @@ async fn find(
     message: MessageId,
 ) -> Option<FoundMessage> {
     let (tenant, conversations) = (fixture::tenant(), &storage.conversations);
-    let found = conversations.find_message(&tenant, conversation, message);
+    let message = MessageReference::Id(message);
+    let found = conversations.find_message(&tenant, conversation, &message);
     found.await.success()
 }
 

@@ -5,8 +5,8 @@ use domain::{Agent, Conversation, HistoryLimits, Seq, TenantId};
 use ports::{
     AgentFilter, AgentQuery, BeginOutcome, BeginTurn, CancelOutcome, ConversationFilter,
     ConversationQuery, ConversationTarget, DeleteOutcome, FinishOutcome, FirstMessages,
-    HistoryQuery, ListingOrder, LogBounds, MessageQuery, RecordTurnOutcome, Storage, TurnEnding,
-    TurnFilter, TurnQuery,
+    HistoryQuery, ListingOrder, LogBounds, MessageQuery, MessageReference, RecordTurnOutcome,
+    Storage, TurnEnding, TurnFilter, TurnQuery,
 };
 
 use crate::{
@@ -129,7 +129,8 @@ pub async fn conversations_of_another_tenant_are_not_read(storage: &Storage) {
     };
     let messages = conversations.messages(other, conversation.id, &query).await;
     assert_eq!(messages.success().value, None);
-    let message = conversations.find_message(other, conversation.id, running.message_id);
+    let running_message = MessageReference::Id(running.message_id);
+    let message = conversations.find_message(other, conversation.id, &running_message);
     assert_eq!(message.await.success(), None);
     let name = fixture::name_of(conversation);
     let named = conversations.find_by_name(other, &name).await;

@@ -19,7 +19,10 @@ async fn the_first_chat_with_a_key_creates_the_conversation_and_later_ones_conti
     let first = api.chat(command("one")).await;
     let second = api.chat(command("two")).await;
     assert_eq!(first["conversationId"], second["conversationId"]);
-    let path = format!("/api/conversations/{}", first["conversationId"].as_str().unwrap());
+    let path = format!(
+        "/api/conversations/{}",
+        first["conversationId"].as_str().unwrap()
+    );
     let conversation = api.reader().get(&path).await.ok();
     assert_eq!(conversation["key"], "order-1042");
     assert_eq!(conversation["title"], "My order");
@@ -27,7 +30,10 @@ async fn the_first_chat_with_a_key_creates_the_conversation_and_later_ones_conti
     assert_eq!(conversation["excerpt"], second["message"]);
     assert_eq!(conversation["openTurns"], json!([]));
     let messages = api.reader().get(&format!("{path}/messages")).await.ok();
-    let users: Vec<&Value> = (0..4).step_by(2).map(|index| &messages["data"][index]).collect();
+    let users: Vec<&Value> = (0..4)
+        .step_by(2)
+        .map(|index| &messages["data"][index])
+        .collect();
     assert_eq!(users[0]["clientMessageId"], "client-one");
     assert_eq!(users[1]["turnStatus"], "completed");
     let turn = format!("/api/turns/{}", second["turnId"].as_str().unwrap());
@@ -40,11 +46,15 @@ async fn the_first_chat_with_a_key_creates_the_conversation_and_later_ones_conti
 async fn a_key_is_found_for_its_agent_and_user() {
     let api = ApiServer::start().await;
     let agent = api.agent_id().await;
-    let make = |user: Option<&str>| json!({"agentId": agent, "conversationKey": "k", "userId": user});
+    let make =
+        |user: Option<&str>| json!({"agentId": agent, "conversationKey": "k", "userId": user});
     let of_nobody = id_of(&api.conversation(make(None)).await);
     let of_ada = id_of(&api.conversation(make(Some("ada"))).await);
     assert_ne!(of_nobody, of_ada);
-    let again = api.writer().post("/api/conversations", make(Some("ada"))).await;
+    let again = api
+        .writer()
+        .post("/api/conversations", make(Some("ada")))
+        .await;
     assert_eq!(again.status, 200);
     assert_eq!(id_of(&again.json()), of_ada);
     let found = async |query: &str| -> Vec<String> {
@@ -70,7 +80,10 @@ async fn a_chat_in_a_deleted_named_conversation_begins_a_new_one() {
     let agent = api.agent_id().await;
     let command = json!({"agentId": agent, "conversationKey": "k", "message": "Hello"});
     let first = api.chat(command.clone()).await;
-    let path = format!("/api/conversations/{}", first["conversationId"].as_str().unwrap());
+    let path = format!(
+        "/api/conversations/{}",
+        first["conversationId"].as_str().unwrap()
+    );
     assert_eq!(api.writer().delete(&path).await.status, 204);
     let second = api.chat(command).await;
     assert_ne!(first["conversationId"], second["conversationId"]);

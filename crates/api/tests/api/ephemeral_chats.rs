@@ -3,11 +3,7 @@
 use domain::{ProblemCode, Role};
 use serde_json::json;
 
-use crate::{
-    engines::scripted_agent,
-    raw::Connection,
-    sse_client::EventStream,
-};
+use crate::{engines::scripted_agent, raw::Connection, sse_client::EventStream};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_stored_and_the_engine_receives_the_clients_history() {
@@ -32,10 +28,16 @@ async fn nothing_is_stored_and_the_engine_receives_the_clients_history() {
     assert_eq!(reply["message"], "Never on Sundays.");
     assert!(reply["conversationId"].is_null());
     let history: Vec<_> = history.iter().map(|it| (it.role, &*it.content)).collect();
-    let expected = [(Role::User, "When do you open?"), (Role::Agent, "From 9 to 18.")];
+    let expected = [
+        (Role::User, "When do you open?"),
+        (Role::Agent, "From 9 to 18."),
+    ];
     assert_eq!(history, expected, "limited by the agent's configuration");
     let turn = format!("/api/turns/{}", reply["turnId"].as_str().unwrap());
-    api.reader().get(&turn).await.problem(ProblemCode::TurnNotFound);
+    api.reader()
+        .get(&turn)
+        .await
+        .problem(ProblemCode::TurnNotFound);
     let events = api.reader().get("/api/events?since=0").await.ok();
     assert_eq!(events["headSeq"], head);
     let conversations = api.reader().get("/api/conversations").await.ok();
@@ -90,7 +92,10 @@ async fn members_that_need_storage_are_rejected() {
     let (api, _script, agent) = scripted_agent(json!({})).await;
     for (member, value) in [
         ("conversationKey", json!("k")),
-        ("conversationId", json!("019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11")),
+        (
+            "conversationId",
+            json!("019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11"),
+        ),
         ("supersedes", json!("019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11")),
         ("title", json!("My order")),
         ("metadata", json!({"a": "b"})),

@@ -10,17 +10,16 @@ use async_trait::async_trait;
 use domain::{
     Agent, AgentId, AsOf, Conversation, ConversationContext, ConversationId, Credential,
     CredentialId, CredentialKind, HistoryMessage, IdempotencyEntry, IdempotencyRecord, Listed,
-    Message, MessageId, NodeId, Page, SecretDigest, Seq, SigningKey, Stamp, TenantId, Timestamp,
-    Turn, TurnId,
+    Message, NodeId, Page, SecretDigest, Seq, SigningKey, Stamp, TenantId, Timestamp, Turn, TurnId,
 };
 use ports::{
     AgentQuery, AgentRepository, BeginOutcome, BeginTurn, CancelOutcome, Committed, CompletedTurn,
     ConversationName, ConversationQuery, ConversationRepository, CredentialRepository,
     DeleteOutcome, EventLog, EventPage, EventQuery, FinishOutcome, FinishTurn, FirstMessages,
     FoundMessage, FoundTurn, HistoryQuery, IdempotencyRepository, Idempotent, LogBounds, LogHead,
-    LoggedChange, Maintenance, MessageQuery, NewProof, NodeRepository, RecordTurnOutcome, Reply,
-    RepositoryError, RetentionCutoffs, ShowKey, SigningKeyRepository, Storage, TokenRepository,
-    TurnQuery, TurnRepository,
+    LoggedChange, Maintenance, MessageQuery, MessageReference, NewProof, NodeRepository,
+    RecordTurnOutcome, Reply, RepositoryError, RetentionCutoffs, ShowKey, SigningKeyRepository,
+    Storage, TokenRepository, TurnQuery, TurnRepository,
 };
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -180,7 +179,7 @@ probed! { Conversations of ConversationRepository as "conversations" {
     fn list(tenant: &TenantId, query: &ConversationQuery) -> AsOf<Page<Listed<Conversation>>>;
     fn update(tenant: &TenantId, conversation: &Conversation, stamp: &Stamp) -> Option<(Committed, Conversation)>;
     fn delete(tenant: &TenantId, id: ConversationId, expected: Option<i64>, stamp: &Stamp) -> DeleteOutcome;
-    fn find_message(tenant: &TenantId, id: ConversationId, message: MessageId) -> Option<FoundMessage>;
+    fn find_message(tenant: &TenantId, id: ConversationId, message: &MessageReference) -> Option<FoundMessage>;
     fn messages(tenant: &TenantId, id: ConversationId, query: &MessageQuery) -> AsOf<Option<Page<Message>>>;
     fn history(tenant: &TenantId, id: ConversationId, query: &HistoryQuery) -> Vec<HistoryMessage>;
 } }

@@ -14,7 +14,8 @@ async fn conversation(api: &ApiServer, messages: &[&str]) -> (String, Vec<Value>
     let agent = api.agent_id().await;
     let id = id_of(&api.conversation(json!({"agentId": agent})).await);
     for message in messages {
-        api.chat(json!({"conversationId": id, "message": message})).await;
+        api.chat(json!({"conversationId": id, "message": message}))
+            .await;
     }
     let listed = listed(api, &id, "").await;
     (id, listed)
@@ -27,7 +28,9 @@ async fn listed(api: &ApiServer, id: &str, query: &str) -> Vec<Value> {
 }
 
 fn seqs(messages: &[Value]) -> Vec<i64> {
-    let seqs = messages.iter().map(|message| message["seq"].as_i64().unwrap());
+    let seqs = messages
+        .iter()
+        .map(|message| message["seq"].as_i64().unwrap());
     seqs.collect()
 }
 
@@ -42,14 +45,25 @@ async fn an_edit_replaces_a_message_and_all_later_ones() {
     assert_eq!(seqs(&listed(&api, &id, "").await), [5, 6]);
     let all = listed(&api, &id, "&superseded=include").await;
     assert_eq!(seqs(&all), [1, 2, 3, 4, 5, 6]);
-    assert!(all[..4].iter().all(|message| message["supersededAt"].is_string()));
-    assert!(all[4..].iter().all(|message| message.get("supersededAt").is_none()));
+    assert!(
+        all[..4]
+            .iter()
+            .all(|message| message["supersededAt"].is_string())
+    );
+    assert!(
+        all[4..]
+            .iter()
+            .all(|message| message.get("supersededAt").is_none())
+    );
     let conversation = api.reader().get(&path).await;
     assert_eq!(conversation.ok()["messageCount"], 2);
     assert_ne!(conversation.header("ETag"), etag);
     let events = api.reader().get("/api/events?since=0&limit=100").await.ok();
     let events = events["data"].as_array().unwrap();
-    let at = events.iter().position(|event| event["type"] == "messages.superseded").unwrap();
+    let at = events
+        .iter()
+        .position(|event| event["type"] == "messages.superseded")
+        .unwrap();
     let expected = json!({"fromSeq": 1, "toSeq": 4, "turnId": reply["turnId"]});
     assert_eq!(events[at]["data"], expected);
     assert_eq!(events[at + 1]["type"], "turn.started");
@@ -63,7 +77,9 @@ async fn an_edit_replaces_a_message_and_all_later_ones() {
 async fn a_reply_is_generated_again_for_the_same_message() {
     let api = ApiServer::start().await;
     let (id, before) = conversation(&api, &["one", "two"]).await;
-    let reply = api.chat(json!({"conversationId": id, "supersedes": before[3]["id"]})).await;
+    let reply = api
+        .chat(json!({"conversationId": id, "supersedes": before[3]["id"]}))
+        .await;
     let after = listed(&api, &id, "").await;
     assert_eq!(seqs(&after), [1, 2, 3, 5]);
     assert_eq!(after[2]["id"], before[2]["id"]);
@@ -91,9 +107,12 @@ async fn a_repeated_edit_with_the_same_key_takes_effect_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_superseded_is_rejected() {
     let api = ApiServer::start().await;
-    let agent = api.agent(json!({"name": "Host", "config": {"greeting": "Welcome"}})).await;
+    let agent = api
+        .agent(json!({"name": "Host", "config": {"greeting": "Welcome"}}))
+        .await;
     let id = id_of(&api.conversation(json!({"agentId": id_of(&agent)})).await);
-    api.chat(json!({"conversationId": id, "message": "Hello"})).await;
+    api.chat(json!({"conversationId": id, "message": "Hello"}))
+        .await;
     let messages = listed(&api, &id, "").await;
     let (greeting, user, reply) = (&messages[0]["id"], &messages[1]["id"], &messages[2]["id"]);
     for (supersedes, message, pointer, code) in [
@@ -101,7 +120,12 @@ async fn what_cannot_be_superseded_is_rejected() {
         (user, None, "/message", "required"),
         (reply, Some("text"), "/message", "not_combinable"),
         (&json!("nothing"), None, "/supersedes", "unknown_value"),
-        (&messages[0]["conversationId"], None, "/supersedes", "unknown_value"),
+        (
+            &messages[0]["conversationId"],
+            None,
+            "/supersedes",
+            "unknown_value",
+        ),
     ] {
         let mut body = json!({"conversationId": id, "supersedes": supersedes});
         if let Some(message) = message {
@@ -182,7 +206,10 @@ async fn a_failed_message_is_answered_again_with_its_key() {
     assert_eq!(messages[0]["turnId"], reply["turnId"]);
     assert_eq!(messages[0]["turnStatus"], "completed");
     let turn = format!("/api/turns/{}", reply["turnId"].as_str().unwrap());
-    assert_eq!(api.reader().get(&turn).await.ok()["retryOf"], failed["turnId"]);
+    assert_eq!(
+        api.reader().get(&turn).await.ok()["retryOf"],
+        failed["turnId"]
+    );
     api.stop().await;
 }
 
@@ -190,7 +217,8 @@ async fn a_failed_message_is_answered_again_with_its_key() {
 async fn a_fork_begins_with_the_messages_of_the_original() {
     let api = ApiServer::start().await;
     let (id, before) = conversation(&api, &["one", "two"]).await;
-    api.chat(json!({"conversationId": id, "supersedes": before[3]["id"]})).await;
+    api.chat(json!({"conversationId": id, "supersedes": before[3]["id"]}))
+        .await;
     let draft = json!({"forkOf": {"conversationId": id, "messageId": before[2]["id"]}});
     let fork = api.conversation(draft).await;
     assert_eq!(fork["messageCount"], 3);
@@ -200,12 +228,16 @@ async fn a_fork_begins_with_the_messages_of_the_original() {
     let copied = listed(&api, fork["id"].as_str().unwrap(), "").await;
     assert_eq!(seqs(&copied), [1, 2, 3]);
     assert_eq!(copied[2]["content"], "two");
-    let whole = api.conversation(json!({"forkOf": {"conversationId": id}})).await;
+    let whole = api
+        .conversation(json!({"forkOf": {"conversationId": id}}))
+        .await;
     assert_eq!(whole["messageCount"], 4);
     let superseded = json!({"forkOf": {"conversationId": id, "messageId": before[3]["id"]}});
     let rejected = api.writer().post("/api/conversations", superseded).await;
     assert_eq!(rejected.faults()[0].0, "/forkOf/messageId");
-    let reply = api.chat(json!({"conversationId": fork["id"], "message": "three"})).await;
+    let reply = api
+        .chat(json!({"conversationId": fork["id"], "message": "three"}))
+        .await;
     let copied = listed(&api, fork["id"].as_str().unwrap(), "").await;
     assert_eq!(seqs(&copied), [1, 2, 3, 4, 5]);
     assert_eq!(copied[4]["id"], reply["messageId"]);
