@@ -125,9 +125,9 @@ impl<T> Application for T where
 /// Adds the middleware inside of access control.
 fn inner_layers(wired: ServerParts) -> App<impl Application> {
     App::new()
-        .app_data(wired.state)
+        .app_data(wired.state.clone())
         .app_data(wired.services)
-        .configure(routes::configure)
+        .configure(|config| routes::configure(config, &wired.state.protocols))
         .wrap(from_fn(read_body))
 }
 
