@@ -10,9 +10,8 @@ use actix_web::{
 };
 use futures::stream;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
-use crate::{html::page, request::etag_matches, state::ApiState};
+use crate::{html::page, reads, request::etag_matches, state::ApiState};
 
 /// The caching of public documents.
 pub const PUBLIC: HeaderValue = HeaderValue::from_static("public, max-age=300");
@@ -45,11 +44,9 @@ struct Document {
 impl Document {
     fn new(document: &Value) -> Self {
         let text = serde_json::to_vec(document).unwrap_or_default();
-        let digest = Sha256::digest(&text);
-        let tag = u64::from_be_bytes(digest[..8].try_into().unwrap_or_default());
         Self {
+            etag: format!("\"{}\"", reads::digest(&text)),
             text: Bytes::from(text),
-            etag: format!("\"{tag:016x}\""),
         }
     }
 

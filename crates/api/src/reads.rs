@@ -6,6 +6,7 @@ use actix_web::{
 };
 use domain::{AsOf, Page, Seq};
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
 use crate::request::etag_matches;
@@ -79,6 +80,13 @@ fn next_link(request: &HttpRequest, cursor: &str) -> String {
 /// Returns the log position as a header.
 pub fn position(seq: Seq) -> (HeaderName, i64) {
     (X_EVENT_SEQ, seq.0)
+}
+
+/// Returns the digest of a response for its entity tag.
+pub fn digest(content: &[u8]) -> String {
+    let digest = Sha256::digest(content);
+    let start = u64::from_be_bytes(digest[..8].try_into().unwrap_or_default());
+    format!("{start:016x}")
 }
 
 /// Returns the response with a resource and its entity tag, or 304 if the client has this version.

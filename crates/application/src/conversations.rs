@@ -8,7 +8,7 @@ mod listing;
 use std::sync::Arc;
 
 use domain::{
-    AgentId, AsOf, Conversation, ConversationContext, ConversationId, ConversationKey, Listed,
+    AgentId, AsOf, Conversation, ConversationContext, ConversationId, ConversationKey,
     Principal, Stamp, TenantId,
 };
 use ports::{
@@ -52,16 +52,17 @@ impl ConversationService {
         }
     }
 
-    /// Reads a conversation, with the position of its latest activity.
+    /// Reads a conversation.
     pub async fn get(
         &self,
         caller: &Principal,
         id: ConversationId,
-    ) -> Result<AsOf<Listed<Conversation>>, ConversationError> {
+    ) -> Result<AsOf<Conversation>, ConversationError> {
         let found = self.conversations.find(&caller.tenant, id).await?;
         let conversation = found
             .value
-            .filter(|found| caller.may_reach(found.item.user_id.as_deref()))
+            .map(|found| found.item)
+            .filter(|found| caller.may_reach(found.user_id.as_deref()))
             .ok_or(ConversationError::NotFound)?;
         Ok(AsOf {
             value: conversation,
@@ -152,7 +153,7 @@ impl ConversationService {
         if *condition == VersionCondition::Any {
             return Ok(None);
         }
-        let version = self.get(caller, id).await?.value.item.version;
+        let version = self.get(caller, id).await?.value.version;
         if condition.accepts(version) {
             Ok(Some(version))
         } else {

@@ -23,6 +23,7 @@ pub fn document(openapi: &Value, url: &str) -> Result<Value, MissingComponent> {
     let frames = frames::document(openapi)?;
     let mut components = frames["components"]["schemas"].clone();
     schemas::name_frames(&mut components)?;
+    schemas::remove_discriminators(&mut components);
     let components = &components;
     let messages: Vec<Message> = [
         socket::commands(components)?,

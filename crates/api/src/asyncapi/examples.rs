@@ -92,11 +92,13 @@ fn stream_example(key: &str) -> Value {
         }),
         "chatToolCalled" => json!({
             "turnId": TURN, "conversationId": CONVERSATION,
+            "id": format!("{TURN}-1"), "at": 11,
             "name": "calculator", "arguments": {"expression": "17 * 24"},
         }),
         "chatToolReturned" => json!({
             "turnId": TURN, "conversationId": CONVERSATION,
-            "name": "calculator", "status": "ok", "durationMs": 1,
+            "id": format!("{TURN}-1"), "at": 11,
+            "name": "calculator", "status": "ok", "durationMs": 1, "result": "408",
         }),
         "chatTurnCompleted" => json!({
             "message": "We are open from 9 to 18.", "conversationId": CONVERSATION,
@@ -156,11 +158,13 @@ fn live(key: &str) -> Value {
         }),
         "toolCalled" => json!({
             "type": "tool.called", "turnId": TURN, "conversationId": CONVERSATION,
+            "id": format!("{TURN}-1"), "at": 11,
             "name": "calculator", "arguments": {"expression": "17 * 24"},
         }),
         "toolReturned" => json!({
             "type": "tool.returned", "turnId": TURN, "conversationId": CONVERSATION,
-            "name": "calculator", "status": "ok", "durationMs": 1,
+            "id": format!("{TURN}-1"), "at": 11,
+            "name": "calculator", "status": "ok", "durationMs": 1, "result": "408",
         }),
         _ => json!({
             "type": "typing.updated", "conversationId": CONVERSATION, "actor": "main~grace",

@@ -59,6 +59,17 @@ pub(super) fn name_frames(components: &mut Value) -> Result<(), MissingComponent
     socket::name_frames(components)
 }
 
+/// Removes the discriminators of OpenAPI. One of AsyncAPI is a string and names no components; the
+/// constant `type` of each variant says the same.
+pub(super) fn remove_discriminators(components: &mut Value) {
+    let schemas = components.as_object_mut().into_iter().flatten();
+    for (_, schema) in schemas {
+        if let Some(members) = schema.as_object_mut() {
+            members.remove("discriminator");
+        }
+    }
+}
+
 /// The components that `messages` refer to, directly or indirectly.
 pub(super) fn reachable(components: &Value, messages: &Map<String, Value>) -> Value {
     let mut found = BTreeSet::new();

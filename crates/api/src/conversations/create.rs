@@ -92,23 +92,19 @@ pub async fn create_conversation(
         .conversations
         .create(authorized.caller(), new, key.0)
         .await?;
-    let (conversation, etag, is_replayed) = match created {
-        CreatedConversation::Existing(found) => {
-            let etag = super::etag(&found);
-            return Ok(reads::written(HttpResponse::Ok(), etag, &found.item));
-        }
+    let path = |new: &Conversation| format!("/api/conversations/{}", new.id);
+    let (conversation, response) = match created {
+        CreatedConversation::Existing(found) => (found, HttpResponse::Ok()),
         CreatedConversation::New(new) => {
-            let etag = super::etag(&new);
-            (new.item, etag, false)
+            let response = created_response(path(&new), false);
+            (new, response)
         }
-        // Its activity since is not known, so this tag matches no state.
         CreatedConversation::Replayed(first) => {
-            let etag = format!("\"v{}\"", first.version);
-            (first, etag, true)
+            let response = created_response(path(&first), true);
+            (first, response)
         }
     };
-    let path = format!("/api/conversations/{}", conversation.id);
-    let response = created_response(path, is_replayed);
+    let etag = super::etag(&conversation);
     Ok(reads::written(response, etag, &conversation))
 }
 

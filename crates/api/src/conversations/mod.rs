@@ -18,13 +18,13 @@ pub use one::{
 
 pub use turns::{__path_list_turns, list_turns};
 
-use domain::{Conversation, Listed};
+use domain::Conversation;
+
+use crate::reads;
 
 /// The entity tag of a conversation. It changes with every message and every status of a turn, but
 /// `If-Match` compares only the version in it.
-fn etag(conversation: &Listed<Conversation>) -> String {
-    format!(
-        "\"v{}.{}\"",
-        conversation.item.version, conversation.sort_seq.0
-    )
+fn etag(conversation: &Conversation) -> String {
+    let content = serde_json::to_vec(conversation).unwrap_or_default();
+    format!("\"v{}.{}\"", conversation.version, reads::digest(&content))
 }

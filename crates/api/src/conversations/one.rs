@@ -40,7 +40,7 @@ pub async fn get_conversation(
         &request,
         etag,
         found.position,
-        &found.value.item,
+        &found.value,
     ))
 }
 
@@ -71,7 +71,7 @@ pub async fn patch_conversation(
     Ok(reads::written(
         HttpResponse::Ok(),
         super::etag(&changed),
-        &changed.item,
+        &changed,
     ))
 }
 

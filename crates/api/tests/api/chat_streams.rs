@@ -35,6 +35,7 @@ async fn tool_calls_are_streamed_and_stored_in_the_turn() {
     let mut stream = stream_chat(&api, body).await;
     let call = script.next_call().await;
     let turn_id = json!(call.request.turn_id);
+    let id = format!("{}-1", call.request.turn_id);
     let arguments = json!({"expression": "17 * 24"});
     call.send_text("Let me see. ").await;
     call.use_tool("calculator", arguments.clone()).await;
@@ -47,12 +48,13 @@ async fn tool_calls_are_streamed_and_stored_in_the_turn() {
     let conversation_id = &started["conversationId"];
     let called = json!({
         "type": "tool.called", "turnId": turn_id, "conversationId": conversation_id,
-        "name": "calculator", "arguments": arguments,
+        "id": id, "at": 12, "name": "calculator", "arguments": arguments,
     });
     assert_eq!(stream.next_of_type("tool.called").await, called);
     let returned = json!({
         "type": "tool.returned", "turnId": turn_id, "conversationId": conversation_id,
-        "name": "calculator", "status": "ok", "durationMs": 7,
+        "id": id, "at": 12, "name": "calculator", "status": "ok", "durationMs": 7,
+        "result": "done",
     });
     assert_eq!(stream.next_of_type("tool.returned").await, returned);
     assert_eq!(stream.next_of_type("reply.delta").await["text"], "408.");
@@ -60,7 +62,8 @@ async fn tool_calls_are_streamed_and_stored_in_the_turn() {
     assert_eq!(reply["message"], "Let me see. 408.");
     let turn = turn(&api, turn_id.as_str().unwrap()).await;
     let expected = json!([{
-        "name": "calculator", "arguments": arguments, "status": "ok", "durationMs": 7,
+        "id": id, "at": 12, "name": "calculator", "arguments": arguments, "status": "ok",
+        "durationMs": 7, "result": "done",
     }]);
     assert_eq!(turn["toolCalls"], expected);
     api.stop().await;

@@ -25,12 +25,16 @@ async fn a_conversation_starts_with_the_greeting() {
     {
       "agentId": "[id]",
       "createdAt": "[time]",
+      "excerpt": "Good morning!",
+      "forkedFrom": null,
       "id": "[id]",
+      "key": null,
       "lastMessageAt": "[time]",
       "messageCount": 1,
       "metadata": {
         "shop": "7"
       },
+      "openTurns": [],
       "title": "My order",
       "updatedAt": "[time]",
       "userId": "bob",
@@ -39,7 +43,8 @@ async fn a_conversation_starts_with_the_greeting() {
     "#);
     let path = format!("/api/conversations/{}", id_of(&response.created()));
     assert_eq!(response.header("location"), path);
-    assert_eq!(response.header("etag"), "\"v1.1\"");
+    let read = api.reader().get(&path).await;
+    assert_eq!(response.header("etag"), read.header("etag"));
     assert_eq!(api.reader().get(&path).await.ok(), response.json());
     let messages = api.reader().get(&format!("{path}/messages")).await.ok();
     assert_eq!(messages["data"][0]["content"], "Good morning!");
@@ -132,7 +137,8 @@ async fn title_and_metadata_change_and_nothing_else_does() {
     assert_eq!(changed["title"], Value::Null);
     assert_eq!(changed["metadata"], json!({"a": "1", "c": "3"}));
     assert_eq!(changed["version"], 2);
-    assert_eq!(response.header("etag"), "\"v2.0\"");
+    let tag = response.header("etag");
+    assert!(tag.starts_with("\"v2."), "{tag}");
     let same = api
         .writer()
         .patch(&path, json!({"metadata": {"a": "1"}}))
@@ -160,7 +166,9 @@ async fn a_message_changes_the_entity_tag_but_not_the_version() {
     api.chat(json!({"agentId": agent, "conversationId": id, "message": "Hello"}))
         .await;
     let after = api.reader().get(&path).await;
-    assert_eq!((&*before, after.header("etag")), ("\"v1.0\"", "\"v1.2\""));
+    let versions = [&*before, after.header("etag")].map(|tag| tag.split('.').next());
+    assert_eq!(versions, [Some("\"v1"); 2]);
+    assert_ne!(before, after.header("etag"));
     let conditional = |method: &str| {
         let request = api.writer().request(method, &path);
         request.header("If-Match", &before)

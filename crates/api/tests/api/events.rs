@@ -99,6 +99,7 @@ async fn an_event_contains_the_state_after_the_change() {
             "turn": {
               "agentId": "[id]",
               "agentVersion": 1,
+              "clientMessageId": null,
               "conversationId": "[id]",
               "createdAt": "[time]",
               "degraded": false,
@@ -122,6 +123,7 @@ async fn an_event_contains_the_state_after_the_change() {
                 "turnId": "[id]",
                 "usage": null
               },
+              "retryOf": null,
               "startedAt": "[time]",
               "status": "completed",
               "toolCalls": [],

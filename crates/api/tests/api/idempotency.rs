@@ -62,7 +62,8 @@ async fn replays_creations(builder: ApiServerBuilder, builder_after_restart: Api
         "agentId": id_of(&agent.json()), "userId": "bob", "metadata": {"z": "1", "shop": "7"},
     });
     let conversation = post(&api, "/api/conversations", &talk).await;
-    assert_eq!(conversation.header("etag"), "\"v1.1\"");
+    let tag = conversation.header("etag");
+    assert!(tag.starts_with("\"v1."), "{tag}");
     let again = post(&api, "/api/conversations", &talk).await;
     assert_repeats(&conversation, &again);
 

@@ -50,6 +50,7 @@ async fn a_reply_follows_its_message() {
           "role": "user",
           "seq": 1,
           "turnId": "[id]",
+          "turnStatus": "completed",
           "usage": null
         },
         {

@@ -101,10 +101,12 @@ impl Operation {
     /// The status of a successful response.
     pub(crate) fn success(&self) -> u16 {
         let responses = self.described["responses"].as_object().expect("responses");
-        // A socket upgrade responds with a protocol switch.
-        let success = responses
-            .keys()
-            .find(|status| status.starts_with('2') || *status == "101");
+        // New resources are created. A socket upgrade responds with a protocol switch.
+        let success = responses.keys().find(|status| *status == "201");
+        let success = success.or_else(|| {
+            let mut statuses = responses.keys();
+            statuses.find(|status| status.starts_with('2') || *status == "101")
+        });
         let status = success.unwrap_or_else(|| panic!("{} never succeeds", self.id));
         status.parse().expect("a status")
     }

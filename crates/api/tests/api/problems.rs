@@ -129,6 +129,13 @@ provoked! {
         create().await.created();
         create().await
     };
+    message_superseded: MessageSuperseded = |api| {
+        let agent = api.agent_id().await;
+        let reply = api.chat(json!({"agentId": agent, "message": "Hello"})).await;
+        let retry = json!({"conversationId": reply["conversationId"], "supersedes": reply["messageId"]});
+        api.chat(retry.clone()).await;
+        api.writer().post("/api/chat", retry).await
+    };
     unknown_engine: UnknownEngine = |api| {
         let config = json!({"engine": "oracle"});
         api.writer().post("/api/agents", json!({"name": "Ada", "config": config})).await

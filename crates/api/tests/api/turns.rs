@@ -19,6 +19,7 @@ async fn a_turn_contains_message_and_reply() {
     {
       "agentId": "[id]",
       "agentVersion": 1,
+      "clientMessageId": null,
       "conversationId": "[id]",
       "createdAt": "[time]",
       "degraded": false,
@@ -44,6 +45,7 @@ async fn a_turn_contains_message_and_reply() {
         "turnId": "[id]",
         "usage": null
       },
+      "retryOf": null,
       "startedAt": "[time]",
       "status": "completed",
       "toolCalls": [],

@@ -1,7 +1,7 @@
 //! Changes of existing conversations.
 
 use domain::{
-    Conversation, ConversationDraft, ConversationId, FaultCode, InputFault, Listed, Principal,
+    Conversation, ConversationDraft, ConversationId, FaultCode, InputFault, Principal,
     Stamp, merge_patch,
 };
 use ports::RepositoryError;
@@ -14,25 +14,24 @@ use crate::VersionCondition;
 pub(super) const CHANGE_ATTEMPTS: usize = 100;
 
 impl ConversationService {
-    /// Applies a JSON merge patch that matches its schema. Returns the conversation with the position
-    /// of its latest activity.
+    /// Applies a JSON merge patch that matches its schema.
     pub async fn patch(
         &self,
         caller: &Principal,
         id: ConversationId,
         patch: &Value,
         condition: &VersionCondition,
-    ) -> Result<Listed<Conversation>, ConversationError> {
+    ) -> Result<Conversation, ConversationError> {
         // After a first conflict, the changes of this process run one after the other.
         let mut permit = None;
         for _ in 0..CHANGE_ATTEMPTS {
             let current = self.get(caller, id).await?.value;
-            if !condition.accepts(current.item.version) {
+            if !condition.accepts(current.version) {
                 return Err(ConversationError::VersionMismatch);
             }
-            let draft = patched(&current.item, patch)?;
+            let draft = patched(&current, patch)?;
             let now = self.clock.now();
-            let Some(changed) = current.item.changed_to(draft, now) else {
+            let Some(changed) = current.changed_to(draft, now) else {
                 return Ok(current);
             };
             let stamp = Stamp {
@@ -44,12 +43,7 @@ impl ConversationService {
                 .update(&caller.tenant, &changed, &stamp)
                 .await
             {
-                Ok(Some((committed, stored))) => {
-                    return Ok(Listed {
-                        item: stored,
-                        sort_seq: committed.last,
-                    });
-                }
+                Ok(Some((_, stored))) => return Ok(stored),
                 Ok(None) => return Err(ConversationError::NotFound),
                 Err(RepositoryError::Stale { .. }) if permit.is_some() => {}
                 Err(RepositoryError::Stale { .. }) => {

@@ -2,7 +2,7 @@
 
 use domain::{
     AgentId, Conversation, ConversationDraft, ConversationId, ConversationKey, FaultCode,
-    ForkOrigin, IdempotencyEntry, IdempotencyKey, InputFault, Listed, Message, MessageId,
+    ForkOrigin, IdempotencyEntry, IdempotencyKey, InputFault, Message, MessageId,
     Principal, Role, Stamp, Timestamp, conversation::excerpt,
 };
 use ports::{
@@ -50,10 +50,10 @@ pub struct Fork {
 /// The result of a creation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CreatedConversation {
-    /// The conversation was created, with the position of its creation.
-    New(Listed<Conversation>),
+    /// The conversation was created.
+    New(Conversation),
     /// A conversation with the same key exists; nothing was changed.
-    Existing(Listed<Conversation>),
+    Existing(Conversation),
     /// An earlier request with the same idempotency key created it.
     Replayed(Conversation),
 }
@@ -124,16 +124,17 @@ impl ConversationService {
         &self,
         caller: &Principal,
         new: &NewConversation,
-    ) -> Result<Option<Listed<Conversation>>, ConversationError> {
+    ) -> Result<Option<Conversation>, ConversationError> {
         let (Some(agent_id), Some(key)) = (new.agent_id, &new.key) else {
             return Ok(None);
         };
         let user_id = new.user_id.as_deref();
         let id = self.find_named(caller, agent_id, user_id, key.clone());
-        match id.await? {
-            Some(id) => Ok(self.conversations.find(&caller.tenant, id).await?.value),
-            None => Ok(None),
-        }
+        let Some(id) = id.await? else {
+            return Ok(None);
+        };
+        let found = self.conversations.find(&caller.tenant, id).await?.value;
+        Ok(found.map(|found| found.item))
     }
 
     async fn insert(
@@ -168,11 +169,8 @@ impl ConversationService {
             entry.as_ref(),
         );
         match inserted.await? {
-            Idempotent::Applied(Some(committed)) => {
-                Ok(Idempotent::Applied(CreatedConversation::New(Listed {
-                    item: conversation,
-                    sort_seq: committed.last,
-                })))
+            Idempotent::Applied(Some(_)) => {
+                Ok(Idempotent::Applied(CreatedConversation::New(conversation)))
             }
             Idempotent::Applied(None) => Err(ConversationError::AgentNotFound),
             Idempotent::Replayed(record) => Ok(Idempotent::Replayed(record)),

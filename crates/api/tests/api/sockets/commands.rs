@@ -80,14 +80,15 @@ async fn invalid_commands_receive_errors() {
         assert_eq!((&reply["id"], &reply["ok"]), (&Value::Null, &json!(false)));
         assert_eq!(reply["error"]["code"], code, "{text}");
     }
-    let faults = socket.expect_problem("chat", json!({"message": ""})).await;
+    let command = json!({"message": "", "metadata": {"a": 1}});
+    let faults = socket.expect_problem("chat", command).await;
     let pointers: Vec<_> = faults["errors"]
         .as_array()
         .unwrap()
         .iter()
         .map(|fault| fault["pointer"].clone())
         .collect();
-    assert_eq!(pointers, ["/agentId", "/message"]);
+    assert_eq!(pointers, ["/message", "/metadata/a"]);
     // The socket stays open.
     socket.expect_success("ping", json!({})).await;
     api.stop().await;

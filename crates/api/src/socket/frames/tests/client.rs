@@ -92,7 +92,6 @@ fn all_errors_of_a_chat_are_reported_at_once_with_pointers() {
     invalid(
         &json!({"id": 7, "type": "chat", "message": "", "metadata": {"a": 1}, "stream": true, "idempotencyKey": "a b"}),
         &[
-            ("/agentId", "required"),
             ("/idempotencyKey", "bad_character"),
             ("/message", "too_short"),
             ("/metadata/a", "wrong_type"),
