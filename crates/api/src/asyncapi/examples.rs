@@ -84,6 +84,7 @@ fn stream_example(key: &str) -> Value {
         "chatRequest" => json!({"agentId": AGENT, "message": "When do you open?", "stream": true}),
         "chatTurnStarted" => json!({
             "turnId": TURN, "conversationId": CONVERSATION, "messageId": USER_MESSAGE,
+            "replyId": REPLY_MESSAGE,
             "agentId": AGENT, "agentVersion": 2,
         }),
         "chatReplyDelta" => json!({

@@ -89,11 +89,12 @@ impl Settings {
     fn read(values: &mut Values) -> Self {
         let database = DatabaseUrl::read(values);
         let server = ServerSettings::read(values);
+        let protocols = EnabledProtocols::read(values);
         let auth = AuthSettings::read(values, &server);
         Self {
             database,
             server,
-            protocols: EnabledProtocols::read(values),
+            protocols,
             auth,
             limits: LimitSettings::read(values),
             engines: EngineSettings::read(values),

@@ -17,11 +17,12 @@ async fn call_tools(call: &EngineCall) {
     call.call_tool("time", &json!({"zone": "UTC"})).await;
 }
 
-/// The calls of a turn; the second has this status.
-fn assert_calls(turn: &Value, status: &str) {
+/// The calls of a turn after this number of bytes; the second has this status.
+fn assert_calls(turn: &Value, at: usize, status: &str) {
     let calls = turn["toolCalls"].as_array().expect("calls");
+    let id = format!("{}-1", turn["id"].as_str().unwrap());
     let answered = json!({
-        "name": "calculator", "arguments": {"expression": "17 * 24"}, "status": "ok",
+        "id": id, "at": at, "result": "done", "name": "calculator", "arguments": {"expression": "17 * 24"}, "status": "ok",
         "durationMs": 7,
     });
     let [first, second] = calls.as_slice() else {
@@ -67,7 +68,7 @@ async fn a_running_turn_shows_the_calls_it_has_made() {
     call_tools(&call).await;
     let running = turn(&api, begun["id"].as_str().unwrap()).await;
     assert_eq!(running["status"], "in_progress");
-    assert_calls(&running, "running");
+    assert_calls(&running, 0, "running");
     api.stop().await;
 }
 
@@ -80,10 +81,10 @@ async fn a_turn_that_failed_keeps_the_calls_it_had_made() {
     call.fail(ReplyError::TimedOut);
     let failed = wait_for_end(&api, begun["id"].as_str().unwrap()).await;
     assert_eq!(failed["error"]["code"], "engine_timeout");
-    assert_calls(&failed, "cancelled");
+    assert_calls(&failed, 0, "cancelled");
     let path = "/api/events?since=0&types=turn.failed";
     let events = api.reader().get(path).await.ok();
-    assert_calls(&events["data"][0]["data"]["turn"], "cancelled");
+    assert_calls(&events["data"][0]["data"]["turn"], 0, "cancelled");
     api.stop().await;
 }
 
@@ -101,7 +102,7 @@ async fn a_turn_that_was_cancelled_keeps_the_calls_it_had_made() {
         let path = format!("/api/turns/{id}/cancel");
         let cancelled = api.writer().request("POST", &path).send().await.ok();
         assert_eq!(cancelled["status"], "cancelled");
-        assert_calls(&cancelled, "cancelled");
+        assert_calls(&cancelled, texts.len(), "cancelled");
         assert_eq!(turn(&api, id).await, cancelled);
         let conversation = begun["conversationId"].as_str().unwrap();
         let messages = contents(&api, conversation).await;
