@@ -17,6 +17,7 @@
 mod dead_nodes;
 pub mod fixture;
 mod log;
+mod log_client;
 mod lookup;
 mod pages;
 #[cfg(test)]
@@ -62,6 +63,7 @@ pub mod forks;
 pub mod hidden_events;
 pub mod history;
 pub mod idempotency_repository;
+pub mod log_replay;
 pub mod log_retention;
 pub mod maintenance;
 pub mod message_retries;

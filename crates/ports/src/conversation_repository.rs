@@ -106,6 +106,7 @@ pub struct ForkedMessages {
 
 /// The first messages of a new conversation.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a call passes one by reference")]
 pub enum FirstMessages {
     /// None.
     None,

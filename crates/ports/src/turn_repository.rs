@@ -13,6 +13,10 @@ mod as_turn;
 
 /// The conversation of a turn.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is a part of a turn, which is boxed"
+)]
 pub enum ConversationTarget {
     /// A new conversation, which the same transaction creates (its `message_count` is 0).
     New(Conversation),

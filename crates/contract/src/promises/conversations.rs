@@ -76,6 +76,9 @@ macro_rules! conversation_promises {
                 superseded_messages_have_no_place_among_the_others,
                 a_message_is_found_in_its_conversation_only,
             }
+            log_replay {
+                a_client_that_replays_the_log_has_the_stored_messages,
+            }
             history {
                 history_has_the_newest_messages_oldest_first,
                 history_has_only_earlier_messages,

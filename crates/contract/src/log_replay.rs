@@ -1,0 +1,426 @@
+//! Clients that replay the log have the messages of the store, after any sequence of turns.
+
+use std::cell::Cell;
+
+use domain::{
+    Agent, Conversation, ConversationId, ForkOrigin, IdempotencyEntry, MessageId, Role, TenantId,
+    conversation::excerpt,
+};
+use ports::{
+    AnsweredMessage, BeginOutcome, BeginTurn, CompletedTurn, ConversationTarget, FirstMessages,
+    ForkedMessages, ListingOrder, MessageQuery, RecordTurnOutcome, Reply, Storage, Supersession,
+    TurnPlace,
+};
+use proptest::{
+    collection::vec,
+    prelude::*,
+    test_runner::{Config, TestRunner},
+};
+use tokio::runtime::Handle;
+
+use crate::{
+    fixture,
+    log_client::{LogClient, ShownMessage, copy},
+    results::{IdempotentExt as _, ResultExt as _},
+    setup,
+};
+
+const CASES: u32 = 24;
+const MAX_STEPS: usize = 14;
+
+/// A step of a user.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    /// A turn.
+    Turn(Start, End),
+    /// A fork up to one of the messages. The next steps take place there if `is_entered`.
+    Fork { message: usize, is_entered: bool },
+}
+
+/// The start of a turn. Numbers select one of the messages; without any, a new message is sent.
+#[derive(Debug, Clone, Copy)]
+enum Start {
+    Message,
+    Edit(usize),
+    Regenerate(usize),
+    /// Repeats the last turn that has failed.
+    Retry,
+}
+
+/// The end of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// It was recorded as a completed turn.
+    Recorded,
+    Completed,
+    /// It is completed while another message waits, whose turn is completed next.
+    CompletedBeforeAnother,
+    Failed,
+    Cancelled {
+        has_partial_reply: bool,
+    },
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let start = prop_oneof![
+        3 => Just(Start::Message),
+        2 => (0..100_usize).prop_map(Start::Edit),
+        2 => (0..100_usize).prop_map(Start::Regenerate),
+        3 => Just(Start::Retry),
+    ];
+    let end = prop_oneof![
+        2 => Just(End::Recorded),
+        2 => Just(End::Completed),
+        1 => Just(End::CompletedBeforeAnother),
+        3 => Just(End::Failed),
+        2 => any::<bool>().prop_map(|has_partial_reply| End::Cancelled { has_partial_reply }),
+    ];
+    let fork = (0..100_usize, any::<bool>());
+    let step = prop_oneof![
+        9 => (start, end).prop_map(|(start, end)| Step::Turn(start, end)),
+        1 => fork.prop_map(|(message, is_entered)| Step::Fork { message, is_entered }),
+    ];
+    vec(step, 1..=MAX_STEPS)
+}
+
+/// A conversation as a list of messages.
+struct Model {
+    id: ConversationId,
+    messages: Vec<ShownMessage>,
+    last_seq: i64,
+    turn_count: i64,
+    failed: Option<FailedTurn>,
+}
+
+/// The last turn that has failed and was not repeated since.
+#[derive(Clone)]
+struct FailedTurn {
+    entry: IdempotencyEntry,
+    message_id: MessageId,
+    input: String,
+}
+
+impl Model {
+    /// Returns the index of one of the messages that match.
+    fn select(&self, number: usize, matches: impl Fn(usize) -> bool) -> Option<usize> {
+        let indexes: Vec<_> = (0..self.messages.len()).filter(|at| matches(*at)).collect();
+        (!indexes.is_empty()).then(|| indexes[number % indexes.len()])
+    }
+
+    fn is_of_user(&self, at: usize) -> bool {
+        self.messages[at].role == Role::User
+    }
+
+    fn push(&mut self, role: Role, id: MessageId, content: &str, begin: &BeginTurn) {
+        self.last_seq += 1;
+        self.messages.push(ShownMessage {
+            id,
+            seq: self.last_seq,
+            role,
+            content: content.to_owned(),
+            turn: Some(begin.turn_id),
+        });
+    }
+
+    /// Removes the messages from an index on.
+    fn supersede(&mut self, from: usize, answered: Option<AnsweredMessage>) -> Supersession {
+        let from_seq = self.messages[from].seq;
+        self.messages.truncate(from);
+        Supersession {
+            from_seq,
+            kept: i64::try_from(from).expect("few messages"),
+            answered,
+        }
+    }
+
+    /// Applies the start of a turn, and adds to `begin` what depends on the messages.
+    fn start(&mut self, start: Start, begin: &mut BeginTurn) {
+        self.turn_count += 1;
+        match start {
+            Start::Edit(number) => {
+                if let Some(at) = self.select(number, |at| self.is_of_user(at)) {
+                    begin.supersession = Some(self.supersede(at, None));
+                }
+            }
+            Start::Regenerate(number) => {
+                let is_reply =
+                    |at: usize| !self.is_of_user(at) && at > 0 && self.is_of_user(at - 1);
+                if let Some(at) = self.select(number, is_reply) {
+                    let message = &mut self.messages[at - 1];
+                    message.turn = Some(begin.turn_id);
+                    begin.input.clone_from(&message.content);
+                    let (id, seq) = (message.id, message.seq);
+                    let answered = Some(AnsweredMessage { id, seq });
+                    begin.supersession = Some(self.supersede(at, answered));
+                    return;
+                }
+            }
+            Start::Retry => {
+                if let Some(failed) = self.failed.take() {
+                    begin.input = failed.input;
+                    begin.idempotency = Some(failed.entry);
+                    let newest = self.messages.last_mut();
+                    if let Some(newest) = newest.filter(|newest| newest.id == failed.message_id) {
+                        newest.turn = Some(begin.turn_id);
+                        return;
+                    }
+                }
+            }
+            Start::Message => {}
+        }
+        self.push(Role::User, begin.message_id, &begin.input, begin);
+    }
+
+    fn reply(&mut self, begin: &BeginTurn, reply: &Reply) {
+        self.push(Role::Agent, reply.message_id, &reply.content, begin);
+    }
+
+    /// Asserts that a turn has the messages that the model expects after its start.
+    fn assert_place(&self, place: &TurnPlace) {
+        let newest = self.messages.last().expect("a message");
+        let expected = AnsweredMessage {
+            id: newest.id,
+            seq: newest.seq,
+        };
+        assert_eq!(place.message, expected);
+        assert_eq!(place.reply_seq, self.last_seq + 1);
+        assert_eq!(place.turn_number, self.turn_count - 1);
+    }
+}
+
+/// The progress of one sequence, in a tenant of its own.
+struct Sequence<'s> {
+    storage: &'s Storage,
+    tenant: TenantId,
+    agent: Agent,
+    conversations: Vec<Model>,
+    current: usize,
+    last_turn: u32,
+    client: LogClient,
+}
+
+impl<'s> Sequence<'s> {
+    /// Creates a conversation with a greeting.
+    async fn create(storage: &'s Storage, number: u32) -> Self {
+        let tenant = setup::tenant_named(storage, &format!("sequence-{number}")).await;
+        let agent = setup::insert_agent_in(storage, &tenant, fixture::agent(1)).await;
+        let conversation = fixture::conversation(1, agent.id);
+        let (conversation, greeting) = fixture::greeted(conversation, "Welcome!");
+        let messages = vec![ShownMessage::from(&greeting)];
+        let mut sequence = Self {
+            storage,
+            tenant,
+            agent,
+            conversations: Vec::new(),
+            current: 0,
+            last_turn: 0,
+            client: LogClient::default(),
+        };
+        let first = FirstMessages::Greeting(greeting);
+        sequence.insert(&conversation, &first, messages).await;
+        sequence
+    }
+
+    async fn insert(
+        &mut self,
+        conversation: &Conversation,
+        first: &FirstMessages,
+        messages: Vec<ShownMessage>,
+    ) {
+        let (stamp, conversations) = (fixture::stamp(0), &self.storage.conversations);
+        let result = conversations.insert(&self.tenant, conversation, first, &stamp, None);
+        result.await.applied().expect("the agent exists");
+        self.conversations.push(Model {
+            id: conversation.id,
+            last_seq: conversation.message_count,
+            messages,
+            turn_count: 0,
+            failed: None,
+        });
+    }
+
+    fn model(&mut self) -> &mut Model {
+        &mut self.conversations[self.current]
+    }
+
+    async fn run(&mut self, step: Step) {
+        match step {
+            Step::Turn(start, end) => self.turn(start, end).await,
+            Step::Fork {
+                message,
+                is_entered,
+            } => {
+                self.fork(message).await;
+                if is_entered {
+                    self.current = self.conversations.len() - 1;
+                }
+            }
+        }
+    }
+
+    async fn fork(&mut self, number: usize) {
+        let original = &self.conversations[self.current];
+        let at = original.select(number, |_| true);
+        let at = at.expect("every conversation begins with a greeting or a message");
+        let copied = copy(&original.messages[..=at]);
+        let last = &original.messages[at];
+        let fork = u32::try_from(self.conversations.len() + 1).expect("few conversations");
+        let conversation = Conversation {
+            message_count: i64::try_from(copied.len()).expect("few messages"),
+            excerpt: Some(excerpt(&last.content)),
+            forked_from: Some(ForkOrigin {
+                conversation_id: original.id,
+                message_id: Some(last.id),
+            }),
+            ..fixture::conversation(fork, self.agent.id)
+        };
+        let first = FirstMessages::Forked(ForkedMessages {
+            from: original.id,
+            turn_count: original.turn_count,
+            to_seq: last.seq,
+        });
+        self.insert(&conversation, &first, copied).await;
+    }
+
+    /// A turn that begins with a new message.
+    fn begin(&mut self) -> BeginTurn {
+        self.last_turn += 1;
+        let number = self.last_turn;
+        let Model { id, turn_count, .. } = self.conversations[self.current];
+        let target = ConversationTarget::Existing { id, turn_count };
+        BeginTurn {
+            tenant: self.tenant.clone(),
+            idempotency: Some(fixture::entry(&format!("key-{number}"))),
+            ..fixture::begin_turn(number, &self.agent, target)
+        }
+    }
+
+    async fn turn(&mut self, start: Start, end: End) {
+        let mut begin = self.begin();
+        let reply = fixture::reply(self.last_turn);
+        self.model().start(start, &mut begin);
+        if end == End::Recorded {
+            return self.record(begin, reply).await;
+        }
+        let outcome = self.storage.turns.begin_turn(begin.clone()).await;
+        match outcome.success() {
+            BeginOutcome::Started { place, .. } => self.model().assert_place(&place),
+            other => panic!("not started: {other:?}"),
+        }
+        match end {
+            End::Recorded | End::Completed => self.complete(&begin, &reply).await,
+            End::CompletedBeforeAnother => {
+                let next = self.begin();
+                let next_reply = fixture::reply(self.last_turn);
+                setup::queue_turn(self.storage, &next).await;
+                self.complete(&begin, &reply).await;
+                self.model().start(Start::Message, &mut next.clone());
+                self.complete(&next, &next_reply).await;
+            }
+            End::Failed => {
+                setup::fail_turn(self.storage, &begin).await;
+                let message_id = self.model().messages.last().expect("a message").id;
+                self.model().failed = Some(FailedTurn {
+                    entry: begin.idempotency.expect("the turn has an entry"),
+                    message_id,
+                    input: begin.input,
+                });
+            }
+            End::Cancelled { has_partial_reply } => {
+                let partial = has_partial_reply.then_some(reply);
+                if let Some(partial) = &partial {
+                    self.model().reply(&begin, partial);
+                }
+                let (tenant, stamp) = (&begin.tenant, fixture::stamp(900));
+                let turns = &self.storage.turns;
+                let result = turns.cancel_turn(tenant, begin.turn_id, partial, None, &stamp);
+                result.await.success();
+            }
+        }
+    }
+
+    async fn record(&mut self, begin: BeginTurn, reply: Reply) {
+        let turn = CompletedTurn {
+            finished_at: begin.stamp.time,
+            reply: reply.clone(),
+            begin: begin.clone(),
+        };
+        let outcome = self.storage.turns.record_completed_turn(turn).await;
+        match outcome.success() {
+            RecordTurnOutcome::Recorded { place, .. } => self.model().assert_place(&place),
+            other => panic!("not recorded: {other:?}"),
+        }
+        self.model().reply(&begin, &reply);
+    }
+
+    async fn complete(&mut self, begin: &BeginTurn, reply: &Reply) {
+        let ending = ports::TurnEnding::Completed(reply.clone());
+        setup::finish_turn(self.storage, fixture::finish(begin, ending)).await;
+        self.model().reply(begin, reply);
+    }
+
+    /// Compares the store and the client with the model.
+    async fn check(&mut self) {
+        self.client.read(self.storage, &self.tenant).await;
+        for model in &self.conversations {
+            assert_eq!(self.stored(model.id).await, model.messages, "in the store");
+            assert_eq!(self.client.messages(model.id), model.messages, "in the log");
+            let conversations = &self.storage.conversations;
+            let found = conversations.find(&self.tenant, model.id).await.success();
+            let found = found.value.expect("the conversation exists").item;
+            assert_eq!(found.message_count, count(&model.messages));
+            let newest = model.messages.last().map(|newest| excerpt(&newest.content));
+            assert_eq!(found.excerpt, newest);
+        }
+    }
+
+    async fn stored(&self, id: ConversationId) -> Vec<ShownMessage> {
+        let query = MessageQuery {
+            order: ListingOrder::Ascending,
+            after: None,
+            limit: 10_000,
+            with_superseded: false,
+        };
+        let conversations = &self.storage.conversations;
+        let page = conversations.messages(&self.tenant, id, &query).await;
+        let page = page.success().value.expect("the conversation exists");
+        page.items.iter().map(ShownMessage::from).collect()
+    }
+}
+
+fn count(messages: &[ShownMessage]) -> i64 {
+    i64::try_from(messages.len()).expect("few messages")
+}
+
+async fn play(storage: &Storage, number: u32, steps: Vec<Step>) {
+    let mut sequence = Sequence::create(storage, number).await;
+    for step in steps {
+        sequence.run(step).await;
+        sequence.check().await;
+    }
+    sequence.client = LogClient::default();
+    sequence.check().await;
+}
+
+/// After any sequence of messages, edits, regenerations, failures, retries, cancellations and forks,
+/// the store has the messages that a list would have. A client that replays the log has them, too,
+/// both as the log grows and from its start.
+pub async fn a_client_that_replays_the_log_has_the_stored_messages(storage: &Storage) {
+    setup::node(storage, 1).await;
+    let config = Config {
+        cases: CASES,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let (runtime, last_number) = (Handle::current(), Cell::new(0));
+    let result = tokio::task::block_in_place(|| {
+        TestRunner::new(config).run(&steps(), |steps| {
+            last_number.set(last_number.get() + 1);
+            runtime.block_on(play(storage, last_number.get(), steps));
+            Ok(())
+        })
+    });
+    if let Err(failure) = result {
+        panic!("{failure}");
+    }
+}
