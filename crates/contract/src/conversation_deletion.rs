@@ -1,7 +1,9 @@
 //! `ConversationRepository::delete`: the data that is deleted with a conversation, and the data
 //! that stays.
 
-use domain::{Conversation, EventData, EventType, HistoryLimits, TurnStatus, event::Tombstone};
+use domain::{
+    Conversation, ConversationId, EventData, EventType, HistoryLimits, TurnStatus, event::Tombstone,
+};
 use ports::{
     BeginOutcome, ConversationFilter, DeleteOutcome, FinishOutcome, HistoryQuery, ListingOrder,
     MessageQuery, MessageReference, RecordTurnOutcome, Storage, TurnEnding, TurnFilter, TurnQuery,
@@ -59,21 +61,7 @@ pub(crate) async fn assert_not_found_by_any_method(storage: &Storage, conversati
     let message = MessageReference::Id(fixture::message_id(2));
     let found = conversations.find_message(&tenant, conversation.id, &message);
     assert_eq!(found.await.success(), None);
-    let query = TurnQuery {
-        filter: TurnFilter::All,
-        order: ListingOrder::Ascending,
-        after: None,
-        limit: 10,
-    };
-    let turns = storage.turns.list(&tenant, conversation.id, &query).await;
-    assert_eq!(turns.success().value, None);
-    let current = storage.turns.find_current(&tenant, conversation.id).await;
-    assert_eq!(current.success(), None);
-    if conversation.key.is_some() {
-        let name = fixture::name_of(conversation);
-        let found = conversations.find_by_name(&tenant, &name).await;
-        assert_eq!(found.success(), None);
-    }
+    assert_turns_not_found(storage, conversation.id).await;
     let query = HistoryQuery {
         before: i64::MAX,
         limits: HistoryLimits::default(),
@@ -82,6 +70,20 @@ pub(crate) async fn assert_not_found_by_any_method(storage: &Storage, conversati
         .history(&tenant, conversation.id, &query)
         .await;
     assert!(history.success().is_empty());
+}
+
+async fn assert_turns_not_found(storage: &Storage, id: ConversationId) {
+    let tenant = fixture::tenant();
+    let query = TurnQuery {
+        filter: TurnFilter::All,
+        order: ListingOrder::Ascending,
+        after: None,
+        limit: 10,
+    };
+    let turns = storage.turns.list(&tenant, id, &query).await;
+    assert_eq!(turns.success().value, None);
+    let current = storage.turns.find_current(&tenant, id).await;
+    assert_eq!(current.success(), None);
 }
 
 /// `delete` writes `conversation.deleted`.

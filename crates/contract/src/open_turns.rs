@@ -1,7 +1,7 @@
 //! The open turns of a conversation, and the position of its latest activity.
 
 use domain::{ConversationId, OpenTurn, Seq, TurnStatus};
-use ports::{BeginTurn, Storage};
+use ports::{BeginTurn, ConversationFilter, Storage};
 
 use crate::{fixture, log, lookup, results::ResultExt as _, setup};
 
@@ -34,7 +34,8 @@ pub async fn open_turns_are_shown_in_their_order(storage: &Storage) {
         open(&third, Queued),
     ];
     assert_eq!(open_turns(storage, conversation.id).await, expected);
-    let listed = crate::pages::conversations_behind(storage, &Default::default(), None, 10).await;
+    let listed =
+        crate::pages::conversations_behind(storage, &ConversationFilter::default(), None, 10).await;
     assert_eq!(listed[0].open_turns, expected);
     setup::complete_turn(storage, &first, 3).await;
     let expected = [open(&second, InProgress), open(&third, Queued)];

@@ -252,7 +252,7 @@ async fn find_conversation(
     };
     let name = ConversationName {
         agent_id,
-        user_id: own_user(attempt)?,
+        user_id: own_user(attempt).map_err(ChatError::Invalid)?,
         key: key.clone(),
     };
     let tenant = &attempt.caller.tenant;
@@ -324,7 +324,7 @@ async fn new_target(ports: &ChatPorts, attempt: &ChatAttempt) -> Result<ChatTarg
             "no message of the conversation",
         ));
     }
-    let user_id = own_user(attempt)?;
+    let user_id = own_user(attempt).map_err(ChatError::Invalid)?;
     let agent_id = command.agent_id.ok_or(ChatError::AgentNotFound)?;
     let agent = find_agent(ports, caller, agent_id).await?;
     let new = Conversation {
@@ -352,9 +352,12 @@ pub(super) async fn find_agent(
 }
 
 /// Returns the user of a new or named conversation.
-fn own_user(attempt: &ChatAttempt) -> Result<Option<String>, ChatError> {
+fn own_user(attempt: &ChatAttempt) -> Result<Option<String>, Vec<InputFault>> {
     let user = own_user_id(&attempt.caller, attempt.command.user_id.as_deref());
-    user.map_err(|rejected| fault("/userId", FaultCode::NotCombinable, &rejected.to_string()))
+    user.map_err(|rejected| {
+        let detail = rejected.to_string();
+        vec![InputFault::new("/userId", FaultCode::NotCombinable, detail)]
+    })
 }
 
 fn fault(pointer: &str, code: FaultCode, detail: &str) -> ChatError {

@@ -82,7 +82,7 @@ fn queue(
 impl From<Rejection> for BeginOutcome {
     fn from(rejection: Rejection) -> Self {
         match rejection {
-            Rejection::Replayed(record) => Self::Replayed(record),
+            Rejection::Replayed(record) => Self::Replayed(*record),
             Rejection::AgentNotFound => Self::AgentNotFound,
             Rejection::ConversationNotFound => Self::ConversationNotFound,
         }

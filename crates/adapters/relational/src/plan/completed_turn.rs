@@ -77,7 +77,7 @@ fn write(
 impl From<Rejection> for RecordTurnOutcome {
     fn from(rejection: Rejection) -> Self {
         match rejection {
-            Rejection::Replayed(record) => Self::Replayed(record),
+            Rejection::Replayed(record) => Self::Replayed(*record),
             Rejection::AgentNotFound => Self::AgentNotFound,
             Rejection::ConversationNotFound => Self::ConversationNotFound,
         }

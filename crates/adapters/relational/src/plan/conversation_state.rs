@@ -11,7 +11,7 @@ use crate::{ConversationFacts, Facts, TurnRow};
 /// The reason why a turn may not begin. Nothing is written then.
 pub(super) enum Rejection {
     /// Its idempotency key was used before.
-    Replayed(IdempotencyRecord),
+    Replayed(Box<IdempotencyRecord>),
     /// The agent does not exist.
     AgentNotFound,
     /// The agent has no such conversation.
@@ -32,7 +32,7 @@ impl<'a> ConversationState<'a> {
         let idempotency = begin.idempotency.as_ref();
         let record = facts.existing_record(&begin.tenant, idempotency);
         if let Some(record) = record.filter(|record| is_replay(record, begin)) {
-            return Err(Rejection::Replayed(record.clone()));
+            return Err(Rejection::Replayed(Box::new(record.clone())));
         }
         if facts.agent_version(begin).is_none() {
             return Err(Rejection::AgentNotFound);
@@ -106,16 +106,12 @@ impl<'a> ConversationState<'a> {
                 seq: row.message_seq?,
             })
         });
-        let (message, reply_seq) = match answered.or(retried) {
-            Some(stored) => (stored, next_seq),
-            None => {
-                let new = AnsweredMessage {
-                    id: begin.message_id,
-                    seq: next_seq,
-                };
-                (new, next_seq + 1)
-            }
+        let new = AnsweredMessage {
+            id: begin.message_id,
+            seq: next_seq,
         };
+        let stored = answered.or(retried).map(|stored| (stored, next_seq));
+        let (message, reply_seq) = stored.unwrap_or((new, next_seq + 1));
         TurnPlace {
             message,
             reply_seq,

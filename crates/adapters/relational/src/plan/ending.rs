@@ -147,12 +147,8 @@ impl Planner<'_> {
             time: at,
             actor: row.principal.clone(),
         };
-        let seq = self.log_turn(
-            &after.tenant,
-            &by_caller,
-            EventType::TurnStarted,
-            turn_ids(&row.turn, conversation),
-        );
+        let ids = turn_ids(&row.turn, conversation);
+        let seq = self.log_turn(&after.tenant, &by_caller, EventType::TurnStarted, ids);
         if let Some(message) = row.user_message() {
             self.push_message(&after.tenant, message);
         }
@@ -165,20 +161,21 @@ impl Planner<'_> {
             message_seq: after.last_message_seq,
             started_at: at,
         });
+        let place = TurnPlace {
+            message: AnsweredMessage {
+                id: row.message_id,
+                seq: after.last_message_seq,
+            },
+            reply_seq: after.last_message_seq + 1,
+            turn_number: after.turn_count,
+            retry_of: None,
+        };
         let promoted = PromotedTurn {
             tenant: after.tenant.clone(),
             turn: row.turn,
             principal: row.principal,
             user_id: conversation.user_id.clone(),
-            place: TurnPlace {
-                message: AnsweredMessage {
-                    id: row.message_id,
-                    seq: after.last_message_seq,
-                },
-                reply_seq: after.last_message_seq + 1,
-                turn_number: after.turn_count,
-                retry_of: None,
-            },
+            place,
             reply_id: row.reply_id,
         };
         after.turn_count += 1;

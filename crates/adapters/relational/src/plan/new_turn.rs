@@ -13,6 +13,7 @@ use crate::{
 };
 
 /// The last message of a conversation that is not superseded.
+#[derive(Clone, Copy)]
 pub(super) struct LastMessage<'a> {
     /// Its position, or that of a later message that is superseded.
     pub(super) seq: i64,

@@ -4,9 +4,11 @@ mod begin;
 mod cancel;
 mod changes;
 mod completed_turn;
+mod conversation;
 mod finish;
 mod in_doubt;
 mod released;
+mod supersession;
 mod sweep;
 
 use std::collections::HashMap;
