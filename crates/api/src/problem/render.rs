@@ -66,6 +66,7 @@ pub fn respond(error: &ApiError, requested: &Url, request_id: Option<String>) ->
         (OAUTH_JSON, oauth::error_body(error.code))
     } else if let Some(protocol) = operations::protocol_of(requested.path()) {
         let body = (protocol.error_body)(&problem(error, Some(instance), request_id));
+        response.status(StatusCode::from_u16(body.status).unwrap_or(status));
         for header in body.headers {
             response.insert_header(header);
         }

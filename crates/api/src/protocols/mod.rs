@@ -34,6 +34,8 @@ pub struct Protocol {
 
 /// An error in the form of a protocol.
 pub struct ErrorBody {
+    /// The status of the response.
+    pub status: u16,
     /// The media type.
     pub media_type: &'static str,
     /// The text.

@@ -29,6 +29,41 @@ struct Position {
 }
 
 impl AgentService {
+    /// Returns the agents with exactly this name, at most `limit`.
+    pub async fn find_named(
+        &self,
+        caller: &Principal,
+        name: &str,
+        limit: usize,
+    ) -> Result<Vec<Agent>, AgentError> {
+        let name_key = text::search_key(name);
+        let mut query = AgentQuery {
+            filter: AgentFilter::NamePrefix(name_key.clone()),
+            after: None,
+            limit,
+        };
+        let mut found = Vec::new();
+        loop {
+            let page = self.agents.list(&caller.tenant, &query).await?.value;
+            // Names with the same key come first, and may still differ in case.
+            let last = page
+                .items
+                .last()
+                .filter(|last| page.has_more && text::search_key(&last.item.name) == name_key);
+            query.after = last.map(|last| AgentPosition {
+                sort_seq: last.sort_seq,
+                id: last.item.id,
+                name_key: name_key.clone(),
+            });
+            let items = page.into_items().items.into_iter();
+            found.extend(items.filter(|agent| agent.name == name));
+            if found.len() >= limit || query.after.is_none() {
+                found.truncate(limit);
+                return Ok(found);
+            }
+        }
+    }
+
     /// Lists agents, and returns the cursor of the next page.
     pub async fn list(
         &self,

@@ -1,8 +1,10 @@
 //! Listing of conversations and their messages, in pages.
 
+use std::time::Duration;
+
 use domain::{
-    AgentId, AsOf, Conversation, ConversationId, ConversationKey, Message, Page, Principal, Seq,
-    cursor,
+    AgentId, AsOf, Conversation, ConversationId, ConversationKey, Message, Page, Principal, Role,
+    Seq, cursor,
 };
 use ports::{
     ConversationFilter, ConversationPosition, ConversationQuery, ListingOrder, MessageQuery,
@@ -11,6 +13,9 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{ConversationError, ConversationService, own_user_id};
+
+/// The number of newest messages among which a recent one is searched.
+const RECENT_MESSAGES: usize = 20;
 
 /// The selection of a listing of conversations.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -87,6 +92,26 @@ impl ConversationService {
             let items: Vec<_> = found.into_iter().map(|found| found.item).collect();
             (Page::from_one_more(items, 1), None)
         }))
+    }
+
+    /// Finds the newest user message with this text, if it is at most `age` old and among the newest
+    /// messages.
+    pub async fn find_recent(
+        &self,
+        caller: &Principal,
+        id: ConversationId,
+        text: &str,
+        age: Duration,
+    ) -> Result<Option<Message>, ConversationError> {
+        let order = ListingOrder::Descending;
+        let newest = self.messages(caller, id, order, None, RECENT_MESSAGES, false);
+        let (page, _) = newest.await?.value;
+        let now = self.clock.now();
+        let is_wanted = |message: &Message| {
+            let is_recent = now < message.created_at + age;
+            message.role == Role::User && message.content == text && is_recent
+        };
+        Ok(page.items.into_iter().find(is_wanted))
     }
 
     /// Lists the messages of a conversation.

@@ -14,6 +14,7 @@ pub(super) fn body(problem: &Problem) -> ErrorBody {
         "requestId": problem.request_id,
     });
     ErrorBody {
+        status: problem.status,
         media_type: "application/json",
         text: text.to_string(),
         headers: Vec::new(),

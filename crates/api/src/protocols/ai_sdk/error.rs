@@ -7,6 +7,7 @@ use crate::protocols::ErrorBody;
 /// Writes an error as one line of text, with the code and the request id.
 pub(super) fn body(problem: &Problem) -> ErrorBody {
     ErrorBody {
+        status: problem.status,
         media_type: "text/plain; charset=utf-8",
         text: text(problem),
         headers: Vec::new(),

@@ -1,9 +1,23 @@
-//! Chat completions and models, as OpenAI clients request them.
+//! Chat completions and models, as OpenAI clients request them. Agents are the models.
+//!
+//! A request is translated (`request`, `messages`), sent as a stored or an ephemeral chat
+//! (`completions`, `resend`), and answered as a whole or as a stream of chunks (`response`,
+//! `stream`).
 
+mod completions;
 mod error;
+mod messages;
+mod models;
+mod request;
+mod resend;
+mod response;
+mod stream;
+
+use actix_web::web;
+use domain::Scope;
 
 use super::Protocol;
-use crate::operations::Operation;
+use crate::operations::{Access, CHAT_COST, Operation};
 
 /// The protocol.
 pub const PROTOCOL: Protocol = Protocol {
@@ -13,4 +27,30 @@ pub const PROTOCOL: Protocol = Protocol {
     error_body: error::body,
 };
 
-const OPERATIONS: &[Operation] = &[];
+const OPERATIONS: &[Operation] = &[
+    Operation {
+        cost: CHAT_COST,
+        streams: true,
+        ..Operation::new(
+            "openai_create_chat_completion",
+            "POST",
+            "/v1/chat/completions",
+            Access::AnyOf(&[Scope::ChatWrite]),
+            || web::post().to(completions::create),
+        )
+    },
+    Operation::new(
+        "openai_list_models",
+        "GET",
+        "/v1/models",
+        Access::AnyOf(&[Scope::AgentsRead]),
+        || web::get().to(models::list),
+    ),
+    Operation::new(
+        "openai_get_model",
+        "GET",
+        "/v1/models/{id}",
+        Access::AnyOf(&[Scope::AgentsRead]),
+        || web::get().to(models::get),
+    ),
+];

@@ -1,0 +1,177 @@
+//! `POST /v1/chat/completions`.
+
+use std::sync::Arc;
+
+use actix_web::{HttpRequest, HttpResponse, web::Data};
+use application::{
+    ChatCommand,
+    chat::{AcceptedTurn, EphemeralChat, OnBusy},
+};
+use domain::{AgentId, IdempotencyKey, ProblemCode};
+use futures::StreamExt as _;
+use http_server::ConnectionState;
+use ports::StreamSlot;
+
+use super::{
+    models,
+    request::{CompletionBody, CompletionRequest, StoredConversation},
+    resend,
+    response::{Chunks, Completion, Head},
+    stream::ReplyStream,
+};
+use crate::{
+    auth::{Authorized, ChatWrite, open_stream},
+    layers::RequestId,
+    problem::ApiError,
+    protocols::EndUser,
+    request::{IdempotencyHeader, LenientJson, mark_replayed},
+    sse,
+    state::ApiState,
+};
+
+/// Replies to the newest message of the user. Nothing is stored, unless the request names a
+/// conversation.
+pub(super) async fn create(
+    authorized: Authorized<ChatWrite>,
+    state: Data<ApiState>,
+    request: HttpRequest,
+    user: EndUser,
+    key: IdempotencyHeader,
+    body: LenientJson<CompletionBody>,
+) -> Result<HttpResponse, ApiError> {
+    let mut completion = body.0.read(&state.sizes)?;
+    let agent = models::find(&authorized, &completion.model).await?;
+    // Opened before the message is stored: if the stream is rejected, the message has no effect.
+    let slot = if completion.stream {
+        open_stream(&state.limits, authorized.auth_context()).await?
+    } else {
+        None
+    };
+    let stored = completion.stored.take();
+    let is_stored = stored.is_some();
+    let sender = Sender {
+        authorized: &authorized,
+        request: &request,
+        agent,
+        user: user.0,
+    };
+    let accepted = match stored {
+        Some(conversation) => {
+            let message = completion.texts.message.clone();
+            sender.send(conversation, message, key.0).await?
+        }
+        None => sender.send_ephemeral(&mut completion).await?,
+    };
+    let is_replayed = accepted.is_replayed;
+    let response = if completion.stream {
+        respond_stream(&state, &authorized, &request, slot, completion, accepted).await
+    } else {
+        // A turn that is not stored ends with its connection.
+        let closed = ConnectionState::of(&request).client_closed();
+        tokio::select! {
+            response = respond_whole(completion, accepted) => response,
+            () = closed, if !is_stored => Err(ProblemCode::TurnCancelled.into()),
+        }
+    };
+    mark_replayed(response, is_replayed)
+}
+
+/// A client that sends a message to an agent.
+struct Sender<'a> {
+    authorized: &'a Authorized<ChatWrite>,
+    request: &'a HttpRequest,
+    agent: AgentId,
+    user: Option<String>,
+}
+
+impl Sender<'_> {
+    /// Sends a message to a stored conversation.
+    async fn send(
+        self,
+        conversation: StoredConversation,
+        message: String,
+        own_key: Option<IdempotencyKey>,
+    ) -> Result<AcceptedTurn, ApiError> {
+        let request_id = RequestId::of(self.request);
+        // A client that makes keys itself needs no help to repeat a request.
+        let (client_message_id, key) = if own_key.is_some() {
+            (None, own_key)
+        } else {
+            let sent = resend::SentMessage {
+                agent: self.agent,
+                user: self.user.as_deref(),
+                conversation: &conversation.key,
+                text: &message,
+            };
+            let id = sent.id(self.authorized, self.request).await?;
+            let key = id.as_deref().and_then(|id| sent.key(id));
+            (id, key)
+        };
+        let command = ChatCommand {
+            agent_id: Some(self.agent),
+            message: Some(message),
+            conversation_id: None,
+            conversation_key: Some(conversation.key),
+            supersedes: None,
+            title: None,
+            client_message_id,
+            user_id: self.user,
+            metadata: conversation.metadata,
+            on_busy: OnBusy::Queue,
+            request_id,
+        };
+        let caller = self.authorized.caller();
+        Ok(self.authorized.chat.send(caller, command, key).await?)
+    }
+
+    /// Sends a message of which nothing is stored.
+    async fn send_ephemeral(
+        self,
+        completion: &mut CompletionRequest,
+    ) -> Result<AcceptedTurn, ApiError> {
+        let texts = std::mem::take(&mut completion.texts);
+        let chat = EphemeralChat {
+            agent_id: self.agent,
+            message: texts.message,
+            history: texts.history,
+            user_id: self.user,
+            request_id: RequestId::of(self.request),
+        };
+        let caller = self.authorized.caller();
+        Ok(self.authorized.chat.send_ephemeral(caller, chat).await?)
+    }
+}
+
+async fn respond_whole(
+    completion: CompletionRequest,
+    accepted: AcceptedTurn,
+) -> Result<HttpResponse, ApiError> {
+    let head = Head::new(accepted.turn_id, completion.model);
+    let completed = accepted.reply().await?;
+    Ok(HttpResponse::Ok().json(Completion::new(head, completed.reply)))
+}
+
+async fn respond_stream(
+    state: &ApiState,
+    authorized: &Authorized<ChatWrite>,
+    request: &HttpRequest,
+    slot: Option<StreamSlot>,
+    completion: CompletionRequest,
+    accepted: AcceptedTurn,
+) -> Result<HttpResponse, ApiError> {
+    let chunks = Chunks {
+        head: Head::new(accepted.turn_id, completion.model),
+        include_usage: completion.include_usage,
+    };
+    let request_id = RequestId::of(request);
+    let reply = ReplyStream::begin(accepted.events(), chunks, request_id).await?;
+    let auth_context = Arc::clone(authorized.auth_context());
+    let mut watch = Arc::clone(&state.authenticator).watch_credential(auth_context);
+    let data = reply.data(async move { watch.ended().await });
+    let data = data.map(move |event| {
+        let _held_until_the_end = &slot;
+        event
+    });
+    let closed = ConnectionState::of(request).client_closed();
+    Ok(sse::stream(data.take_until(Box::pin(closed))))
+}

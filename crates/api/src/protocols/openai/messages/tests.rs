@@ -1,0 +1,114 @@
+use serde_json::json;
+
+use super::*;
+
+fn read(
+    messages: Value,
+    reading: impl Fn(&[ClientMessage], &mut Reader<'_>) -> Texts,
+) -> (Texts, Vec<String>) {
+    let messages: Vec<ClientMessage> = serde_json::from_value(messages).unwrap();
+    let mut faults = Vec::new();
+    let texts = reading(&messages, &mut Reader::new(&Sizes::default(), &mut faults));
+    let pointers = faults.into_iter().map(|fault| fault.pointer);
+    (texts, pointers.collect())
+}
+
+fn whole(messages: Value) -> (Texts, Vec<String>) {
+    read(messages, Texts::whole)
+}
+
+#[test]
+fn the_texts_of_the_operator_become_texts_of_the_user() {
+    let (texts, faults) = whole(json!([
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "One?"},
+        {"role": "assistant", "content": "Two.", "refusal": null},
+        {"role": "developer", "content": [{"type": "text", "text": "Be kind."}]},
+        {"role": "assistant", "content": ""},
+        {"role": "user", "content": [
+            {"type": "text", "text": "Three"}, {"type": "text", "text": "Four"},
+        ]},
+    ]));
+    assert!(faults.is_empty(), "{faults:?}");
+    assert_eq!(texts.message, "Three\nFour");
+    let history = [
+        (Role::User, "Be brief."),
+        (Role::User, "One?"),
+        (Role::Agent, "Two."),
+        (Role::User, "Be kind."),
+    ];
+    assert_eq!(
+        texts.history,
+        history.map(|(role, text)| (role, text.to_owned()))
+    );
+}
+
+#[test]
+fn instructions_after_the_newest_user_message_do_not_replace_it() {
+    let (texts, faults) = whole(json!([
+        {"role": "user", "content": "Hello"}, {"role": "system", "content": "Be brief."},
+    ]));
+    assert!(faults.is_empty(), "{faults:?}");
+    assert_eq!(texts.message, "Hello");
+    assert_eq!(texts.history, [(Role::User, "Be brief.".to_owned())]);
+    let (texts, _) = whole(json!([{"role": "system", "content": "Write a title."}]));
+    assert_eq!(texts.message, "Write a title.");
+}
+
+#[test]
+fn what_cannot_be_read_is_a_fault_at_its_place() {
+    for (messages, at) in [
+        (
+            json!([{"role": "assistant", "content": "Hello"}]),
+            "/messages",
+        ),
+        (
+            json!([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]),
+            "/messages",
+        ),
+        (
+            json!([{"role": "user", "content": ""}]),
+            "/messages/0/content",
+        ),
+        (json!([{"role": "user"}]), "/messages/0/content"),
+        (
+            json!([{"role": "user", "content": 5}]),
+            "/messages/0/content",
+        ),
+        (
+            json!([{"role": "user", "content": "x".repeat(32_001)}]),
+            "/messages/0/content",
+        ),
+        (
+            json!([{"role": "user", "content": [
+                {"type": "text", "text": "a"}, {"type": "image_url", "image_url": {"url": "u"}},
+            ]}]),
+            "/messages/0/content/1",
+        ),
+        (
+            json!([{"role": "tool", "content": "4"}, {"role": "user", "content": "a"}]),
+            "/messages/0/role",
+        ),
+        (
+            json!([
+                {"role": "assistant", "content": null, "tool_calls": [{"id": "c"}]},
+                {"role": "user", "content": "a"},
+            ]),
+            "/messages/0/tool_calls",
+        ),
+    ] {
+        assert_eq!(whole(messages).1, [at]);
+    }
+}
+
+#[test]
+fn only_the_newest_user_message_is_read_for_a_stored_conversation() {
+    let messages = json!([
+        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "u"}}]},
+        {"role": "assistant", "content": "A tree."},
+        {"role": "user", "content": "Thanks"},
+    ]);
+    let (texts, faults) = read(messages, Texts::newest);
+    assert!(faults.is_empty(), "{faults:?}");
+    assert_eq!((&*texts.message, texts.history.len()), ("Thanks", 0));
+}

@@ -1,0 +1,88 @@
+//! Requests that a client repeats. OpenAI clients give their messages no ids, so each request to a
+//! stored conversation gives its message the id of the request. A repeated request finds that
+//! message, and has the same idempotency key.
+
+use std::time::Duration;
+
+use actix_web::{
+    HttpRequest,
+    http::header::{HeaderMap, HeaderName},
+};
+use domain::{AgentId, ConversationKey, IdempotencyKey};
+
+use crate::{
+    auth::{Authorized, ChatWrite},
+    layers::RequestId,
+    problem::ApiError,
+    protocols::resend_key,
+};
+
+/// The number of times that the official clients have already sent the request.
+const RETRY_COUNT: HeaderName = HeaderName::from_static("x-stainless-retry-count");
+
+/// The time for which a request can be repeated.
+const REPEATABLE_FOR: Duration = Duration::from_mins(2);
+
+/// A message of a request.
+pub(super) struct SentMessage<'a> {
+    /// The agent.
+    pub(super) agent: AgentId,
+    /// The user.
+    pub(super) user: Option<&'a str>,
+    /// The conversation.
+    pub(super) conversation: &'a ConversationKey,
+    /// The text.
+    pub(super) text: &'a str,
+}
+
+impl SentMessage<'_> {
+    /// Returns the id of the message: that of the request or, if the request repeats a recent one,
+    /// the id that the message has since then.
+    pub(super) async fn id(
+        &self,
+        authorized: &Authorized<ChatWrite>,
+        request: &HttpRequest,
+    ) -> Result<Option<String>, ApiError> {
+        if is_repeated(request.headers())
+            && let Some(known) = self.find(authorized).await?
+        {
+            return Ok(Some(known));
+        }
+        Ok(RequestId::of(request))
+    }
+
+    /// Returns the idempotency key of the message with this id.
+    pub(super) fn key(&self, id: &str) -> Option<IdempotencyKey> {
+        let agent = self.agent.to_string();
+        let (has_user, user) = match self.user {
+            Some(user) => ("user", user),
+            None => ("", ""),
+        };
+        let parts = [
+            &*agent,
+            has_user,
+            user,
+            self.conversation.as_str(),
+            self.text,
+            id,
+        ];
+        resend_key("openai", &parts)
+    }
+
+    async fn find(&self, authorized: &Authorized<ChatWrite>) -> Result<Option<String>, ApiError> {
+        let (caller, conversations) = (authorized.caller(), &authorized.conversations);
+        let key = self.conversation.clone();
+        let named = conversations.find_named(caller, self.agent, self.user, key);
+        let Some(conversation) = named.await? else {
+            return Ok(None);
+        };
+        let recent = conversations.find_recent(caller, conversation, self.text, REPEATABLE_FOR);
+        let found = recent.await?;
+        Ok(found.and_then(|message| message.client_message_id))
+    }
+}
+
+fn is_repeated(headers: &HeaderMap) -> bool {
+    let count = headers.get(RETRY_COUNT).and_then(|it| it.to_str().ok());
+    count.is_some_and(|count| count.parse::<u32>().is_ok_and(|count| count > 0))
+}
