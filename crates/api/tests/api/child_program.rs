@@ -95,7 +95,7 @@ fn command(script: &str) -> Command {
     let folder = folder();
     let path = folder.join(script);
     assert!(path.is_file(), "there is no {}", path.display());
-    let mut command = Command::new(interpreter(&folder, &path));
+    let mut command = Command::new(interpreter(&path));
     command
         .arg(path)
         .stdin(Stdio::piped())
@@ -104,8 +104,9 @@ fn command(script: &str) -> Command {
     command
 }
 
-/// The interpreter of a program. Python programs have virtual environments, named by their suffix.
-fn interpreter(folder: &Path, program: &Path) -> PathBuf {
+/// The interpreter of a program. Python programs have virtual environments next to them, named by
+/// their suffix.
+fn interpreter(program: &Path) -> PathBuf {
     if program
         .extension()
         .is_none_or(|extension| extension != "py")
@@ -117,7 +118,7 @@ fn interpreter(folder: &Path, program: &Path) -> PathBuf {
         Some(name) if name.ends_with("_server") => "venv-servers",
         _ => "venv",
     };
-    folder.join(environment).join("bin/python")
+    program.with_file_name(environment).join("bin/python")
 }
 
 fn folder() -> PathBuf {

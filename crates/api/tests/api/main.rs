@@ -55,6 +55,7 @@ mod pipelining;
 #[path = "../shared/postgres.rs"]
 mod postgres;
 mod problems;
+mod protocols;
 mod rate_limits;
 mod raw;
 mod readme_pages;

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File},
-    path::Path,
+    path::{Path, PathBuf},
     process::Command,
 };
 
@@ -19,7 +19,12 @@ pub(super) struct Libraries {
     has_node: bool,
     /// Virtual environments and their requirements.
     environments: &'static [(&'static str, &'static str)],
+    /// Whether the folders in the folder belong to them: each has libraries of its own.
+    has_folders: bool,
 }
+
+/// The files that determine the libraries of a folder in the folder.
+const FOLDER_INPUTS: [&str; 3] = ["package.json", "package-lock.json", "requirements.txt"];
 
 /// The libraries of every test run.
 pub(super) const EVERYDAY: Libraries = Libraries {
@@ -36,6 +41,7 @@ pub(super) const EVERYDAY: Libraries = Libraries {
         ("venv", "requirements.txt"),
         ("venv-servers", "requirements-servers.txt"),
     ],
+    has_folders: true,
 };
 
 /// The libraries of heavy tests: a language model server that is built from its source.
@@ -44,6 +50,7 @@ pub(super) const HEAVY: Libraries = Libraries {
     stamp: "stamp-heavy",
     has_node: false,
     environments: &[("venv-models", "requirements-models.txt")],
+    has_folders: false,
 };
 
 /// Copies the programs into the folder, and fetches the libraries unless they are up to date.
@@ -59,7 +66,16 @@ pub(super) fn prepare(
     lock.lock().context("cannot take the lock file")?;
 
     copy(programs, folder)?;
-    let wanted = stamp(folder, versions, libraries)?;
+    let folders = if libraries.has_folders {
+        copy_folders(programs, folder)?
+    } else {
+        Vec::new()
+    };
+    let mut wanted = stamp(folder, versions, libraries)?;
+    for folder in &folders {
+        let inputs = FOLDER_INPUTS.map(|name| fs::read_to_string(folder.join(name)));
+        wanted.extend(inputs.into_iter().flatten());
+    }
     let path = folder.join(libraries.stamp);
     if fs::read_to_string(&path).is_ok_and(|found| found == wanted) {
         println!("{} is up to date", folder.display());
@@ -69,22 +85,50 @@ pub(super) fn prepare(
         fs::remove_file(&path).context("cannot remove the old stamp")?;
     }
     fetch(folder, libraries)?;
+    for folder in &folders {
+        fetch_folder(folder)?;
+    }
     fs::write(&path, wanted).context("cannot write the stamp")?;
     println!("fetched the libraries into {}", folder.display());
     Ok(())
 }
 
+/// Copies the files of a folder.
 fn copy(programs: &Path, folder: &Path) -> Result<()> {
-    let unreadable = || format!("cannot read {}", programs.display());
-    for entry in fs::read_dir(programs).with_context(unreadable)? {
-        let from = entry.with_context(unreadable)?;
-        if from.path().is_dir() {
+    for from in entries(programs)? {
+        if from.is_dir() {
             continue;
         }
-        fs::copy(from.path(), folder.join(from.file_name()))
-            .with_context(|| format!("cannot copy {}", from.path().display()))?;
+        let name = from.file_name().unwrap_or_default();
+        fs::copy(&from, folder.join(name))
+            .with_context(|| format!("cannot copy {}", from.display()))?;
     }
     Ok(())
+}
+
+/// Copies the programs in the folders of the programs, and returns the copies.
+fn copy_folders(programs: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut copies = Vec::new();
+    for from in entries(programs)? {
+        if !from.join(FOLDER_INPUTS[0]).is_file() {
+            continue;
+        }
+        let into = folder.join(from.file_name().unwrap_or_default());
+        fs::create_dir_all(&into).with_context(|| format!("cannot make {}", into.display()))?;
+        copy(&from, &into)?;
+        copies.push(into);
+    }
+    Ok(copies)
+}
+
+/// Returns the sorted paths in a folder.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let unreadable = || format!("cannot read {}", folder.display());
+    let entries = fs::read_dir(folder).with_context(unreadable)?;
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+    let mut paths: Vec<PathBuf> = paths.collect::<Result<_, _>>().with_context(unreadable)?;
+    paths.sort();
+    Ok(paths)
 }
 
 /// Returns the content of the stamp. It contains the path, since virtual environments cannot be
@@ -99,20 +143,39 @@ fn stamp(folder: &Path, versions: &str, libraries: &Libraries) -> Result<String>
 }
 
 fn fetch(folder: &Path, libraries: &Libraries) -> Result<()> {
-    let fetch = |program: &str, arguments: &[&str]| {
-        let mut command = Command::new(program);
-        output(command.current_dir(folder).args(arguments))
-    };
     if libraries.has_node {
-        fetch("npm", &["ci", "--ignore-scripts"])?;
+        fetch_node(folder)?;
     }
     for (environment, requirements) in libraries.environments {
-        fetch("python3", &["-m", "venv", "--clear", environment])?;
-        let pip = folder.join(environment).join("bin/pip");
-        let pip = pip.to_str().context("the folder's path is not UTF-8")?;
-        fetch(pip, &["install", "--requirement", requirements])?;
+        fetch_python(folder, environment, requirements)?;
     }
     Ok(())
+}
+
+/// Fetches the libraries of a folder in the folder.
+fn fetch_folder(folder: &Path) -> Result<()> {
+    let [_, _, requirements] = FOLDER_INPUTS;
+    fetch_node(folder)?;
+    if folder.join(requirements).is_file() {
+        fetch_python(folder, "venv", requirements)?;
+    }
+    Ok(())
+}
+
+fn fetch_node(folder: &Path) -> Result<()> {
+    run(folder, "npm", &["ci", "--ignore-scripts"])
+}
+
+fn fetch_python(folder: &Path, environment: &str, requirements: &str) -> Result<()> {
+    run(folder, "python3", &["-m", "venv", "--clear", environment])?;
+    let pip = folder.join(environment).join("bin/pip");
+    let pip = pip.to_str().context("the folder's path is not UTF-8")?;
+    run(folder, pip, &["install", "--requirement", requirements])
+}
+
+fn run(folder: &Path, program: &str, arguments: &[&str]) -> Result<()> {
+    let mut command = Command::new(program);
+    output(command.current_dir(folder).args(arguments)).map(drop)
 }
 
 #[cfg(test)]
@@ -135,6 +198,21 @@ mod tests {
         let copied = fs::read_to_string(folder.path().join("client.py"));
         assert_eq!(copied.unwrap(), "print(2)");
         assert!(!folder.path().join("node_modules").exists());
+    }
+
+    #[test]
+    fn only_folders_with_libraries_of_their_own_are_copied() {
+        let (programs, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        for name in ["own", "own/node_modules", "other"] {
+            fs::create_dir(programs.path().join(name)).unwrap();
+        }
+        for name in FOLDER_INPUTS {
+            fs::write(programs.path().join("own").join(name), name).unwrap();
+        }
+        let copies = copy_folders(programs.path(), folder.path()).unwrap();
+        assert_eq!(copies, [folder.path().join("own")]);
+        let copied = entries(&copies[0]).unwrap();
+        assert_eq!(copied.len(), FOLDER_INPUTS.len(), "{copied:?}");
     }
 
     #[test]

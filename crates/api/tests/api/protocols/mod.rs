@@ -1,0 +1,3 @@
+//! The protocols of other products' clients.
+
+mod openai;

@@ -1,0 +1,207 @@
+//! The official clients, unmodified.
+
+use scripted_engine::ScriptedEngine;
+use serde_json::{Value, json};
+
+use crate::{
+    api_server::{ApiServer, ApiServerBuilder, id_of},
+    child_program,
+};
+
+/// The results of all cases of a program, and the ids of the agents.
+async fn run(program: &str, package: &str) -> (Value, Value) {
+    let builder = ApiServerBuilder::default();
+    let api = builder
+        .engine("scripted", ScriptedEngine::new())
+        .start()
+        .await;
+    let agents = agents(&api).await;
+    let order = json!({
+        "baseUrl": format!("http://{}", api.address), "key": api.writer().key(),
+        "package": package, "agents": agents,
+    });
+    let received = child_program::run(program, &[], &order).await;
+    api.stop().await;
+    (received, agents)
+}
+
+async fn agents(api: &ApiServer) -> Value {
+    let rules = json!([{"pattern": "hello", "reply": "Hello you."}]);
+    let rules = json!({"name": "Ada", "config": {"engine": "rules", "rules": rules}});
+    let scripted = json!({"name": "Echo", "config": {"engine": "scripted"}});
+    json!({
+        "rules": id_of(&api.agent(rules).await), "scripted": id_of(&api.agent(scripted).await),
+    })
+}
+
+fn assert_error(error: &Value, name: &str, status: u16, code: &str) {
+    let expected = (&json!(name), &json!(status), &json!(code));
+    assert_eq!(
+        (&error["name"], &error["status"], &error["code"]),
+        expected,
+        "{error}"
+    );
+}
+
+async fn the_official_client_works(program: &str, package: &str) {
+    let (received, agents) = run(program, package).await;
+    let created = &received["create"];
+    assert!(created["id"].as_str().unwrap().starts_with("chatcmpl-"));
+    assert!(
+        (-5..60).contains(&created["age"].as_i64().unwrap()),
+        "{created}"
+    );
+    let choice = &created["choices"][0];
+    assert_eq!(choice["message"]["content"], "Hello you.");
+    assert_eq!(choice["finish_reason"], "stop");
+
+    let usage = json!({"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10});
+    let streamed = json!({
+        "text": "word1 word2 word3", "roles": ["assistant"], "ends": ["length"], "usage": usage,
+        "ids": 1, "error": null,
+    });
+    assert_eq!(received["stream"], streamed);
+    let message = &received["streamHelper"]["choices"][0]["message"];
+    assert_eq!(message["content"], "word1 word2 word3");
+
+    let models = &received["models"];
+    assert_eq!(models["listed"].as_array().unwrap().len(), 2);
+    assert_eq!(models["byId"]["id"], agents["rules"]);
+    assert_eq!(models["byName"], models["byId"]);
+
+    let errors = &received["errors"];
+    assert_error(
+        &errors["unknownModel"],
+        "NotFoundError",
+        404,
+        "agent_not_found",
+    );
+    assert_error(
+        &errors["unknownId"],
+        "NotFoundError",
+        404,
+        "agent_not_found",
+    );
+    assert_error(
+        &errors["tools"],
+        "BadRequestError",
+        400,
+        "validation_failed",
+    );
+    assert_error(
+        &errors["credential"],
+        "AuthenticationError",
+        401,
+        "invalid_credentials",
+    );
+    assert_eq!(errors["tools"]["param"], "tools");
+
+    let retries = &received["retriesWhatCanSucceed"];
+    assert_error(
+        &retries["error"],
+        "InternalServerError",
+        503,
+        "engine_unavailable",
+    );
+    assert_eq!(
+        (&retries["requests"], &retries["refusedRequests"]),
+        (&json!(3), &json!(1))
+    );
+    let cancelled = &received["cancelledTurnIsFinal"];
+    assert_error(&cancelled["error"], "ConflictError", 409, "turn_cancelled");
+    assert_eq!(cancelled["requests"], 1);
+    let lost = json!({"isSame": true, "retries": ["0", "1"], "once": 2, "twice": 4});
+    assert_eq!(received["lostResponseIsNotSentTwice"], lost);
+
+    let failed = &received["failsInTheMiddle"];
+    assert_eq!(
+        (&failed["text"], &failed["ends"]),
+        (&json!("word1 word2 word3"), &json!([]))
+    );
+    assert_eq!(failed["error"]["code"], "engine_failed");
+    let cut = &received["isCutInTheMiddle"];
+    assert_eq!((&cut["ends"], &cut["hasText"]), (&json!([]), &json!(true)));
+    assert!(cut["error"].is_string(), "half a reply looks whole: {cut}");
+
+    let aborted = &received["isAborted"];
+    for way in ["ephemeral", "kept"] {
+        assert_eq!(
+            aborted[way],
+            json!({"text": "word1", "ends": [], "error": null})
+        );
+    }
+    let whole = (1..=10)
+        .map(|number| format!("word{number}"))
+        .collect::<Vec<_>>();
+    assert_eq!(aborted["reply"], whole.join(" "), "a stored turn continues");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_official_client_6_works() {
+    the_official_client_works("openai/client.mjs", "openai-6").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_official_client_7_works() {
+    the_official_client_works("openai/client_7.mjs", "openai-7").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_official_python_client_works() {
+    let (received, agents) = run("openai/client.py", "").await;
+    assert_eq!(
+        received["create"]["choices"][0]["message"]["content"],
+        "Hello you."
+    );
+    let streamed = &received["stream"];
+    assert_eq!(
+        (&streamed["text"], &streamed["ends"]),
+        (&json!("word1 word2 word3"), &json!(["stop"]))
+    );
+    assert_eq!(streamed["usage"]["total_tokens"], 10);
+    assert_eq!(received["streamAsync"], "one two three");
+    let failed = &received["failsInTheMiddle"];
+    assert_eq!(
+        (&failed["ends"], &failed["error"]["code"]),
+        (&json!([]), &json!("engine_failed"))
+    );
+    let models = &received["models"];
+    assert_eq!(
+        (&models["byId"], &models["byName"]),
+        (&agents["rules"], &agents["rules"])
+    );
+    let errors = &received["errors"];
+    assert_error(
+        &errors["unknownModel"],
+        "NotFoundError",
+        404,
+        "agent_not_found",
+    );
+    assert_error(
+        &errors["severalReplies"],
+        "BadRequestError",
+        400,
+        "validation_failed",
+    );
+    assert_error(
+        &errors["credential"],
+        "AuthenticationError",
+        401,
+        "invalid_credentials",
+    );
+    let retries = &received["retries"];
+    assert_error(
+        &retries["error"],
+        "InternalServerError",
+        503,
+        "engine_unavailable",
+    );
+    assert_eq!(
+        (&retries["requests"], &retries["refused"]),
+        (&json!(["0", "1", "2"]), &json!(1))
+    );
+    assert_eq!(
+        received["lostResponse"],
+        json!({"requests": ["0", "1"], "messages": 2})
+    );
+}

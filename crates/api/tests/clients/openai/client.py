@@ -1,0 +1,147 @@
+"""Uses the service with the official Python client. Reads {baseUrl, key, agents: {rules, scripted}}
+from stdin, and prints what each case received. `agents.scripted` replies to scripts."""
+
+import asyncio
+import json
+import sys
+import uuid
+
+import httpx2 as httpx
+import openai
+
+order = json.load(sys.stdin)
+RULES, SCRIPTED = order["agents"]["rules"], order["agents"]["scripted"]
+
+
+def client(**options):
+    options = {"api_key": order["key"], **options}
+    return openai.OpenAI(base_url=f"{order['baseUrl']}/v1", **options)
+
+
+def ask(script, **more):
+    text = script if isinstance(script, str) else json.dumps(script)
+    messages = [
+        {"role": "developer", "content": "Be brief."},
+        {"role": "user", "content": text},
+    ]
+    return {"model": SCRIPTED, "messages": messages, **more}
+
+
+def failure(action, **arguments):
+    try:
+        action(**arguments)
+    except openai.APIError as error:
+        status = getattr(error, "status_code", None)
+        return {"name": type(error).__name__, "status": status, "code": error.code}
+    return {"name": "none"}
+
+
+def counting(lose_first=False):
+    """A client that counts its requests, and can lose the first response."""
+    requests = []
+
+    class Transport(httpx.HTTPTransport):
+        def handle_request(self, request):
+            requests.append(request.headers.get("x-stainless-retry-count"))
+            response = super().handle_request(request)
+            if lose_first and len(requests) == 1:
+                response.read()
+                raise httpx.ReadError("the response is lost")
+            return response
+
+    return client(http_client=httpx.Client(transport=Transport())), requests
+
+
+def create():
+    completion = client().chat.completions.create(
+        model=RULES, messages=[{"role": "user", "content": "hello"}]
+    )
+    return completion.model_dump(exclude_none=True)
+
+
+def collect(stream):
+    received = {"text": "", "ends": [], "usage": None, "error": None}
+    try:
+        for chunk in stream:
+            if chunk.usage:
+                received["usage"] = chunk.usage.model_dump(exclude_none=True)
+            for choice in chunk.choices:
+                received["text"] += choice.delta.content or ""
+                received["ends"] += [choice.finish_reason] if choice.finish_reason else []
+    except openai.APIError as error:
+        received["error"] = {"name": type(error).__name__, "code": error.code}
+    return received
+
+
+def stream():
+    script = {"words": 3, "pauseMs": 20, "usage": {"inputTokens": 7, "outputTokens": 3}}
+    options = {"stream": True, "stream_options": {"include_usage": True}}
+    return collect(client().chat.completions.create(**ask(script, **options)))
+
+
+def stream_async():
+    async def text():
+        service = openai.AsyncOpenAI(base_url=f"{order['baseUrl']}/v1", api_key=order["key"])
+        parts = await service.chat.completions.create(**ask("one two three", stream=True))
+        return "".join([c.delta.content or "" async for part in parts for c in part.choices])
+
+    return asyncio.run(text())
+
+
+def fails_in_the_middle():
+    script = {"words": 6, "pauseMs": 20, "failAfter": 3, "fail": "invalid_reply"}
+    return collect(client().chat.completions.create(**ask(script, stream=True)))
+
+
+def models():
+    listed = [model.id for model in client().models.list()]
+    by_id = client().models.retrieve(RULES)
+    by_name = client().models.retrieve(by_id.name)
+    return {"listed": listed, "byId": by_id.id, "byName": by_name.id, "object": by_id.object}
+
+
+def errors():
+    completions = client().chat.completions
+    unknown = client(api_key="sk-unknown").chat.completions
+    return {
+        "unknownModel": failure(completions.create, **ask("hello", model="nobody")),
+        "severalReplies": failure(completions.create, **ask("hello", n=2)),
+        "credential": failure(unknown.create, **ask("hello")),
+    }
+
+
+def retries():
+    service, requests = counting()
+    error = failure(service.chat.completions.create, **ask({"fail": "unavailable"}))
+    refusing, refused = counting()
+    failure(refusing.chat.completions.create, **ask({"fail": "refused"}))
+    return {"error": error, "requests": requests, "refused": len(refused)}
+
+
+def lost_response_is_not_sent_twice():
+    service, requests = counting(lose_first=True)
+    key = f"lost-{uuid.uuid4()}"
+    request = ask("one two three", metadata={"conversation_key": key})
+    service.chat.completions.create(**request)
+    headers = {"X-API-Key": order["key"]}
+    found = httpx.get(
+        f"{order['baseUrl']}/api/conversations",
+        params={"agentId": SCRIPTED, "key": key},
+        headers=headers,
+    ).json()
+    path = f"/api/conversations/{found['data'][0]['id']}/messages"
+    messages = httpx.get(order["baseUrl"] + path, headers=headers).json()["data"]
+    return {"requests": requests, "messages": len(messages)}
+
+
+cases = {
+    "create": create,
+    "stream": stream,
+    "streamAsync": stream_async,
+    "failsInTheMiddle": fails_in_the_middle,
+    "models": models,
+    "errors": errors,
+    "retries": retries,
+    "lostResponse": lost_response_is_not_sent_twice,
+}
+print(json.dumps({name: run() for name, run in cases.items()}))
