@@ -4,7 +4,6 @@
 //! client causes no work and uses no memory.
 
 use std::{
-    convert::Infallible,
     fmt::{self, Display, Write as _},
     iter,
     pin::Pin,
@@ -76,7 +75,15 @@ pub enum Frame {
         /// The position.
         from: Seq,
     },
+    /// The end of the connection in the middle of the response, so that the client does not take
+    /// what it has received for all.
+    Cut,
 }
+
+/// The error that ends a connection in the middle of a response.
+#[derive(Debug, thiserror::Error)]
+#[error("the stream was cut on purpose")]
+pub struct Cut;
 
 impl From<Event> for Frame {
     fn from(event: Event) -> Self {
@@ -106,7 +113,7 @@ struct Encoder<F> {
 }
 
 impl<F: Into<Frame> + 'static> Stream for Encoder<F> {
-    type Item = Result<Bytes, Infallible>;
+    type Item = Result<Bytes, Cut>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         while let Poll::Ready(frame) = self.frames.as_mut().poll_next(context) {
@@ -116,6 +123,9 @@ impl<F: Into<Frame> + 'static> Stream for Encoder<F> {
             if let Frame::Position(position) = frame {
                 self.unsent_position = Some(position);
                 continue;
+            }
+            if frame == Frame::Cut {
+                return Poll::Ready(Some(Err(Cut)));
             }
             let text = encode(&frame);
             self.unsent_position = None;
@@ -137,7 +147,7 @@ impl<F> Encoder<F> {
     }
 }
 
-/// Encodes one frame. A position has no text of its own.
+/// Encodes one frame. A position and a cut have no text of their own.
 fn encode(frame: &Frame) -> Bytes {
     let mut text = String::new();
     match frame {
@@ -153,7 +163,7 @@ fn encode(frame: &Frame) -> Bytes {
                 field(&mut text, "data", line);
             }
         }
-        Frame::Position(_) => return Bytes::new(),
+        Frame::Position(_) | Frame::Cut => return Bytes::new(),
         Frame::Reconnect { after, from } => {
             field(&mut text, "retry", after.as_millis());
             field(&mut text, "id", from.0);

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use domain::{ConversationId, NodeId, ToolCall, Turn, TurnId};
+use domain::{ConversationId, NodeId, PrincipalId, ToolCall, Turn, TurnId};
 use ports::{CompletedTurn, Reply, TurnPlace, TurnRepository};
 use tokio_util::sync::DropGuard;
 
@@ -94,6 +94,17 @@ impl AcceptedTurn {
             conversation_id: subject.conversation_id,
             is_replayed: false,
             source: Source::Ephemeral(waiter, guard),
+        }
+    }
+
+    /// Returns the principal that started the turn.
+    pub fn started_by(&self) -> &PrincipalId {
+        match &self.source {
+            Source::Inline(turn) => &turn.attempt.caller.id,
+            Source::Started(turn) => &turn.attempt.caller.id,
+            Source::Replayed(waiter, _) | Source::Ephemeral(waiter, _) => {
+                &waiter.live.subject().started_by
+            }
         }
     }
 

@@ -1,9 +1,26 @@
-//! The UI message stream of the AI SDK.
+//! The UI message stream of the AI SDK, version 1: the backend of its chats, such as `useChat`.
+//!
+//! The id of a chat is the key of its conversation, the id of a reply is known from its beginning,
+//! and the id of a user message is the client's own. [`request`] reads what a client wants,
+//! [`parts`] converts the events of a turn, and [`ui_message`] stored messages.
 
 mod error;
+mod follow;
+mod messages;
+mod parts;
+mod path;
+mod request;
+mod send;
+mod stop;
+mod stream;
+mod ui_message;
+mod wanted;
+
+use actix_web::web;
+use domain::Scope::{ChatWrite, ConversationsRead};
 
 use super::Protocol;
-use crate::operations::Operation;
+use crate::operations::{Access::AnyOf, CHAT_COST, Operation};
 
 /// The protocol.
 pub const PROTOCOL: Protocol = Protocol {
@@ -13,4 +30,41 @@ pub const PROTOCOL: Protocol = Protocol {
     error_body: error::body,
 };
 
-const OPERATIONS: &[Operation] = &[];
+const OPERATIONS: &[Operation] = &[
+    Operation {
+        cost: CHAT_COST,
+        streams: true,
+        starts_turn: true,
+        ..Operation::new(
+            "ai_sdk_chat",
+            "POST",
+            "/ai-sdk/agents/{id}/chat",
+            AnyOf(&[ChatWrite]),
+            || web::post().to(send::chat),
+        )
+    },
+    Operation {
+        streams: true,
+        ..Operation::new(
+            "ai_sdk_stream",
+            "GET",
+            "/ai-sdk/agents/{id}/chat/{chat}/stream",
+            AnyOf(&[ChatWrite, ConversationsRead]),
+            || web::get().to(follow::follow_chat),
+        )
+    },
+    Operation::new(
+        "ai_sdk_stop",
+        "POST",
+        "/ai-sdk/agents/{id}/chat/{chat}/stop",
+        AnyOf(&[ChatWrite]),
+        || web::post().to(stop::stop_chat),
+    ),
+    Operation::new(
+        "ai_sdk_messages",
+        "GET",
+        "/ai-sdk/agents/{id}/chat/{chat}/messages",
+        AnyOf(&[ChatWrite, ConversationsRead]),
+        || web::get().to(messages::list_messages),
+    ),
+];

@@ -1,0 +1,57 @@
+//! `GET /ai-sdk/agents/{id}/chat/{chat}/stream`.
+
+use actix_web::{HttpRequest, HttpResponse, web::Data};
+use application::chat::{AcceptedTurn, ChatError};
+use domain::{Principal, Scope};
+
+use super::{
+    path::{Chat, PathChat},
+    stream,
+};
+use crate::{
+    auth::{Authorized, TurnsRead, open_stream},
+    problem::ApiError,
+    state::ApiState,
+};
+
+/// Responds with the stream of the open or newest turn, from its beginning. Without such a turn, or
+/// such a chat, the response is 204: another status would put the chat of a new page into an error.
+pub(super) async fn follow_chat(
+    authorized: Authorized<TurnsRead>,
+    state: Data<ApiState>,
+    chat: PathChat,
+    request: HttpRequest,
+) -> Result<HttpResponse, ApiError> {
+    let slot = open_stream(&state.limits, authorized.auth_context()).await?;
+    let turn = match chat.0 {
+        Some(chat) => current_turn(&authorized, &chat).await?,
+        None => None,
+    };
+    let Some(turn) = turn else {
+        return Ok(HttpResponse::NoContent().finish());
+    };
+    Ok(stream::respond(&state, &authorized, &request, slot, turn))
+}
+
+/// Returns the open or newest turn of a chat, if the caller may read it.
+pub(super) async fn current_turn<R>(
+    authorized: &Authorized<R>,
+    chat: &Chat,
+) -> Result<Option<AcceptedTurn>, ApiError> {
+    let caller = authorized.caller();
+    let Some(conversation) = chat.find(&authorized.conversations, caller).await? else {
+        return Ok(None);
+    };
+    let turn = match authorized.chat.follow(caller, conversation).await {
+        // It has been deleted since.
+        Err(ChatError::ConversationNotFound) => None,
+        found => found?,
+    };
+    Ok(turn.filter(|turn| may_read_chats(caller) || *turn.started_by() == caller.id))
+}
+
+/// Returns whether a caller may read all chats that it can reach: with `conversations:read`, or as
+/// the user that they belong to.
+pub(super) fn may_read_chats(caller: &Principal) -> bool {
+    caller.scopes.contains(Scope::ConversationsRead) || caller.confined_to().is_some()
+}

@@ -1,0 +1,76 @@
+//! `POST /ai-sdk/agents/{id}/chat`.
+
+use actix_web::{HttpRequest, HttpResponse, web::Data};
+use domain::{AgentId, FaultCode, InputFault, ProblemCode};
+
+use super::{
+    path::Chat,
+    request::ChatBody,
+    stream,
+    wanted::{Asking, Wanted},
+};
+use crate::{
+    auth::{Authorized, ChatWrite, open_stream},
+    layers::RequestId,
+    problem::ApiError,
+    protocols::EndUser,
+    request::{LenientJson, PathId},
+    state::ApiState,
+};
+
+/// Sends, edits or answers a message again, and responds with the stream of its turn.
+pub(super) async fn chat(
+    authorized: Authorized<ChatWrite>,
+    state: Data<ApiState>,
+    agent: PathId<AgentId>,
+    user: EndUser,
+    request: HttpRequest,
+    body: LenientJson<ChatBody>,
+) -> Result<HttpResponse, ApiError> {
+    let asking = Asking {
+        authorized: &authorized,
+        chat: named_chat(agent.0, user, &body.0.id)?,
+        request_id: RequestId::of(&request),
+    };
+    let wanted = asking.wanted(body.0, &state.schemas).await?;
+    // Opened before the message is stored: if the stream is rejected, the message has no effect.
+    let slot = open_stream(&state.limits, authorized.auth_context()).await?;
+    let accepted = accept(&authorized, wanted).await?;
+    Ok(stream::respond(
+        &state,
+        &authorized,
+        &request,
+        slot,
+        accepted,
+    ))
+}
+
+/// Returns the chat that a body names.
+pub(super) fn named_chat(agent_id: AgentId, user: EndUser, id: &str) -> Result<Chat, ApiError> {
+    let key = id.parse().map_err(
+        |error: domain::conversation_key::MalformedConversationKey| {
+            let fault = InputFault::new("/id", FaultCode::BadFormat, error.to_string());
+            ApiError::faults(ProblemCode::ValidationFailed, vec![fault])
+        },
+    )?;
+    Ok(Chat {
+        agent_id,
+        user_id: user.0,
+        key,
+    })
+}
+
+/// Starts the wanted turn, or finds it.
+pub(super) async fn accept(
+    authorized: &Authorized<ChatWrite>,
+    wanted: Wanted,
+) -> Result<application::chat::AcceptedTurn, ApiError> {
+    let (chat, caller) = (&authorized.chat, authorized.caller());
+    match wanted {
+        Wanted::New(command, key) => Ok(chat.send(caller, *command, key).await?),
+        Wanted::Open(conversation) => {
+            let open = chat.follow(caller, conversation).await?;
+            open.ok_or(ApiError::new(ProblemCode::ConversationBusy))
+        }
+    }
+}

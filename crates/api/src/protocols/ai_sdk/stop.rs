@@ -1,0 +1,28 @@
+//! `POST /ai-sdk/agents/{id}/chat/{chat}/stop`.
+
+use actix_web::HttpResponse;
+use application::TurnError;
+
+use super::path::PathChat;
+use crate::{
+    auth::{Authorized, ChatWrite},
+    problem::ApiError,
+};
+
+/// Cancels the open turns of a chat. A chat without any is left as it is.
+pub(super) async fn stop_chat(
+    authorized: Authorized<ChatWrite>,
+    chat: PathChat,
+) -> Result<HttpResponse, ApiError> {
+    let caller = authorized.caller();
+    if let Some(chat) = chat.0
+        && let Some(conversation) = chat.find(&authorized.conversations, caller).await?
+    {
+        match authorized.turns.cancel_open(caller, conversation).await {
+            // It has been deleted since.
+            Ok(()) | Err(TurnError::NotFound | TurnError::ConversationNotFound) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(HttpResponse::NoContent().finish())
+}

@@ -1,0 +1,134 @@
+//! The response with the parts of a turn.
+
+use std::{collections::VecDeque, pin::Pin, sync::Arc};
+
+use access::CredentialWatch;
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::header::{HeaderName, HeaderValue},
+};
+use application::chat::{AcceptedTurn, TurnEventStream};
+use futures::{Stream, stream};
+use http_server::ConnectionState;
+use ports::StreamSlot;
+
+use super::parts::{Part, PartConverter};
+use crate::{
+    auth::Authorized,
+    sse::{self, Event, Frame},
+    state::ApiState,
+};
+
+/// The header by which clients recognise the protocol.
+const X_VERCEL_AI_UI_MESSAGE_STREAM: HeaderName =
+    HeaderName::from_static("x-vercel-ai-ui-message-stream");
+const VERSION: HeaderValue = HeaderValue::from_static("v1");
+/// The data of the last event.
+const DONE: &str = "[DONE]";
+
+/// A turn that is being sent.
+struct OpenResponse {
+    events: TurnEventStream,
+    converter: PartConverter,
+    /// The frames that were converted and not sent yet.
+    ready: VecDeque<Frame>,
+    is_ended: bool,
+    /// Ends when the response must end before its turn.
+    end: Pin<Box<dyn Future<Output = ()>>>,
+    _slot: Option<StreamSlot>,
+}
+
+/// Returns the response with the parts of a turn. `slot` is the caller's open stream.
+///
+/// If the credential ends or the turn can no longer be read, the connection is cut: a client would
+/// take a stream that ends without `finish` for a complete reply.
+pub(super) fn respond<R>(
+    state: &ApiState,
+    authorized: &Authorized<R>,
+    request: &HttpRequest,
+    slot: Option<StreamSlot>,
+    accepted: AcceptedTurn,
+) -> HttpResponse {
+    let auth_context = Arc::clone(authorized.auth_context());
+    let watch = Arc::clone(&state.authenticator).watch_credential(auth_context);
+    let end = wait_for_end(watch, ConnectionState::of(request).client_closed());
+    let open = OpenResponse {
+        events: accepted.events(),
+        converter: PartConverter::default(),
+        ready: VecDeque::new(),
+        is_ended: false,
+        end: Box::pin(end),
+        _slot: slot,
+    };
+    let mut response = sse::stream(frames(open));
+    let headers = response.headers_mut();
+    headers.insert(X_VERCEL_AI_UI_MESSAGE_STREAM, VERSION);
+    response
+}
+
+/// Waits until the credential expires or is revoked, or the client disconnects.
+async fn wait_for_end(mut watch: CredentialWatch, client_closed: impl Future<Output = ()>) {
+    tokio::select! {
+        _ = watch.ended() => {}
+        () = client_closed => {}
+    }
+}
+
+fn frames(open: OpenResponse) -> impl Stream<Item = Frame> {
+    stream::unfold(open, async |mut open| {
+        while open.ready.is_empty() {
+            if open.is_ended {
+                return None;
+            }
+            open.read().await;
+        }
+        let frame = open.ready.pop_front()?;
+        Some((frame, open))
+    })
+}
+
+impl OpenResponse {
+    /// Waits for the next event of the turn, and converts it.
+    async fn read(&mut self) {
+        let event = tokio::select! {
+            biased;
+            event = self.events.next() => event,
+            () = &mut self.end => None,
+        };
+        let event = match event {
+            Some(Ok(event)) => event,
+            Some(Err(error)) => {
+                tracing::warn!(
+                    error = ports::error::one_line(&error),
+                    "chat stream cannot read its turn from the store; cutting the connection"
+                );
+                return self.cut();
+            }
+            None => return self.cut(),
+        };
+        let mut parts = Vec::new();
+        self.is_ended = self.converter.convert(event, &mut parts);
+        self.ready.extend(parts.iter().map(frame));
+        if self.is_ended {
+            self.ready.push_back(data(DONE.into()));
+        }
+    }
+
+    fn cut(&mut self) {
+        self.is_ended = true;
+        self.ready.push_back(Frame::Cut);
+    }
+}
+
+fn frame(part: &Part) -> Frame {
+    // Serialization cannot fail: parts contain only text, numbers and JSON.
+    data(serde_json::to_string(part).unwrap_or_default().into())
+}
+
+fn data(data: Arc<str>) -> Frame {
+    Frame::Event(Event {
+        id: None,
+        name: None,
+        data,
+    })
+}

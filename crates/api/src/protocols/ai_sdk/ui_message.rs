@@ -1,0 +1,160 @@
+//! Stored messages in the form of the AI SDK: `UIMessage`.
+
+use domain::{
+    FinishReason, Message, MessageError, Role, Timestamp, ToolCall, TurnId, TurnStatus, Usage,
+};
+use serde::Serialize;
+use serde_json::Value;
+
+/// The status of a tool call that has succeeded.
+const OK: &str = "ok";
+
+/// A message. Its id is the client's own, or that of the stored message.
+#[derive(Debug, Serialize)]
+pub(super) struct UiMessage {
+    id: String,
+    role: &'static str,
+    metadata: Metadata,
+    parts: Vec<UiPart>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn_id: Option<TurnId>,
+    created_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn_status: Option<TurnStatus>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<MessageError>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent_version: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    engine: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    finish_reason: Option<FinishReason>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<Usage>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(
+    tag = "type",
+    rename_all = "kebab-case",
+    rename_all_fields = "camelCase"
+)]
+enum UiPart {
+    StepStart,
+    Text {
+        text: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        state: Option<&'static str>,
+    },
+    DynamicTool {
+        tool_call_id: String,
+        tool_name: String,
+        input: Value,
+        provider_executed: bool,
+        #[serde(flatten)]
+        outcome: ToolOutcome,
+    },
+}
+
+/// The outcome of a tool call.
+#[derive(Debug, PartialEq, Serialize)]
+#[serde(
+    tag = "state",
+    rename_all = "kebab-case",
+    rename_all_fields = "camelCase"
+)]
+pub(super) enum ToolOutcome {
+    /// The result.
+    OutputAvailable { output: Value },
+    /// The reason of the failure.
+    OutputError { error_text: String },
+}
+
+impl ToolOutcome {
+    /// Returns the outcome of a call with this status and result.
+    pub(super) fn new(status: &str, result: Option<String>) -> Self {
+        if status == OK {
+            let output = result.map_or(Value::Null, output);
+            return Self::OutputAvailable { output };
+        }
+        if status == "cancelled" {
+            return Self::cancelled();
+        }
+        let error_text = result.unwrap_or_else(|| format!("The call ended as {status}."));
+        Self::OutputError { error_text }
+    }
+
+    /// Returns the outcome of a call that was open when its turn was cancelled.
+    pub(super) fn cancelled() -> Self {
+        let error_text = "The call was cancelled.".to_owned();
+        Self::OutputError { error_text }
+    }
+}
+
+/// Returns a result as JSON if it is an object or an array, and else as text.
+fn output(result: String) -> Value {
+    let is_structure = result.starts_with(['{', '[']);
+    let parsed = is_structure.then(|| serde_json::from_str(&result).ok());
+    parsed.flatten().unwrap_or(Value::String(result))
+}
+
+impl From<Message> for UiMessage {
+    fn from(message: Message) -> Self {
+        let (role, parts) = match message.role {
+            Role::User => ("user", vec![text(message.content, None)]),
+            Role::Agent => {
+                let parts = reply_parts(&message.content, message.tool_calls);
+                ("assistant", parts)
+            }
+        };
+        let own_id = message.client_message_id;
+        Self {
+            id: own_id.unwrap_or_else(|| message.id.to_string()),
+            role,
+            metadata: Metadata {
+                turn_id: message.turn_id,
+                created_at: message.created_at,
+                turn_status: message.turn_status,
+                error: message.error,
+                agent_version: message.agent_version,
+                engine: message.engine,
+                finish_reason: message.finish_reason,
+                usage: message.usage,
+            },
+            parts,
+        }
+    }
+}
+
+/// Returns the parts of a reply as its stream has them: each tool call where it happened.
+fn reply_parts(content: &str, tool_calls: Vec<ToolCall>) -> Vec<UiPart> {
+    let mut parts = vec![UiPart::StepStart];
+    let mut written = 0;
+    for call in tool_calls {
+        let at = call.at.clamp(written, content.len());
+        if let Some(before) = content.get(written..at).filter(|it| !it.is_empty()) {
+            parts.push(text(before.to_owned(), Some("done")));
+            written = at;
+        }
+        parts.push(UiPart::DynamicTool {
+            tool_call_id: call.id,
+            tool_name: call.name,
+            input: call.arguments,
+            provider_executed: true,
+            outcome: ToolOutcome::new(&call.status, call.result),
+        });
+    }
+    if let Some(rest) = content.get(written..).filter(|it| !it.is_empty()) {
+        parts.push(text(rest.to_owned(), Some("done")));
+    }
+    parts
+}
+
+fn text(text: String, state: Option<&'static str>) -> UiPart {
+    UiPart::Text { text, state }
+}

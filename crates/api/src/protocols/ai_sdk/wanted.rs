@@ -1,0 +1,195 @@
+//! The turn that a request wants: a new one, or the one that is open.
+
+use application::{ChatCommand, chat::OnBusy};
+use domain::{ConversationId, IdempotencyKey, Message, ProblemCode, Role, TurnStatus};
+use ports::{ListingOrder, MessageReference};
+use serde_json::json;
+
+use super::{
+    path::Chat,
+    request::{ChatBody, Trigger, UserMessage},
+};
+use crate::{
+    auth::{Authorized, ChatWrite},
+    body::Schemas,
+    chat::ChatRequest,
+    problem::ApiError,
+    protocols::resend_key,
+    request::JsonBody as _,
+};
+
+/// The turn that a request wants.
+pub(super) enum Wanted {
+    /// A new turn, or the one that the idempotency key has started.
+    New(Box<ChatCommand>, Option<IdempotencyKey>),
+    /// The open turn of the conversation.
+    Open(ConversationId),
+}
+
+/// A request with the chat that it is for.
+pub(super) struct Asking<'a> {
+    pub(super) authorized: &'a Authorized<ChatWrite>,
+    pub(super) chat: Chat,
+    pub(super) request_id: Option<String>,
+}
+
+impl Asking<'_> {
+    /// Decides which turn a request wants.
+    pub(super) async fn wanted(
+        self,
+        mut body: ChatBody,
+        schemas: &Schemas,
+    ) -> Result<Wanted, ApiError> {
+        let message = body.take_user_message()?;
+        self.check(&message, schemas)?;
+        match (body.trigger, body.message_id) {
+            (Trigger::SubmitMessage, None) => Ok(self.submitted(message)),
+            (Trigger::SubmitMessage, Some(edited)) => self.edited(message, edited).await,
+            (Trigger::RegenerateMessage, named) => self.regenerated(message, named).await,
+        }
+    }
+
+    /// Checks the message against the published schema of a chat.
+    fn check(&self, message: &UserMessage, schemas: &Schemas) -> Result<(), ApiError> {
+        let body = json!({
+            "conversationKey": self.chat.key,
+            "message": message.text,
+            "clientMessageId": message.id,
+            "userId": self.chat.user_id,
+        });
+        let faults = schemas.check(ChatRequest::SCHEMA, &body);
+        if faults.is_empty() {
+            return Ok(());
+        }
+        Err(ApiError::faults(ProblemCode::ValidationFailed, faults))
+    }
+
+    /// A message that is sent again has the same key, and starts no second turn.
+    fn submitted(self, message: UserMessage) -> Wanted {
+        let key = message.id.as_deref().and_then(|id| {
+            let agent = self.chat.agent_id.to_string();
+            let user = self.chat.user_id.as_deref();
+            // A user id is not empty, so no user is not a user.
+            let user = user.unwrap_or_default();
+            let chat = self.chat.key.as_str();
+            let parts = [&agent, user, chat, "submit-message", id, &message.text];
+            resend_key("ai-sdk", &parts)
+        });
+        let command = ChatCommand {
+            message: Some(message.text),
+            client_message_id: message.id,
+            ..self.command()
+        };
+        Wanted::New(Box::new(command), key)
+    }
+
+    async fn edited(self, message: UserMessage, edited: String) -> Result<Wanted, ApiError> {
+        let Some((conversation, old)) = self.find(&edited).await? else {
+            // It has never arrived.
+            return Ok(self.submitted(message));
+        };
+        if is_open(&old) && old.content == message.text {
+            return Ok(Wanted::Open(conversation));
+        }
+        let message = UserMessage {
+            id: message.id.or(Some(edited)),
+            ..message
+        };
+        Ok(self.replaced(message, &old))
+    }
+
+    async fn regenerated(
+        self,
+        message: UserMessage,
+        named: Option<String>,
+    ) -> Result<Wanted, ApiError> {
+        if let Some(named) = &named
+            && let Some((_, reply)) = self.find(named).await?
+            && reply.role == Role::Agent
+        {
+            return Ok(self.answered_again(&reply));
+        }
+        // A reply of which nothing is stored, or none is named: the message before it is answered
+        // again.
+        let asked = message.id.as_deref();
+        let Some((conversation, asked)) = self.find(asked.unwrap_or_default()).await? else {
+            return Ok(self.submitted(message));
+        };
+        if is_open(&asked) {
+            return Ok(Wanted::Open(conversation));
+        }
+        match self.newest(conversation).await? {
+            Some(reply) if reply.role == Role::Agent && reply.turn_id == asked.turn_id => {
+                Ok(self.answered_again(&reply))
+            }
+            _ => {
+                let text = asked.content.clone();
+                Ok(self.replaced(UserMessage { text, ..message }, &asked))
+            }
+        }
+    }
+
+    fn answered_again(self, reply: &Message) -> Wanted {
+        let command = ChatCommand {
+            supersedes: Some(reply.id),
+            ..self.command()
+        };
+        Wanted::New(Box::new(command), None)
+    }
+
+    fn replaced(self, message: UserMessage, old: &Message) -> Wanted {
+        let command = ChatCommand {
+            message: Some(message.text),
+            supersedes: Some(old.id),
+            client_message_id: message.id,
+            ..self.command()
+        };
+        Wanted::New(Box::new(command), None)
+    }
+
+    fn command(self) -> ChatCommand {
+        ChatCommand {
+            agent_id: Some(self.chat.agent_id),
+            message: None,
+            conversation_id: None,
+            conversation_key: Some(self.chat.key),
+            supersedes: None,
+            title: None,
+            client_message_id: None,
+            user_id: self.chat.user_id,
+            metadata: domain::config::Metadata::default(),
+            on_busy: OnBusy::Queue,
+            request_id: self.request_id,
+        }
+    }
+
+    /// Finds a message by the id that clients know: their own, or ours.
+    async fn find(&self, id: &str) -> Result<Option<(ConversationId, Message)>, ApiError> {
+        let (conversations, caller) = (&self.authorized.conversations, self.authorized.caller());
+        let Some(conversation) = self.chat.find(conversations, caller).await? else {
+            return Ok(None);
+        };
+        let own = MessageReference::ClientId(id.to_owned());
+        let ours = id.parse().map(MessageReference::Id).ok();
+        for reference in [Some(own), ours].into_iter().flatten() {
+            let found = conversations.find_message(caller, conversation, &reference);
+            if let Some(found) = found.await? {
+                return Ok(Some((conversation, found.message)));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn newest(&self, conversation: ConversationId) -> Result<Option<Message>, ApiError> {
+        let (conversations, caller) = (&self.authorized.conversations, self.authorized.caller());
+        let order = ListingOrder::Descending;
+        let page = conversations.messages(caller, conversation, order, None, 1, false);
+        let (page, _) = page.await?.value;
+        Ok(page.items.into_iter().next())
+    }
+}
+
+fn is_open(message: &Message) -> bool {
+    let status = message.turn_status;
+    matches!(status, Some(TurnStatus::Queued | TurnStatus::InProgress))
+}
