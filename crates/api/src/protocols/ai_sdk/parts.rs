@@ -2,7 +2,7 @@
 
 use application::chat::{ReplyPiece, TurnEvent};
 use domain::{
-    ChatReply, FinishReason, Problem, ReplyDelta, Timestamp, ToolCalled, ToolReturned, TurnId,
+    ChatReply, FinishReason, ReplyDelta, Timestamp, ToolCalled, ToolReturned, TurnId,
     TurnStarted, Usage,
 };
 use serde::Serialize;
@@ -99,8 +99,10 @@ pub(super) struct FinishMetadata {
 
 /// The converter of the events of one turn. The ids of text parts are their positions in the reply,
 /// so that they are the same in every replay.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct PartConverter {
+    /// The id of the request, for the text of an error.
+    request_id: Option<String>,
     /// The id of the text part that is open.
     text: Option<String>,
     /// The ids of the tool calls that have not ended.
@@ -108,6 +110,15 @@ pub(super) struct PartConverter {
 }
 
 impl PartConverter {
+    /// Creates a converter for the response to a request.
+    pub(super) fn new(request_id: Option<String>) -> Self {
+        Self {
+            request_id,
+            text: None,
+            tool_calls: Vec::new(),
+        }
+    }
+
     /// Appends the parts of an event, and returns whether it is the last one.
     pub(super) fn convert(&mut self, event: TurnEvent, parts: &mut Vec<Part>) -> bool {
         match event {
@@ -124,8 +135,10 @@ impl PartConverter {
                 finish(reply, parts);
                 return true;
             }
-            TurnEvent::Failed { error, .. } => {
-                parts.push(failure(&error));
+            TurnEvent::Failed { mut error, .. } => {
+                error.request_id = error.request_id.or_else(|| self.request_id.take());
+                let error_text = error::text(&error);
+                parts.push(Part::Error { error_text });
                 return true;
             }
             TurnEvent::Cancelled { .. } => {
@@ -225,11 +238,4 @@ fn finish(reply: ChatReply, parts: &mut Vec<Part>) {
             created_at: reply.created_at,
         },
     });
-}
-
-/// Returns the part that ends the stream of a turn without a reply.
-pub(super) fn failure(problem: &Problem) -> Part {
-    Part::Error {
-        error_text: error::text(problem),
-    }
 }

@@ -15,6 +15,7 @@ use ports::StreamSlot;
 use super::parts::{Part, PartConverter};
 use crate::{
     auth::Authorized,
+    layers::RequestId,
     sse::{self, Event, Frame},
     state::ApiState,
 };
@@ -54,7 +55,7 @@ pub(super) fn respond<R>(
     let end = wait_for_end(watch, ConnectionState::of(request).client_closed());
     let open = OpenResponse {
         events: accepted.events(),
-        converter: PartConverter::default(),
+        converter: PartConverter::new(RequestId::of(request)),
         ready: VecDeque::new(),
         is_ended: false,
         end: Box::pin(end),
