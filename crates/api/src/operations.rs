@@ -68,6 +68,11 @@ pub fn streams(path: &str) -> bool {
     STREAMS.iter().any(|template| is_path_of(template, path))
 }
 
+/// Returns whether a path opens sockets, which accept tickets.
+pub fn opens_socket(path: &str) -> bool {
+    all().any(|operation| operation.opens_socket && is_path_of(operation.path, path))
+}
+
 /// Returns whether a path has the form of a template, such as `/api/agents/{id}`.
 fn is_path_of(template: &str, path: &str) -> bool {
     let mut segments = path.split('/');
@@ -180,7 +185,7 @@ operations! {
     post "/api/turns/{id}/cancel" turns::cancel_turn AnyOf(&[ChatWrite]); ;
 
     get "/api/events" events::list_events AnyOf(&[EventsRead]); streams, reads_log;
-    get "/api/ws" socket::open_socket AnyOf(&[EventsRead]); ;
+    get "/api/ws" socket::open_socket AnyOf(&[EventsRead]); opens_socket;
     post "/api/ws/tickets" socket::create_ticket AnyOf(&[EventsRead]); optional_body;
 
     post "/api/keys" credentials::create_key AnyOf(&[KeysAdmin]); idempotent, secret, located, credentials = Some(Key);

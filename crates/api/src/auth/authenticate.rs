@@ -13,12 +13,14 @@ use domain::{CredentialKind, ProblemCode};
 
 use super::{authorized::CHALLENGE, socket_handshake::check_socket_request};
 use crate::{
-    layers::reject, operations::is_public, problem::ApiError, request::routed_path, state::ApiState,
+    layers::reject,
+    operations::{is_public, opens_socket},
+    problem::ApiError,
+    request::routed_path,
+    state::ApiState,
 };
 
 const X_API_KEY: &str = "x-api-key";
-/// The only path that accepts tickets.
-const SOCKET_PATH: &str = "/api/ws";
 
 /// The credential that a request contains.
 enum RequestCredential<'a> {
@@ -79,8 +81,9 @@ fn read_credential(request: &ServiceRequest) -> Result<RequestCredential<'_>, Ap
         return Ok(RequestCredential::None);
     }
     let credential = credential_header(request.headers())?;
-    let ticket = match path {
-        SOCKET_PATH => ticket_parameter(request.query_string())?,
+    let ticket = match request.query_string() {
+        "" => None,
+        query if opens_socket(path) => ticket_parameter(query)?,
         _ => None,
     };
     match (credential, ticket) {

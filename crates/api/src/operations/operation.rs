@@ -52,6 +52,8 @@ pub struct Operation {
     pub paged: bool,
     /// `Accept: text/event-stream` is answered with a stream.
     pub streams: bool,
+    /// It opens a socket, and accepts tickets.
+    pub opens_socket: bool,
     /// It starts a turn: problems may name it, and 200 has `Server-Timing`.
     pub starts_turn: bool,
     /// The request body may be omitted.
@@ -91,6 +93,7 @@ impl Operation {
             reads_log: false,
             paged: false,
             streams: false,
+            opens_socket: false,
             starts_turn: false,
             optional_body: false,
             names_agent: false,

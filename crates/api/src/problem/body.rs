@@ -69,11 +69,7 @@ impl ProblemBody {
 }
 
 /// Creates the problem, without the members that only some codes have.
-pub(super) fn problem(
-    error: &ApiError,
-    instance: Option<String>,
-    request_id: Option<String>,
-) -> Problem {
+pub fn problem(error: &ApiError, instance: Option<String>, request_id: Option<String>) -> Problem {
     let mut problem = Problem::new(error.code);
     if error.code.status() < 500
         && let Some(detail) = &error.detail

@@ -14,7 +14,7 @@ use domain::{
 use ports::BoxError;
 use serde::Serialize;
 
-pub use body::ProblemBody;
+pub use body::{ProblemBody, problem};
 pub use from_services::{not_found, store_problem};
 pub use render::{FailureCause, PROBLEM_JSON, into_problem, respond};
 

@@ -9,7 +9,7 @@ use access::AuthContext;
 use actix_web::{
     FromRequest, HttpMessage as _, HttpRequest, dev::Payload, http::header::HeaderName, web::Data,
 };
-use domain::ProblemCode;
+use domain::{ProblemCode, Sizes};
 
 use crate::{problem::ApiError, state::ApiState};
 
@@ -30,6 +30,22 @@ impl FromRequest for EndUser {
     }
 }
 
+impl EndUser {
+    /// Returns the user of a request on a socket: that of the credential, or the one that the request
+    /// names.
+    pub fn on_socket(
+        own: Option<&str>,
+        named: Option<&str>,
+        sizes: &Sizes,
+    ) -> Result<Self, ApiError> {
+        match (own, named) {
+            (Some(own), _) => Ok(Self(Some(own.to_owned()))),
+            (None, Some(named)) => Ok(Self(Some(check(Some(named), sizes)?))),
+            (None, None) => Ok(Self(None)),
+        }
+    }
+}
+
 fn end_user(request: &HttpRequest) -> Result<EndUser, ApiError> {
     let auth_context = request.extensions().get::<Arc<AuthContext>>().cloned();
     let own = auth_context.and_then(|it| it.principal.user_id.clone());
@@ -46,13 +62,18 @@ fn end_user(request: &HttpRequest) -> Result<EndUser, ApiError> {
     let state = request
         .app_data::<Data<ApiState>>()
         .ok_or(ApiError::new(ProblemCode::Internal))?;
-    let max = state.sizes.user_id_characters as usize;
     let text = std::str::from_utf8(value.as_bytes()).ok();
+    Ok(EndUser(Some(check(text, &state.sizes)?)))
+}
+
+/// Checks the name of a user; `None` is a text that is not UTF-8.
+fn check(text: Option<&str>, sizes: &Sizes) -> Result<String, ApiError> {
+    let max = sizes.user_id_characters as usize;
     let text = text.filter(|text| {
         let has_length = (1..=max).contains(&text.chars().count());
         has_length && !text.chars().any(char::is_control)
     });
     let detail = || format!("must be 1 to {max} characters of UTF-8 without control characters");
     let text = text.ok_or_else(|| ApiError::header("X-User-Id", detail()))?;
-    Ok(EndUser(Some(text.to_owned())))
+    Ok(text.to_owned())
 }

@@ -6,11 +6,14 @@
 
 mod error;
 mod follow;
+mod frames;
 mod messages;
 mod parts;
 mod path;
 mod request;
 mod send;
+mod socket;
+mod socket_request;
 mod stop;
 mod stream;
 mod ui_message;
@@ -67,4 +70,14 @@ const OPERATIONS: &[Operation] = &[
         AnyOf(&[ChatWrite, ConversationsRead]),
         || web::get().to(messages::list_messages),
     ),
+    Operation {
+        opens_socket: true,
+        ..Operation::new(
+            "ai_sdk_socket",
+            "GET",
+            "/ai-sdk/agents/{id}/ws",
+            AnyOf(&[ChatWrite, ConversationsRead]),
+            || web::get().to(socket::open_socket),
+        )
+    },
 ];

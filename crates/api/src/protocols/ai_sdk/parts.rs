@@ -2,13 +2,16 @@
 
 use application::chat::{ReplyPiece, TurnEvent};
 use domain::{
-    ChatReply, FinishReason, ReplyDelta, Timestamp, ToolCalled, ToolReturned, TurnId,
-    TurnStarted, Usage,
+    ChatReply, FinishReason, ReplyDelta, Timestamp, ToolCalled, ToolReturned, TurnId, TurnStarted,
+    Usage,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{error, ui_message::ToolOutcome};
+use super::{
+    error,
+    ui_message::{ToolOutcome, after_tool},
+};
 
 /// A part of the stream.
 #[derive(Debug, Serialize)]
@@ -107,6 +110,7 @@ pub(super) struct PartConverter {
     text: Option<String>,
     /// The ids of the tool calls that have not ended.
     tool_calls: Vec<String>,
+    has_called: bool,
 }
 
 impl PartConverter {
@@ -116,6 +120,7 @@ impl PartConverter {
             request_id,
             text: None,
             tool_calls: Vec::new(),
+            has_called: false,
         }
     }
 
@@ -155,16 +160,23 @@ impl PartConverter {
     }
 
     fn delta(&mut self, delta: ReplyDelta, parts: &mut Vec<Part>) {
-        let id = match &self.text {
-            Some(id) => id.clone(),
-            None => {
-                let id = delta.from.to_string();
-                parts.push(Part::TextStart { id: id.clone() });
-                self.text.insert(id).clone()
-            }
-        };
-        let delta = delta.text;
-        parts.push(Part::TextDelta { id, delta });
+        let (mut from, mut text) = (delta.from, &*delta.text);
+        if self.text.is_none() && self.has_called {
+            text = after_tool(text);
+            from = delta.to - text.len();
+        }
+        if text.is_empty() {
+            return;
+        }
+        let id = self.text.get_or_insert_with(|| {
+            let id = from.to_string();
+            parts.push(Part::TextStart { id: id.clone() });
+            id
+        });
+        parts.push(Part::TextDelta {
+            id: id.clone(),
+            delta: text.to_owned(),
+        });
     }
 
     fn end_text(&mut self, parts: &mut Vec<Part>) {
@@ -173,6 +185,7 @@ impl PartConverter {
 
     fn tool_called(&mut self, call: ToolCalled, parts: &mut Vec<Part>) {
         self.end_text(parts);
+        self.has_called = true;
         self.tool_calls.push(call.id.clone());
         parts.push(Part::ToolInputAvailable {
             tool_call_id: call.id,

@@ -137,10 +137,8 @@ fn reply_parts(content: &str, tool_calls: Vec<ToolCall>) -> Vec<UiPart> {
     let mut written = 0;
     for call in tool_calls {
         let at = call.at.clamp(written, content.len());
-        if let Some(before) = content.get(written..at).filter(|it| !it.is_empty()) {
-            parts.push(text(before.to_owned(), Some("done")));
-            written = at;
-        }
+        push_text(&mut parts, content.get(written..at));
+        written = at;
         parts.push(UiPart::DynamicTool {
             tool_call_id: call.id,
             tool_name: call.name,
@@ -149,10 +147,24 @@ fn reply_parts(content: &str, tool_calls: Vec<ToolCall>) -> Vec<UiPart> {
             outcome: ToolOutcome::new(&call.status, call.result),
         });
     }
-    if let Some(rest) = content.get(written..).filter(|it| !it.is_empty()) {
-        parts.push(text(rest.to_owned(), Some("done")));
-    }
+    push_text(&mut parts, content.get(written..));
     parts
+}
+
+fn push_text(parts: &mut Vec<UiPart>, content: Option<&str>) {
+    let mut content = content.unwrap_or_default();
+    if matches!(parts.last(), Some(UiPart::DynamicTool { .. })) {
+        content = after_tool(content);
+    }
+    if !content.is_empty() {
+        parts.push(text(content.to_owned(), Some("done")));
+    }
+}
+
+/// Returns the text after a tool call without the line breaks that separate it from the text before:
+/// it is a part of its own.
+pub(super) fn after_tool(text: &str) -> &str {
+    text.trim_start_matches('\n')
 }
 
 fn text(text: String, state: Option<&'static str>) -> UiPart {

@@ -1,0 +1,205 @@
+//! `GET /ai-sdk/agents/{id}/ws`: chats over a WebSocket.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    web::{Data, Payload},
+};
+use actix_ws::{AggregatedMessage, AggregatedMessageStream, CloseReason};
+use domain::{AgentId, ProblemCode};
+use futures::StreamExt as _;
+use ports::StreamSlot;
+use tokio::{task::JoinSet, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    frames::ClientFrame,
+    socket_request::{SocketContext, SocketRequest},
+};
+use crate::{
+    auth::{Authorized, SUBPROTOCOL, SealedServices, TurnsRead, check_socket_request, open_stream},
+    problem::ApiError,
+    protocols::{EndUser, X_USER_ID},
+    request::PathId,
+    socket::{CloseCode, MAX_MESSAGE_BYTES, guard_payload},
+    state::ApiState,
+};
+
+/// The maximum number of requests that are answered at the same time.
+const MAX_REQUESTS: usize = 32;
+/// The time between two pings.
+const PING_INTERVAL: Duration = Duration::from_secs(25);
+/// The time without any frame after which the client is taken for lost.
+const SILENCE: Duration = Duration::from_mins(1);
+
+/// Opens a socket.
+pub(super) async fn open_socket(
+    authorized: Authorized<TurnsRead>,
+    state: Data<ApiState>,
+    agent: PathId<AgentId>,
+    user: EndUser,
+    request: HttpRequest,
+    payload: Payload,
+) -> Result<HttpResponse, ApiError> {
+    check_socket_request(&request, &state)?;
+    let services = request
+        .app_data::<SealedServices>()
+        .cloned()
+        .ok_or(ApiError::new(ProblemCode::Internal))?;
+    let slot = open_stream(&state.limits, authorized.auth_context()).await?;
+    let failed = |error: actix_web::Error| {
+        ApiError::new(ProblemCode::Internal).with_source(error.to_string())
+    };
+    let payload = guard_payload(&request, payload).await.map_err(failed)?;
+    let opened = actix_ws::handle_with_protocols(&request, payload, &[SUBPROTOCOL]);
+    let (response, session, messages) = opened.map_err(failed)?;
+    let max_bytes = usize::try_from(MAX_MESSAGE_BYTES).unwrap_or(usize::MAX);
+    let socket = Socket {
+        context: SocketContext {
+            state,
+            services,
+            auth_context: Arc::clone(authorized.auth_context()),
+            agent_id: agent.0,
+            user,
+            session,
+        },
+        messages: messages
+            .aggregate_continuations()
+            .max_continuation_size(max_bytes),
+        requests: HashMap::new(),
+        tasks: JoinSet::new(),
+        _slot: slot,
+    };
+    actix_web::rt::spawn(socket.run());
+    Ok(response)
+}
+
+/// An open socket.
+struct Socket {
+    context: SocketContext,
+    messages: AggregatedMessageStream,
+    /// The requests that are being answered, by the client's ids.
+    requests: HashMap<String, CancellationToken>,
+    /// Their tasks, which return those ids.
+    tasks: JoinSet<String>,
+    _slot: Option<StreamSlot>,
+}
+
+impl Socket {
+    /// Serves the socket until it ends. Turns continue without it.
+    async fn run(mut self) {
+        let code = self.serve().await;
+        self.tasks.abort_all();
+        if let Some(code) = code {
+            let reason = CloseReason {
+                code: code.number().into(),
+                description: Some(code.reason().to_owned()),
+            };
+            // A client that does not read is not waited for.
+            let closing = self.context.session.close(Some(reason));
+            let _ = tokio::time::timeout(Duration::from_secs(1), closing).await;
+        }
+    }
+
+    /// Returns the reason for which the server closes the socket; `None` if the client has closed it.
+    async fn serve(&mut self) -> Option<CloseCode> {
+        let auth_context = Arc::clone(&self.context.auth_context);
+        let authenticator = Arc::clone(&self.context.state.authenticator);
+        let mut watch = authenticator.watch_credential(auth_context);
+        let closing = self.context.state.closing.clone();
+        let mut pings = tokio::time::interval(PING_INTERVAL);
+        let mut heard_at = Instant::now();
+        loop {
+            tokio::select! {
+                message = self.messages.next() => {
+                    heard_at = Instant::now();
+                    if let Err(code) = self.handle(message?).await {
+                        return code;
+                    }
+                }
+                Some(ended) = self.tasks.join_next() => {
+                    if let Ok(id) = ended {
+                        self.requests.remove(&id);
+                    }
+                }
+                _ = pings.tick() => {
+                    if heard_at.elapsed() > SILENCE {
+                        return Some(CloseCode::NoPong);
+                    }
+                    self.context.session.ping(b"").await.ok()?;
+                }
+                _ = watch.ended() => return Some(CloseCode::Revoked),
+                () = closing.cancelled() => return Some(CloseCode::Draining),
+            }
+        }
+    }
+
+    async fn handle(
+        &mut self,
+        message: Result<AggregatedMessage, actix_ws::ProtocolError>,
+    ) -> Result<(), Option<CloseCode>> {
+        let message = message.map_err(|_broken| Some(CloseCode::ProtocolError))?;
+        match message {
+            AggregatedMessage::Text(text) => self.accept(&text),
+            AggregatedMessage::Binary(_) => Err(Some(CloseCode::BinaryFrame)),
+            AggregatedMessage::Ping(data) => {
+                let answered = self.context.session.pong(&data).await;
+                answered.map_err(|_closed| None)
+            }
+            AggregatedMessage::Pong(_) => Ok(()),
+            AggregatedMessage::Close(_) => Err(Some(CloseCode::Normal)),
+        }
+    }
+
+    /// Starts to answer a request, or stops one.
+    fn accept(&mut self, text: &str) -> Result<(), Option<CloseCode>> {
+        let frame = serde_json::from_str(text).map_err(|_other| Some(CloseCode::ProtocolError))?;
+        if self.requests.len() >= MAX_REQUESTS && !matches!(frame, ClientFrame::Abort { .. }) {
+            return Err(Some(CloseCode::RateLimited));
+        }
+        match frame {
+            ClientFrame::Send {
+                request_id,
+                mut headers,
+                body,
+            } => {
+                let named_user = headers.remove(X_USER_ID.as_str());
+                let request = self.request(&request_id, named_user);
+                self.tasks.spawn_local(async move {
+                    request.send(body).await;
+                    request_id
+                });
+            }
+            ClientFrame::Resume {
+                request_id,
+                id,
+                mut headers,
+            } => {
+                let named_user = headers.remove(X_USER_ID.as_str());
+                let request = self.request(&request_id, named_user);
+                self.tasks.spawn_local(async move {
+                    request.resume(id).await;
+                    request_id
+                });
+            }
+            ClientFrame::Abort { request_id } => {
+                if let Some(stopped) = self.requests.get(&request_id) {
+                    stopped.cancel();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn request(&mut self, id: &str, named_user: Option<String>) -> SocketRequest {
+        let stopped = CancellationToken::new();
+        self.requests.insert(id.to_owned(), stopped.clone());
+        SocketRequest {
+            context: self.context.clone(),
+            id: id.to_owned(),
+            stopped,
+            named_user,
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! A request on a socket.
+
+use std::sync::Arc;
+
+use access::AuthContext;
+use actix_web::web::Data;
+use actix_ws::Session;
+use application::chat::AcceptedTurn;
+use domain::{AgentId, RatePolicy};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    error,
+    follow::current_turn,
+    frames::ServerFrame,
+    parts::PartConverter,
+    path::Chat,
+    request::ChatBody,
+    send::{accept, named_chat},
+    wanted::Asking,
+};
+use crate::{
+    auth::{ChatWrite, SealedServices, TurnsRead, check_policies, open_stream},
+    operations::{CHAT_COST, ONE_REQUEST},
+    problem::{ApiError, problem, store_problem},
+    protocols::EndUser,
+    state::ApiState,
+};
+
+/// What all requests of a socket share.
+#[derive(Clone)]
+pub(super) struct SocketContext {
+    pub(super) state: Data<ApiState>,
+    pub(super) services: SealedServices,
+    pub(super) auth_context: Arc<AuthContext>,
+    pub(super) agent_id: AgentId,
+    /// The user that the upgrade names.
+    pub(super) user: EndUser,
+    pub(super) session: Session,
+}
+
+/// A request on a socket, which ends with its turn.
+pub(super) struct SocketRequest {
+    pub(super) context: SocketContext,
+    /// The client's id of the request.
+    pub(super) id: String,
+    /// Cancelled when the client stops the turn.
+    pub(super) stopped: CancellationToken,
+    /// The user that the request names.
+    pub(super) named_user: Option<String>,
+}
+
+/// The connection is lost.
+struct Disconnected;
+
+/// What ends a request before its turn.
+enum Failure {
+    Rejected(ApiError),
+    Disconnected,
+}
+
+impl<E: Into<ApiError>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::Rejected(error.into())
+    }
+}
+
+impl From<Disconnected> for Failure {
+    fn from(_: Disconnected) -> Self {
+        Self::Disconnected
+    }
+}
+
+impl SocketRequest {
+    /// Answers `send`.
+    pub(super) async fn send(mut self, body: ChatBody) {
+        let answered = self.try_send(body).await;
+        self.report(answered).await;
+    }
+
+    /// Answers `resume`.
+    pub(super) async fn resume(mut self, chat: String) {
+        let answered = self.try_resume(&chat).await;
+        self.report(answered).await;
+    }
+
+    async fn try_send(&mut self, body: ChatBody) -> Result<(), Failure> {
+        let chat = self.chat(&body.id)?;
+        let SocketContext {
+            state,
+            services,
+            auth_context,
+            ..
+        } = self.context.clone();
+        let authorized = services.open::<ChatWrite>(Arc::clone(&auth_context))?;
+        self.take(CHAT_COST).await?;
+        let asking = Asking {
+            authorized: &authorized,
+            chat: chat.clone(),
+            request_id: Some(self.request_id()),
+        };
+        let wanted = asking.wanted(body, &state.schemas).await?;
+        let _slot = open_stream(&state.limits, &auth_context).await?;
+        let turn = accept(&authorized, wanted).await?;
+        self.stream(turn, &chat).await
+    }
+
+    async fn try_resume(&mut self, chat: &str) -> Result<(), Failure> {
+        let SocketContext {
+            state,
+            services,
+            auth_context,
+            ..
+        } = self.context.clone();
+        let authorized = services.open::<TurnsRead>(Arc::clone(&auth_context))?;
+        self.take(ONE_REQUEST).await?;
+        let _slot = open_stream(&state.limits, &auth_context).await?;
+        // An id that can be no chat's is that of a chat without turns.
+        let chat = self.chat(chat).ok();
+        let turn = match &chat {
+            Some(chat) => current_turn(&authorized, chat).await?,
+            None => None,
+        };
+        let (Some(turn), Some(chat)) = (turn, chat) else {
+            let request_id = &self.id.clone();
+            let none = ServerFrame::NoActive { request_id };
+            return Ok(self.push(&none).await?);
+        };
+        self.stream(turn, &chat).await
+    }
+
+    /// Sends the parts of a turn, and cancels the turn when the client stops it.
+    async fn stream(&mut self, turn: AcceptedTurn, chat: &Chat) -> Result<(), Failure> {
+        let request_id = &self.id.clone();
+        self.push(&ServerFrame::Start { request_id }).await?;
+        let mut converter = PartConverter::new(Some(self.request_id()));
+        let (mut events, mut parts, mut sequence) = (turn.events(), Vec::new(), 0);
+        let mut is_ended = false;
+        while !is_ended {
+            let event = tokio::select! {
+                event = events.next() => event,
+                () = self.stopped.cancelled() => return self.stop(chat).await,
+            };
+            let Some(event) = event else { break };
+            let event = event.map_err(|error| ApiError::new(store_problem(&error)))?;
+            is_ended = converter.convert(event, &mut parts);
+            for chunk in &parts {
+                let frame = ServerFrame::Chunk {
+                    request_id,
+                    sequence,
+                    chunk,
+                };
+                self.push(&frame).await?;
+                sequence += 1;
+            }
+            parts.clear();
+        }
+        Ok(self.push(&ServerFrame::End { request_id }).await?)
+    }
+
+    /// Cancels the open turns of a chat. The client has already ended the request.
+    async fn stop(&self, chat: &Chat) -> Result<(), Failure> {
+        let (services, auth_context) = (&self.context.services, &self.context.auth_context);
+        let authorized = services.open::<ChatWrite>(Arc::clone(auth_context))?;
+        let caller = authorized.caller();
+        if let Some(conversation) = chat.find(&authorized.conversations, caller).await? {
+            authorized.turns.cancel_open(caller, conversation).await?;
+        }
+        Ok(())
+    }
+
+    fn chat(&self, id: &str) -> Result<Chat, ApiError> {
+        let context = &self.context;
+        let own = context.auth_context.principal.user_id.as_deref();
+        let named = self.named_user.as_deref().or(context.user.0.as_deref());
+        let user = EndUser::on_socket(own, named, &context.state.sizes)?;
+        named_chat(context.agent_id, user, id)
+    }
+
+    async fn take(&self, cost: &[RatePolicy]) -> Result<(), ApiError> {
+        let auth_context = &self.context.auth_context;
+        let (holder, own) = (auth_context.quota_holder(), &auth_context.limits);
+        let results = self.context.state.limits.take(&holder, own, cost).await;
+        check_policies(&results)
+    }
+
+    async fn report(&mut self, answered: Result<(), Failure>) {
+        let Err(Failure::Rejected(error)) = answered else {
+            return;
+        };
+        let request_id = self.request_id();
+        let status = error.code.status();
+        if status >= 500 {
+            let cause = error.source.as_ref();
+            let cause = cause.map(|it| ports::error::one_line(&**it));
+            tracing::error!(request_id, status, cause, "request on a chat socket failed");
+        }
+        let error_text = error::text(&problem(&error, None, Some(request_id)));
+        let request_id = self.id.clone();
+        let frame = ServerFrame::Error {
+            request_id: &request_id,
+            error_text: &error_text,
+        };
+        // Nobody is left to receive it.
+        let _ = self.push(&frame).await;
+    }
+
+    async fn push(&mut self, frame: &ServerFrame<'_>) -> Result<(), Disconnected> {
+        let sent = self.context.session.text(frame.encode()).await;
+        sent.map_err(|_closed| Disconnected)
+    }
+
+    /// Returns the id of the request in the log and in errors.
+    fn request_id(&self) -> String {
+        self.id
+            .chars()
+            .filter(char::is_ascii_graphic)
+            .take(64)
+            .collect()
+    }
+}
