@@ -27,7 +27,7 @@ const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PUT, PAT
 const REQUEST_HEADERS: HeaderValue = HeaderValue::from_static(
     "Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, \
      Last-Event-ID, Prefer, traceparent, tracestate, User-Agent, X-API-Key, X-Request-Id, \
-     X-Stainless-Arch, X-Stainless-Helper-Method, X-Stainless-Lang, X-Stainless-OS, \
+     X-Run-Id, X-Stainless-Arch, X-Stainless-Helper-Method, X-Stainless-Lang, X-Stainless-OS, \
      X-Stainless-Package-Version, X-Stainless-Poll-Helper, X-Stainless-Retry-Count, \
      X-Stainless-Runtime, X-Stainless-Runtime-Version, X-Stainless-Timeout, X-User-Id",
 );

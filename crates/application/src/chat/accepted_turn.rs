@@ -9,6 +9,7 @@ use tokio_util::sync::DropGuard;
 use super::{
     command::{ChatError, CompletedChat},
     live_turn::LiveTurn,
+    live_turns::TurnSubject,
     progress::TurnOutcome,
     target::{ChatAttempt, ChatTarget},
     turn_events::TurnEventStream,
@@ -97,13 +98,13 @@ impl AcceptedTurn {
         }
     }
 
-    /// Returns the principal that started the turn.
-    pub fn started_by(&self) -> &PrincipalId {
+    /// Returns the ids of the turn and of its owners.
+    pub fn subject(&self) -> TurnSubject {
         match &self.source {
-            Source::Inline(turn) => &turn.attempt.caller.id,
-            Source::Started(turn) => &turn.attempt.caller.id,
+            Source::Inline(turn) => turn.attempt.turn_subject(&turn.target),
+            Source::Started(turn) => turn.waiter.live.subject().clone(),
             Source::Replayed(waiter, _) | Source::Ephemeral(waiter, _) => {
-                &waiter.live.subject().started_by
+                waiter.live.subject().clone()
             }
         }
     }

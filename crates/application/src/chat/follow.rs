@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{ConversationId, Principal};
+use domain::{ConversationId, Principal, TurnId};
 use ports::FoundTurn;
 
 use super::{
@@ -38,6 +38,36 @@ impl ChatContext {
                 let waiter = TurnWaiter::new(live, Arc::clone(&ports.turns));
                 AcceptedTurn::replayed(waiter, Some(turn))
             }))
+    }
+
+    /// Returns a turn of any state.
+    pub(super) async fn find_turn(
+        &self,
+        caller: &Principal,
+        id: TurnId,
+    ) -> Result<Option<AcceptedTurn>, ChatError> {
+        let (ports, tenant) = (&self.ports, &caller.tenant);
+        // A turn that has ended is read again, since only the store knows whether it was deleted.
+        let known = self.live.get(id).filter(|live| {
+            let subject = live.subject();
+            let is_of_tenant = subject.tenant == *tenant && !subject.is_ephemeral;
+            is_of_tenant && !live.has_ended()
+        });
+        let (live, found) = if let Some(live) = known {
+            (live, None)
+        } else {
+            let Some(found) = ports.turns.find(tenant, id).await?.value else {
+                return Ok(None);
+            };
+            let turn = found.turn.clone();
+            let live = self.live.get_or_register_found(tenant, found);
+            (live, Some(turn))
+        };
+        if !caller.may_reach(live.subject().user_id.as_deref()) {
+            return Ok(None);
+        }
+        let waiter = TurnWaiter::new(live, Arc::clone(&ports.turns));
+        Ok(Some(AcceptedTurn::replayed(waiter, found)))
     }
 
     fn may_be_followed(&self, found: &FoundTurn) -> bool {

@@ -15,7 +15,6 @@ use super::{
     runner::TurnRunner,
     start::{InlineAttempt, TurnStarter},
     target::{ChatAttempt, ChatTarget, Resumption},
-    turn_waiter::TurnWaiter,
 };
 use crate::{
     IdempotencyConflict,
@@ -119,6 +118,34 @@ impl ChatService {
     ) -> Result<Option<AcceptedTurn>, ChatError> {
         let context = &self.pipeline.context;
         context.current_turn(caller, conversation).await
+    }
+
+    /// Returns a turn of any state, to be followed.
+    pub async fn find_turn(
+        &self,
+        caller: &Principal,
+        id: TurnId,
+    ) -> Result<Option<AcceptedTurn>, ChatError> {
+        self.pipeline.context.find_turn(caller, id).await
+    }
+
+    /// Returns the turn that a message with this key has started, even if it has failed since.
+    pub async fn find_sent(
+        &self,
+        caller: &Principal,
+        key: IdempotencyKey,
+    ) -> Result<Option<AcceptedTurn>, ChatError> {
+        let context = &self.pipeline.context;
+        let now = context.ports.clock.now();
+        let Some(entry) = idempotency::new_entry(caller, OPERATION, Some(key), &(), now) else {
+            return Ok(None);
+        };
+        let found = context.ports.idempotency.find(&caller.tenant, &entry);
+        let turn = found.await?.and_then(|it| it.turn_id.or(it.released_by));
+        match turn {
+            Some(turn) => context.find_turn(caller, turn).await,
+            None => Ok(None),
+        }
     }
 
     /// Starts a turn of which nothing is stored. It is stopped when the result is dropped.
@@ -239,19 +266,7 @@ impl ChatPipeline {
 
     /// Returns the turn that an earlier request with the same key started, in its current state.
     async fn replay(&self, caller: &Principal, id: TurnId) -> Result<AcceptedTurn, ChatError> {
-        let ChatContext { ports, live, .. } = &*self.context;
-        // A turn that has ended is read again, since only the store knows whether it was deleted.
-        let known = live.get(id).filter(|live| !live.has_ended());
-        let (live, found) = if let Some(live) = known {
-            (live, None)
-        } else {
-            let found = ports.turns.find(&caller.tenant, id).await?.value;
-            let found = found.ok_or(ChatError::ConversationNotFound)?;
-            let turn = found.turn.clone();
-            let live = live.get_or_register_found(&caller.tenant, found);
-            (live, Some(turn))
-        };
-        let waiter = TurnWaiter::new(live, Arc::clone(&ports.turns));
-        Ok(AcceptedTurn::replayed(waiter, found))
+        let found = self.context.find_turn(caller, id).await?;
+        found.ok_or(ChatError::ConversationNotFound)
     }
 }

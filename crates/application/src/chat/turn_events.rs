@@ -75,6 +75,11 @@ impl TurnEventStream {
         }
     }
 
+    /// Returns whether this process runs the turn.
+    pub fn runs_here(&self) -> bool {
+        self.turn.live.local_node().is_some()
+    }
+
     /// Waits for the next event; `None` after the last one.
     pub async fn next(&mut self) -> Option<Result<TurnEvent, RepositoryError>> {
         loop {

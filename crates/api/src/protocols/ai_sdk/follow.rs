@@ -47,7 +47,7 @@ pub(super) async fn current_turn<R>(
         Err(ChatError::ConversationNotFound) => None,
         found => found?,
     };
-    Ok(turn.filter(|turn| may_read_chats(caller) || *turn.started_by() == caller.id))
+    Ok(turn.filter(|turn| may_read_chats(caller) || turn.subject().started_by == caller.id))
 }
 
 /// Returns whether a caller may read all chats that it can reach: with `conversations:read`, or as

@@ -1,0 +1,124 @@
+//! The messages of a thread, as clients show them.
+
+use domain::{FinishReason, Message, Role, ToolCall, Turn, TurnStatus};
+use serde_json::{Value, json};
+
+use super::event::{result_content, result_message_id, result_metadata};
+
+/// Returns the messages in the form of TanStack AI, followed by those of queued turns, which are
+/// stored when their turns start.
+pub(super) fn ui_messages(messages: &[Message], open_turns: &[Turn]) -> Vec<Value> {
+    let stored = messages.iter().map(ui_message);
+    let queued = queued(open_turns).map(|turn| {
+        let text = json!({ "type": "text", "content": turn.input });
+        json!({
+            "id": queued_id(turn), "role": "user", "parts": [text], "createdAt": turn.created_at,
+        })
+    });
+    stored.chain(queued).collect()
+}
+
+fn ui_message(message: &Message) -> Value {
+    let mut metadata = json!({});
+    if let Some(error) = &message.error {
+        metadata["error"] = json!(error);
+    }
+    if let Some(reason) = message.finish_reason.filter(|it| *it != FinishReason::Stop) {
+        metadata["finishReason"] = json!(reason);
+    }
+    json!({
+        "id": message_id(message),
+        "role": role(message.role),
+        "parts": parts(&message.content, &message.tool_calls),
+        "createdAt": message.created_at,
+        "metadata": metadata,
+    })
+}
+
+/// Returns text and calls in their order.
+fn parts(content: &str, calls: &[ToolCall]) -> Vec<Value> {
+    let mut parts = Vec::new();
+    let mut position = 0;
+    let mut add_text = |parts: &mut Vec<Value>, end: usize| {
+        if let Some(text) = content.get(position..end).filter(|text| !text.is_empty()) {
+            parts.push(json!({ "type": "text", "content": text }));
+            position = end;
+        }
+    };
+    for call in calls {
+        add_text(&mut parts, call.at);
+        let content = result_content(call.result.as_deref(), &call.status);
+        let output = serde_json::from_str(content).unwrap_or_else(|_| json!(content));
+        let is_ok = call.status == "ok";
+        let arguments = call.arguments.to_string();
+        let state = if is_ok { "complete" } else { "error" };
+        parts.push(json!({
+            "type": "tool-call", "id": call.id, "name": call.name, "arguments": arguments,
+            "input": call.arguments, "state": state, "output": output,
+        }));
+        let mut result = json!({
+            "type": "tool-result", "toolCallId": call.id, "content": content, "state": state,
+        });
+        if !is_ok {
+            result["error"] = json!(content);
+        }
+        parts.push(result);
+    }
+    add_text(&mut parts, content.len());
+    parts
+}
+
+/// Returns the messages in the form of the event `MESSAGES_SNAPSHOT`.
+pub(super) fn agui_messages(messages: &[Message], open_turns: &[Turn]) -> Vec<Value> {
+    let stored = messages.iter().flat_map(agui_message);
+    let queued = queued(open_turns)
+        .map(|turn| json!({ "id": queued_id(turn), "role": "user", "content": turn.input }));
+    stored.chain(queued).collect()
+}
+
+fn agui_message(message: &Message) -> Vec<Value> {
+    let mut item = json!({
+        "id": message_id(message), "role": role(message.role), "content": message.content,
+    });
+    let calls = &message.tool_calls;
+    if !calls.is_empty() {
+        let calls = calls.iter().map(|call| {
+            let function = json!({ "name": call.name, "arguments": call.arguments.to_string() });
+            json!({ "id": call.id, "type": "function", "function": function })
+        });
+        item["toolCalls"] = calls.collect();
+    }
+    let results = calls.iter().map(|call| {
+        json!({
+            "id": result_message_id(&call.id),
+            "role": "tool",
+            "toolCallId": call.id,
+            "content": result_content(call.result.as_deref(), &call.status),
+            "metadata": result_metadata(&call.status),
+        })
+    });
+    std::iter::once(item).chain(results).collect()
+}
+
+/// Returns the id under which the client knows a message.
+fn message_id(message: &Message) -> String {
+    let own = message.client_message_id.clone();
+    own.unwrap_or_else(|| message.id.to_string())
+}
+
+fn queued(open_turns: &[Turn]) -> impl Iterator<Item = &Turn> {
+    let is_queued = |turn: &&Turn| turn.status == TurnStatus::Queued;
+    open_turns.iter().filter(is_queued)
+}
+
+fn queued_id(turn: &Turn) -> String {
+    let own = turn.client_message_id.clone();
+    own.unwrap_or_else(|| turn.id.to_string())
+}
+
+const fn role(role: Role) -> &'static str {
+    match role {
+        Role::User => "user",
+        Role::Agent => "assistant",
+    }
+}

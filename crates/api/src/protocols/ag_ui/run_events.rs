@@ -1,0 +1,240 @@
+//! The events of a run, made from those of its turn.
+
+use std::collections::VecDeque;
+
+use application::chat::{ReplyPiece, TurnEvent};
+use domain::{ChatReply, Problem, ProblemCode, ReplyDelta, ToolCalled, ToolReturned, TurnId};
+use serde_json::{Value, json};
+
+use super::{
+    cursor::{EventCursor, Received},
+    error,
+    event::{
+        Outcome, PROTOCOL_VERSION, RunEvent, result_content, result_message_id, result_metadata,
+    },
+};
+use crate::sse::Event;
+
+/// A run, as its client names it.
+#[derive(Debug, Clone)]
+pub(super) struct Run {
+    pub(super) thread_id: String,
+    pub(super) run_id: String,
+    /// Whether the client knows the outcomes of version 1.0.
+    pub(super) knows_outcomes: bool,
+}
+
+/// The events of a run that were made and not sent yet.
+pub(super) struct RunEvents {
+    run: Run,
+    /// The turn; `None` if only stored messages are sent.
+    turn_id: Option<TurnId>,
+    /// The id of the agent's message.
+    message_id: String,
+    is_message_open: bool,
+    /// The part of the turn of which events were made, from its beginning.
+    made: Received,
+    /// The part of the turn that the client had before.
+    had: Received,
+    ready: VecDeque<Event>,
+    has_ended: bool,
+}
+
+impl RunEvents {
+    /// Starts a run. A client that has had a part of it is sent what follows.
+    pub(super) fn new(run: Run, turn_id: TurnId, had: Option<Received>) -> Self {
+        Self::start(run, Some(turn_id), had)
+    }
+
+    /// Starts a run without a turn, for stored messages.
+    pub(super) fn without_turn(run: Run) -> Self {
+        Self::start(run, None, None)
+    }
+
+    fn start(run: Run, turn_id: Option<TurnId>, had: Option<Received>) -> Self {
+        let mut events = Self {
+            run,
+            turn_id,
+            message_id: String::new(),
+            is_message_open: false,
+            made: Received::default(),
+            had: had.unwrap_or_default(),
+            ready: VecDeque::new(),
+            has_ended: false,
+        };
+        if had.is_none() {
+            let event = RunEvent::RunStarted {
+                thread_id: &events.run.thread_id,
+                run_id: &events.run.run_id,
+                protocol_version: events.run.knows_outcomes.then_some(PROTOCOL_VERSION),
+            };
+            let event = event.encode(events.id());
+            events.ready.push_back(event);
+        }
+        events
+    }
+
+    /// Returns the next event.
+    pub(super) fn next(&mut self) -> Option<Event> {
+        self.ready.pop_front()
+    }
+
+    /// Returns whether the last event was made.
+    pub(super) const fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
+    /// Adds the messages before the run.
+    pub(super) fn add_snapshot(&mut self, messages: Vec<Value>) {
+        self.add(&RunEvent::MessagesSnapshot { messages });
+    }
+
+    /// Adds an event that the protocol does not define.
+    pub(super) fn add_custom(&mut self, name: &'static str, value: Value) {
+        self.add(&RunEvent::Custom { name, value });
+    }
+
+    /// Adds the events for an event of the turn.
+    pub(super) fn add_turn_event(&mut self, event: TurnEvent) {
+        match event {
+            TurnEvent::Queued { turn_id, .. } => {
+                self.add_custom("queued", json!({ "turnId": turn_id }));
+            }
+            TurnEvent::Started(started) => self.message_id = started.reply_id.to_string(),
+            TurnEvent::Reply(ReplyPiece::Delta(delta)) => self.add_text(&delta),
+            TurnEvent::Reply(ReplyPiece::ToolCalled(call)) => self.add_call(&call),
+            TurnEvent::Reply(ReplyPiece::ToolReturned(call)) => self.add_result(&call),
+            TurnEvent::Completed(reply) => self.complete(&reply),
+            TurnEvent::Failed { error, .. } => self.fail(&error),
+            TurnEvent::Cancelled { .. } if self.run.knows_outcomes => {
+                self.finish(Outcome::Cancelled, None);
+            }
+            TurnEvent::Cancelled { .. } => self.fail(&Problem::new(ProblemCode::TurnCancelled)),
+        }
+    }
+
+    /// Ends the run with an error.
+    pub(super) fn fail(&mut self, problem: &Problem) {
+        self.has_ended = true;
+        self.add(&RunEvent::RunError {
+            message: &error::message(problem),
+            code: problem.code.slug(),
+        });
+    }
+
+    /// Ends the run without an error.
+    pub(super) fn finish(&mut self, outcome: Outcome, usage: Option<domain::Usage>) {
+        self.close_message();
+        self.has_ended = true;
+        let event = RunEvent::RunFinished {
+            thread_id: &self.run.thread_id,
+            run_id: &self.run.run_id,
+            outcome: self.run.knows_outcomes.then_some(outcome),
+            usage: usage.map(|usage| [usage.into()]),
+        };
+        let event = event.encode(None);
+        self.ready.push_back(event);
+    }
+
+    fn complete(&mut self, reply: &ChatReply) {
+        if reply.degraded {
+            self.close_message();
+            self.add_custom("degraded", json!({ "engine": reply.engine }));
+        }
+        self.finish(Outcome::Success, reply.usage);
+    }
+
+    fn add_text(&mut self, delta: &ReplyDelta) {
+        if !self.is_message_open {
+            self.is_message_open = true;
+            self.made.marks += 1;
+            if self.made.marks > self.had.marks {
+                let event = RunEvent::TextMessageStart {
+                    message_id: &self.message_id,
+                    role: "assistant",
+                };
+                self.ready.push_back(event.encode(self.id()));
+            }
+        }
+        self.made.text = delta.to;
+        if delta.to > self.had.text {
+            let had = self.had.text.saturating_sub(delta.from);
+            let event = RunEvent::TextMessageContent {
+                message_id: &self.message_id,
+                delta: delta.text.get(had..).unwrap_or(&delta.text),
+            };
+            self.ready.push_back(event.encode(self.id()));
+        }
+    }
+
+    fn close_message(&mut self) {
+        if !self.is_message_open {
+            return;
+        }
+        self.is_message_open = false;
+        self.made.marks += 1;
+        if self.made.marks > self.had.marks {
+            let event = RunEvent::TextMessageEnd {
+                message_id: &self.message_id,
+            };
+            self.ready.push_back(event.encode(self.id()));
+        }
+    }
+
+    fn add_call(&mut self, call: &ToolCalled) {
+        self.close_message();
+        let arguments = serde_json::to_string(&call.arguments).unwrap_or_default();
+        let message_id = self.message_id.clone();
+        for part in [
+            RunEvent::ToolCallStart {
+                tool_call_id: &call.id,
+                tool_call_name: &call.name,
+                parent_message_id: &message_id,
+            },
+            RunEvent::ToolCallArgs {
+                tool_call_id: &call.id,
+                delta: &arguments,
+            },
+            RunEvent::ToolCallEnd {
+                tool_call_id: &call.id,
+            },
+        ] {
+            self.made.calls += 1;
+            if self.made.calls > self.had.calls {
+                self.ready.push_back(part.encode(self.id()));
+            }
+        }
+    }
+
+    fn add_result(&mut self, call: &ToolReturned) {
+        self.made.results += 1;
+        if self.made.results <= self.had.results {
+            return;
+        }
+        let event = RunEvent::ToolCallResult {
+            message_id: &result_message_id(&call.id),
+            tool_call_id: &call.id,
+            content: result_content(call.result.as_deref(), &call.status),
+            role: "tool",
+            metadata: result_metadata(&call.status),
+        };
+        self.ready.push_back(event.encode(self.id()));
+    }
+
+    /// Adds an event that a client may receive again.
+    fn add(&mut self, event: &RunEvent<'_>) {
+        self.ready.push_back(event.encode(None));
+    }
+
+    /// Returns the id of the event that was made last.
+    fn id(&self) -> Option<String> {
+        let cursor = EventCursor {
+            turn_id: self.turn_id?,
+            received: self.made.max(self.had),
+        };
+        Some(cursor.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests;

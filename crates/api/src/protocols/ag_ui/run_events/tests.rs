@@ -1,0 +1,212 @@
+use application::chat::ReplyPiece;
+use domain::{ConversationId, FinishReason, MessageId, Usage};
+use serde_json::Map;
+use uuid::Uuid;
+
+use super::*;
+
+fn turn_id() -> TurnId {
+    "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11".parse().unwrap()
+}
+
+fn run(knows_outcomes: bool) -> Run {
+    Run {
+        thread_id: "t".to_owned(),
+        run_id: "r".to_owned(),
+        knows_outcomes,
+    }
+}
+
+fn text(from: usize, text: &str) -> TurnEvent {
+    TurnEvent::Reply(ReplyPiece::Delta(ReplyDelta {
+        turn_id: turn_id(),
+        conversation_id: None,
+        from,
+        to: from + text.len(),
+        text: text.to_owned(),
+    }))
+}
+
+fn called(id: &str, at: usize) -> TurnEvent {
+    TurnEvent::Reply(ReplyPiece::ToolCalled(ToolCalled {
+        turn_id: turn_id(),
+        conversation_id: None,
+        id: id.to_owned(),
+        at,
+        name: "clock".to_owned(),
+        arguments: Map::new(),
+    }))
+}
+
+fn returned(id: &str, at: usize) -> TurnEvent {
+    TurnEvent::Reply(ReplyPiece::ToolReturned(ToolReturned {
+        turn_id: turn_id(),
+        conversation_id: None,
+        id: id.to_owned(),
+        at,
+        name: "clock".to_owned(),
+        status: "ok".to_owned(),
+        duration_ms: 1,
+        result: Some("noon".to_owned()),
+    }))
+}
+
+fn completed() -> TurnEvent {
+    TurnEvent::Completed(ChatReply {
+        message: "It is noon.".to_owned(),
+        conversation_id: Some(ConversationId::new(Uuid::nil())),
+        turn_id: turn_id(),
+        message_id: MessageId::new(Uuid::nil()),
+        agent_id: domain::AgentId::new(Uuid::nil()),
+        agent_version: 1,
+        engine: "llm".to_owned(),
+        degraded: false,
+        finish_reason: FinishReason::Stop,
+        usage: Some(Usage {
+            input_tokens: 2,
+            output_tokens: 3,
+        }),
+        created_at: domain::Timestamp::from_milliseconds(0),
+    })
+}
+
+/// Two calls at the same position, whose live events overlap.
+fn overlapping() -> Vec<TurnEvent> {
+    vec![
+        text(0, "Let "),
+        text(4, "me see."),
+        called("a", 11),
+        called("b", 11),
+        returned("a", 11),
+        returned("b", 11),
+        text(11, " It is noon."),
+        completed(),
+    ]
+}
+
+/// The same turn, as it is restored from the store.
+fn restored() -> Vec<TurnEvent> {
+    vec![
+        text(0, "Let me see."),
+        called("a", 11),
+        returned("a", 11),
+        called("b", 11),
+        returned("b", 11),
+        text(11, " It is noon."),
+        completed(),
+    ]
+}
+
+fn events(turn: Vec<TurnEvent>, had: Option<Received>) -> Vec<(Option<String>, Value)> {
+    let mut events = RunEvents::new(run(true), turn_id(), had);
+    for event in turn {
+        events.add_turn_event(event);
+    }
+    assert!(events.has_ended());
+    let made = std::iter::from_fn(|| events.next());
+    made.map(|event| {
+        let id = event.id.map(|id| id.to_string());
+        (id, serde_json::from_str(&event.data).unwrap())
+    })
+    .collect()
+}
+
+/// Applies events as a client does: the text, and every part of a tool call.
+fn applied(events: &[(Option<String>, Value)]) -> (String, Vec<String>) {
+    let mut text = String::new();
+    let mut others = Vec::new();
+    for (_, event) in events {
+        if event["type"] == "TEXT_MESSAGE_CONTENT" {
+            text.push_str(event["delta"].as_str().unwrap());
+        } else {
+            let call = event["toolCallId"].as_str().unwrap_or_default();
+            others.push(format!("{} {call}", event["type"].as_str().unwrap()));
+        }
+    }
+    others.sort();
+    (text, others)
+}
+
+#[test]
+fn text_is_closed_before_a_tool_is_called() {
+    let events = events(restored(), None);
+    let kinds: Vec<_> = events.iter().map(|(_, it)| it["type"].clone()).collect();
+    assert_eq!(
+        kinds,
+        [
+            "RUN_STARTED",
+            "TEXT_MESSAGE_START",
+            "TEXT_MESSAGE_CONTENT",
+            "TEXT_MESSAGE_END",
+            "TOOL_CALL_START",
+            "TOOL_CALL_ARGS",
+            "TOOL_CALL_END",
+            "TOOL_CALL_RESULT",
+            "TOOL_CALL_START",
+            "TOOL_CALL_ARGS",
+            "TOOL_CALL_END",
+            "TOOL_CALL_RESULT",
+            "TEXT_MESSAGE_START",
+            "TEXT_MESSAGE_CONTENT",
+            "TEXT_MESSAGE_END",
+            "RUN_FINISHED",
+        ]
+    );
+    let finished = &events.last().unwrap().1;
+    assert_eq!(finished["outcome"], json!({"type": "success"}));
+    assert_eq!(
+        finished["usage"],
+        json!([{"inputTokens": 2, "outputTokens": 3, "totalTokens": 5}])
+    );
+}
+
+#[test]
+fn ids_are_unique() {
+    let mut ids: Vec<_> = events(overlapping(), None)
+        .into_iter()
+        .filter_map(|(id, _)| id)
+        .collect();
+    let count = ids.len();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), count);
+}
+
+#[test]
+fn a_client_that_continues_after_any_event_receives_each_part_once() {
+    let whole = applied(&events(restored(), None));
+    for (before, after) in [
+        (overlapping(), restored()),
+        (restored(), overlapping()),
+        (overlapping(), overlapping()),
+    ] {
+        let first = events(before, None);
+        for cut in 1..first.len() {
+            let mut received = first[..cut].to_vec();
+            let last = received.iter().rev().find_map(|(id, _)| id.clone());
+            let cursor: EventCursor = last.unwrap().parse().ok().unwrap();
+            received.extend(events(after.clone(), Some(cursor.received)));
+            assert_eq!(applied(&received), whole, "cut after {cut} events");
+        }
+    }
+}
+
+#[test]
+fn a_cancelled_turn_is_an_error_to_clients_that_do_not_know_the_outcome() {
+    for (knows_outcomes, kind) in [(true, "RUN_FINISHED"), (false, "RUN_ERROR")] {
+        let mut events = RunEvents::new(run(knows_outcomes), turn_id(), None);
+        events.add_turn_event(text(0, "half"));
+        events.add_turn_event(TurnEvent::Cancelled {
+            turn_id: turn_id(),
+            conversation_id: None,
+        });
+        let last = std::iter::from_fn(|| events.next()).last().unwrap();
+        let data: Value = serde_json::from_str(&last.data).unwrap();
+        assert_eq!(data["type"], kind);
+        if knows_outcomes {
+            assert_eq!(data["outcome"], json!({"type": "cancelled"}));
+        } else {
+            assert_eq!(data["code"], "turn_cancelled");
+        }
+    }
+}

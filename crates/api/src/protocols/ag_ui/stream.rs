@@ -1,0 +1,103 @@
+//! The response with the events of a run.
+
+use std::sync::Arc;
+
+use access::{CredentialEnd, CredentialWatch};
+use actix_web::{HttpRequest, HttpResponse};
+use application::chat::{AcceptedTurn, TurnEventStream};
+use domain::{Problem, ProblemCode};
+use futures::{Stream, StreamExt as _, stream};
+use http_server::ConnectionState;
+use ports::StreamSlot;
+use tokio_util::sync::CancellationToken;
+
+use super::run_events::RunEvents;
+use crate::{
+    auth::Authorized,
+    problem::store_problem,
+    sse::{self, Event},
+    state::ApiState,
+};
+
+/// A run whose events are being sent.
+struct OpenRun {
+    events: RunEvents,
+    turn: TurnEventStream,
+    credential: CredentialWatch,
+    /// Cancelled when the server stops listening.
+    closing: CancellationToken,
+    _slot: Option<StreamSlot>,
+}
+
+/// Returns the response with the events of a run. `slot` is the caller's open stream.
+///
+/// However the stream ends, its last event ends the run: clients take a stream without one for a
+/// complete reply. Closing the stream does not end the turn.
+pub(super) fn respond<R>(
+    state: &ApiState,
+    authorized: &Authorized<R>,
+    request: &HttpRequest,
+    slot: Option<StreamSlot>,
+    (events, turn): (RunEvents, AcceptedTurn),
+) -> HttpResponse {
+    let auth_context = Arc::clone(authorized.auth_context());
+    let open = OpenRun {
+        events,
+        turn: turn.events(),
+        credential: Arc::clone(&state.authenticator).watch_credential(auth_context),
+        closing: state.closing.clone(),
+        _slot: slot,
+    };
+    let client_closed = ConnectionState::of(request).client_closed();
+    sse::stream(stream::unfold(open, next).take_until(Box::pin(client_closed)))
+}
+
+/// Returns the response with events that were all made before.
+pub(super) fn respond_at_once(mut events: RunEvents) -> HttpResponse {
+    let made: Vec<Event> = std::iter::from_fn(|| events.next()).collect();
+    sse::stream(all(made))
+}
+
+fn all(events: Vec<Event>) -> impl Stream<Item = Event> {
+    stream::iter(events)
+}
+
+async fn next(mut open: OpenRun) -> Option<(Event, OpenRun)> {
+    loop {
+        if let Some(event) = open.events.next() {
+            return Some((event, open));
+        }
+        if open.events.has_ended() {
+            return None;
+        }
+        open.wait().await;
+    }
+}
+
+impl OpenRun {
+    /// Waits for the next event of the turn, or for a reason to end before it.
+    async fn wait(&mut self) {
+        let runs_here = self.turn.runs_here();
+        let problem = tokio::select! {
+            biased;
+            event = self.turn.next() => match event {
+                Some(Ok(event)) => return self.events.add_turn_event(event),
+                Some(Err(error)) => {
+                    tracing::warn!(
+                        error = ports::error::one_line(&error),
+                        "run cannot read its turn from the store; reporting it as failed to the client"
+                    );
+                    store_problem(&error)
+                }
+                None => ProblemCode::Internal,
+            },
+            end = self.credential.ended() => match end {
+                CredentialEnd::Revoked => ProblemCode::InvalidCredentials,
+                CredentialEnd::Expired => ProblemCode::TokenExpired,
+            },
+            // A turn that runs here ends before the process does.
+            () = self.closing.cancelled(), if !runs_here => ProblemCode::Draining,
+        };
+        self.events.fail(&Problem::new(problem));
+    }
+}
