@@ -1,0 +1,127 @@
+// ChatClient of @tanstack/ai-client: text, tools, cuts, reloads in mid-reply, regenerate, stop.
+
+import { ChatClient, fetchServerSentEvents } from '@tanstack/ai-client';
+
+import { same, startRelay, startService } from './service.mjs';
+
+const service = await startService();
+const model = await service.createAgent({ engine: 'llm' });
+const urlOf = (base) => `${base}/ag-ui/agents/${model}/run`;
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+function clientOf(threadId, { base = service.base, ...options } = {}) {
+  const connection = fetchServerSentEvents(urlOf(base), {
+    headers: service.headers,
+    reconnect: { delayMs: 5 },
+  });
+  return new ChatClient({ connection, threadId, ...options });
+}
+
+const textOf = (message) =>
+  message.parts.filter((it) => it.type === 'text').map((it) => it.content).join('');
+const shown = (client) => client.getMessages().map((it) => [it.id, textOf(it)]);
+/** Waits until a condition holds. */
+async function until(condition) {
+  const end = Date.now() + 20_000;
+  while (!condition()) {
+    if (Date.now() > end) throw new Error(`never: ${condition}`);
+    await pause(5);
+  }
+}
+async function isStored(threadId, client) {
+  const { messages, turns } = await service.stored(model, threadId);
+  same(shown(client), messages.map((it) => [it.clientMessageId ?? it.id, it.content]), threadId);
+  return turns.length;
+}
+
+// Text and tools.
+let client = clientOf('plain');
+await client.sendMessage('words 3');
+await client.sendMessage('tools');
+same(await isStored('plain', client), 2, 'turns');
+const kindsOf = (message) => message.parts.map((it) => `${it.type}${it.state ? ` ${it.state}` : ''}`);
+const live = client.getMessages().at(-1).parts;
+same(live.map((it) => it.type), ['text', 'tool-call', 'tool-call', 'tool-result', 'tool-result', 'text'].sort().toString()
+  === live.map((it) => it.type).sort().toString() ? live.map((it) => it.type) : [], 'parts');
+same([client.getStatus(), client.getError()], ['ready', undefined], 'status');
+console.log(`text and tools: ${kindsOf(client.getMessages().at(-1)).join(', ')}`);
+
+// A new page reads the thread.
+client = clientOf('plain', { persistence: true });
+client.attach();
+await until(() => client.getMessages().length === 4);
+same(await isStored('plain', client), 2, 'turns');
+console.log(`history: ${kindsOf(client.getMessages().at(-1)).join(', ')}`);
+
+// Regenerate.
+await client.reload();
+same(await isStored('plain', client), 3, 'turns after reload()');
+console.log('reload(): the reply is replaced; 3 turns, 4 messages');
+
+// A cut in mid-reply.
+const relay = await startRelay(service, (n) => (n === 0 ? 20 : undefined));
+client = clientOf('cut', { base: relay.base });
+await client.sendMessage('words 40 10');
+same(await isStored('cut', client), 1, 'turns');
+same(client.getStatus(), 'ready', 'status');
+console.log(`cut: ${relay.requests.map((it) => `${it.method} ${it.lastEventId ?? ''}`).join(', ')}`);
+relay.close();
+
+// A reload of the page in mid-reply, with messages on the server and with messages in the browser.
+const memory = (items = new Map()) => {
+  return {
+    copy: () => memory(structuredClone(items)),
+    getItem: (key) => items.get(key) ?? null,
+    setItem: (key, value) => void items.set(key, structuredClone(value)),
+    removeItem: (key) => void items.delete(key),
+  };
+};
+for (const [name, persistence] of [['server', true], ['browser', memory()]]) {
+  const threadId = `reload-${name}`;
+  const before = clientOf(threadId, { persistence });
+  const sending = before.sendMessage('words 40 20');
+  await pause(300);
+  // The page is gone without a call of the client.
+  const left = persistence.copy?.() ?? true;
+  const after = clientOf(threadId, { persistence: left });
+  after.attach();
+  await until(() => after.getMessages().length === 2);
+  const during = textOf(after.getMessages().at(-1)).length;
+  await until(() => !after.getIsLoading());
+  await sending;
+  same(await isStored(threadId, after), 1, 'turns');
+  same(after.getStatus(), 'ready', 'status');
+  console.log(`reload, messages in ${name}: ${during} characters at first, ${textOf(after.getMessages().at(-1)).length} at last`);
+}
+
+// stop() closes the stream; the operation of the service cancels the turn.
+client = clientOf('stop');
+const sending = client.sendMessage('words 200 20');
+await pause(300);
+client.stop();
+await service.call('POST', `/ag-ui/agents/${model}/stop`, { threadId: 'stop' });
+await sending;
+const { turns } = await service.stored(model, 'stop');
+same(turns.map((it) => it.status), ['cancelled'], 'turns after stop()');
+console.log('stop(): cancelled');
+
+// A failure in mid-reply, and a refusal.
+client = clientOf('fail');
+await client.sendMessage('fail 3');
+same([client.getStatus(), client.getError()?.message.split('.')[0]], ['error', 'The reply engine failed'], 'failure');
+client = clientOf('no key');
+await client.sendMessage('words 3');
+same([client.getStatus(), client.getError()?.message], ['error', 'HTTP error! status: 422 Unprocessable Entity'], 'refusal');
+console.log(`errors: status ${client.getStatus()}, ${client.getError().message}`);
+
+// The node is killed: the run fails, and is not shown as complete.
+client = clientOf('killed');
+const lost = client.sendMessage('words 3000 20');
+await pause(300);
+await service.restart();
+await lost;
+console.log(`killed: status ${client.getStatus()}, ${client.getError()?.message}`);
+same(client.getStatus(), 'error', 'status after the node was killed');
+await service.stop();
+console.log('ok');
+process.exit(0);
