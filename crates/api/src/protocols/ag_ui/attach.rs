@@ -105,7 +105,12 @@ impl Attaching<'_> {
             Some(thread_id) => thread_id.to_owned(),
             None => self.thread_of(turn.conversation_id).await?,
         };
-        let run = self.run(thread_id, run_id.to_owned());
+        let run = Run {
+            thread_id,
+            run_id: run_id.to_owned(),
+            knows_outcomes: false,
+            is_one_message: true,
+        };
         let events = RunEvents::new(run, turn.turn_id, cursor.map(|cursor| cursor.received));
         self.stream(events, turn).await
     }
@@ -166,7 +171,12 @@ impl Attaching<'_> {
             || format!("{thread_id}-history"),
             |turn| turn.turn_id.to_string(),
         );
-        let run = self.run(thread_id.to_owned(), run_id);
+        let run = Run {
+            thread_id: thread_id.to_owned(),
+            run_id,
+            knows_outcomes: false,
+            is_one_message: false,
+        };
         let Some(turn) = turn else {
             let mut events = RunEvents::without_turn(run);
             events.add_snapshot(messages);
@@ -236,14 +246,6 @@ impl Attaching<'_> {
         Err(missing_scopes(
             [Scope::ConversationsRead].into_iter().collect(),
         ))
-    }
-
-    fn run(&self, thread_id: String, run_id: String) -> Run {
-        Run {
-            thread_id,
-            run_id,
-            knows_outcomes: false,
-        }
     }
 }
 

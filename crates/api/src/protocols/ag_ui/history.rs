@@ -3,7 +3,10 @@
 use domain::{FinishReason, Message, Role, ToolCall, Turn, TurnStatus};
 use serde_json::{Value, json};
 
-use super::event::{result_content, result_message_id, result_metadata};
+use super::{
+    event::{result_content, result_message_id, result_metadata},
+    reply::segments,
+};
 
 /// Returns the messages in the form of TanStack AI, followed by those of queued turns, which are
 /// stored when their turns start.
@@ -29,43 +32,42 @@ fn ui_message(message: &Message) -> Value {
     json!({
         "id": message_id(message),
         "role": role(message.role),
-        "parts": parts(&message.content, &message.tool_calls),
+        "parts": parts(message),
         "createdAt": message.created_at,
         "metadata": metadata,
     })
 }
 
 /// Returns text and calls in their order.
-fn parts(content: &str, calls: &[ToolCall]) -> Vec<Value> {
-    let mut parts = Vec::new();
-    let mut position = 0;
-    let mut add_text = |parts: &mut Vec<Value>, end: usize| {
-        if let Some(text) = content.get(position..end).filter(|text| !text.is_empty()) {
-            parts.push(json!({ "type": "text", "content": text }));
-            position = end;
-        }
-    };
-    for call in calls {
-        add_text(&mut parts, call.at);
-        let content = result_content(call.result.as_deref(), &call.status);
-        let output = serde_json::from_str(content).unwrap_or_else(|_| json!(content));
-        let is_ok = call.status == "ok";
-        let arguments = call.arguments.to_string();
-        let state = if is_ok { "complete" } else { "error" };
-        parts.push(json!({
-            "type": "tool-call", "id": call.id, "name": call.name, "arguments": arguments,
-            "input": call.arguments, "state": state, "output": output,
-        }));
-        let mut result = json!({
-            "type": "tool-result", "toolCallId": call.id, "content": content, "state": state,
-        });
-        if !is_ok {
-            result["error"] = json!(content);
-        }
-        parts.push(result);
+fn parts(message: &Message) -> Vec<Value> {
+    let segments = segments(message.id, &message.content, &message.tool_calls);
+    let parts = segments.into_iter().flat_map(|segment| {
+        let text =
+            (!segment.text.is_empty()).then(|| json!({ "type": "text", "content": segment.text }));
+        text.into_iter()
+            .chain(segment.calls.iter().flat_map(call_parts))
+    });
+    parts.collect()
+}
+
+/// Returns a call and its result.
+fn call_parts(call: &ToolCall) -> [Value; 2] {
+    let content = result_content(call.result.as_deref(), &call.status);
+    let output = serde_json::from_str(content).unwrap_or_else(|_| json!(content));
+    let is_ok = call.status == "ok";
+    let arguments = call.arguments.to_string();
+    let state = if is_ok { "complete" } else { "error" };
+    let mut result = json!({
+        "type": "tool-result", "toolCallId": call.id, "content": content, "state": state,
+    });
+    if !is_ok {
+        result["error"] = json!(content);
     }
-    add_text(&mut parts, content.len());
-    parts
+    let call = json!({
+        "type": "tool-call", "id": call.id, "name": call.name, "arguments": arguments,
+        "input": call.arguments, "state": state, "output": output,
+    });
+    [call, result]
 }
 
 /// Returns the messages in the form of the event `MESSAGES_SNAPSHOT`.
@@ -77,27 +79,34 @@ pub(super) fn agui_messages(messages: &[Message], open_turns: &[Turn]) -> Vec<Va
 }
 
 fn agui_message(message: &Message) -> Vec<Value> {
-    let mut item = json!({
-        "id": message_id(message), "role": role(message.role), "content": message.content,
-    });
-    let calls = &message.tool_calls;
-    if !calls.is_empty() {
-        let calls = calls.iter().map(|call| {
-            let function = json!({ "name": call.name, "arguments": call.arguments.to_string() });
-            json!({ "id": call.id, "type": "function", "function": function })
-        });
-        item["toolCalls"] = calls.collect();
+    if message.role == Role::User {
+        let (id, content) = (message_id(message), &message.content);
+        return vec![json!({ "id": id, "role": "user", "content": content })];
     }
-    let results = calls.iter().map(|call| {
-        json!({
-            "id": result_message_id(&call.id),
-            "role": "tool",
-            "toolCallId": call.id,
-            "content": result_content(call.result.as_deref(), &call.status),
-            "metadata": result_metadata(&call.status),
-        })
+    let segments = segments(message.id, &message.content, &message.tool_calls);
+    let items = segments.into_iter().flat_map(|segment| {
+        let mut item = json!({ "id": segment.id, "role": "assistant", "content": segment.text });
+        if !segment.calls.is_empty() {
+            item["toolCalls"] = segment.calls.iter().map(tool_call).collect();
+        }
+        std::iter::once(item).chain(segment.calls.iter().map(tool_message))
     });
-    std::iter::once(item).chain(results).collect()
+    items.collect()
+}
+
+fn tool_call(call: &ToolCall) -> Value {
+    let function = json!({ "name": call.name, "arguments": call.arguments.to_string() });
+    json!({ "id": call.id, "type": "function", "function": function })
+}
+
+fn tool_message(call: &ToolCall) -> Value {
+    json!({
+        "id": result_message_id(&call.id),
+        "role": "tool",
+        "toolCallId": call.id,
+        "content": result_content(call.result.as_deref(), &call.status),
+        "metadata": result_metadata(&call.status),
+    })
 }
 
 /// Returns the id under which the client knows a message.

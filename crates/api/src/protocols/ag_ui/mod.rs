@@ -9,6 +9,7 @@ mod error;
 mod event;
 mod history;
 mod input;
+mod reply;
 mod run;
 mod run_events;
 mod stop;

@@ -1,6 +1,6 @@
 //! `POST /ag-ui/agents/{id}/run`.
 
-use actix_web::{HttpRequest, HttpResponse, web::Data};
+use actix_web::{HttpRequest, HttpResponse, http::header::HeaderName, web::Data};
 use application::{
     ChatCommand, IdempotencyConflict,
     chat::{AcceptedTurn, ChatError, OnBusy},
@@ -26,6 +26,8 @@ use crate::{
     state::ApiState,
 };
 
+/// The header of clients that can join a run again. They show the parts of a message in their order.
+const X_RUN_ID: HeaderName = HeaderName::from_static("x-run-id");
 /// The key of a turn's metadata with the id of its run.
 const RUN_ID: &str = "ag-ui.runId";
 
@@ -58,6 +60,7 @@ pub(super) async fn run(
         thread_id: input.thread_id.clone(),
         run_id: input.run_id.clone(),
         knows_outcomes: input.protocol_version.is_some(),
+        is_one_message: request.headers().contains_key(&X_RUN_ID),
     };
     let mut events = RunEvents::new(run, turn.turn_id, had);
     let tools = input.tool_names();

@@ -12,6 +12,7 @@ use super::{
     event::{
         Outcome, PROTOCOL_VERSION, RunEvent, result_content, result_message_id, result_metadata,
     },
+    reply::Reply,
 };
 use crate::sse::Event;
 
@@ -22,6 +23,8 @@ pub(super) struct Run {
     pub(super) run_id: String,
     /// Whether the client knows the outcomes of version 1.0.
     pub(super) knows_outcomes: bool,
+    /// Whether the client shows the parts of a message in their order.
+    pub(super) is_one_message: bool,
 }
 
 /// The events of a run that were made and not sent yet.
@@ -29,8 +32,7 @@ pub(super) struct RunEvents {
     run: Run,
     /// The turn; `None` if only stored messages are sent.
     turn_id: Option<TurnId>,
-    /// The id of the agent's message.
-    message_id: String,
+    reply: Reply,
     is_message_open: bool,
     /// The part of the turn of which events were made, from its beginning.
     made: Received,
@@ -55,7 +57,7 @@ impl RunEvents {
         let mut events = Self {
             run,
             turn_id,
-            message_id: String::new(),
+            reply: Reply::default(),
             is_message_open: false,
             made: Received::default(),
             had: had.unwrap_or_default(),
@@ -100,7 +102,9 @@ impl RunEvents {
             TurnEvent::Queued { turn_id, .. } => {
                 self.add_custom("queued", json!({ "turnId": turn_id }));
             }
-            TurnEvent::Started(started) => self.message_id = started.reply_id.to_string(),
+            TurnEvent::Started(started) => {
+                self.reply = Reply::new(started.reply_id, self.run.is_one_message);
+            }
             TurnEvent::Reply(ReplyPiece::Delta(delta)) => self.add_text(&delta),
             TurnEvent::Reply(ReplyPiece::ToolCalled(call)) => self.add_call(&call),
             TurnEvent::Reply(ReplyPiece::ToolReturned(call)) => self.add_result(&call),
@@ -147,10 +151,11 @@ impl RunEvents {
     fn add_text(&mut self, delta: &ReplyDelta) {
         if !self.is_message_open {
             self.is_message_open = true;
+            self.reply.add_text();
             self.made.marks += 1;
             if self.made.marks > self.had.marks {
                 let event = RunEvent::TextMessageStart {
-                    message_id: &self.message_id,
+                    message_id: self.reply.message_id(),
                     role: "assistant",
                 };
                 self.ready.push_back(event.encode(self.id()));
@@ -160,7 +165,7 @@ impl RunEvents {
         if delta.to > self.had.text {
             let had = self.had.text.saturating_sub(delta.from);
             let event = RunEvent::TextMessageContent {
-                message_id: &self.message_id,
+                message_id: self.reply.message_id(),
                 delta: delta.text.get(had..).unwrap_or(&delta.text),
             };
             self.ready.push_back(event.encode(self.id()));
@@ -175,7 +180,7 @@ impl RunEvents {
         self.made.marks += 1;
         if self.made.marks > self.had.marks {
             let event = RunEvent::TextMessageEnd {
-                message_id: &self.message_id,
+                message_id: self.reply.message_id(),
             };
             self.ready.push_back(event.encode(self.id()));
         }
@@ -183,8 +188,9 @@ impl RunEvents {
 
     fn add_call(&mut self, call: &ToolCalled) {
         self.close_message();
+        self.reply.add_call();
         let arguments = serde_json::to_string(&call.arguments).unwrap_or_default();
-        let message_id = self.message_id.clone();
+        let message_id = self.reply.message_id().to_owned();
         for part in [
             RunEvent::ToolCallStart {
                 tool_call_id: &call.id,

@@ -60,9 +60,16 @@ for (const [version, { HttpAgent }] of [['1.0.0', current], ['0.0.59', earlier]]
   const order = kinds(tools.events.filter((it) => it.type !== result));
   same(order, ['RUN_STARTED', ...text, ...call, ...call, ...text, 'RUN_FINISHED'], 'events of tools');
   same(tools.events.filter((it) => it.type === result).length, 2, 'results');
-  const [reply, first, second] = tools.newMessages;
-  same([reply.content, reply.toolCalls.length, first.content, first.role], ['Let me see.\n\nIt is 408.', 2, '408', 'tool'], 'tools');
+  const [reply, first, second, rest] = tools.newMessages;
+  same([reply.content, reply.toolCalls.length, first.content, first.role], ['Let me see.', 2, '408', 'tool'], 'tools');
   same(second.toolCallId, reply.toolCalls[1].id, 'result of the second call');
+  same([rest.role, rest.content, rest.id], ['assistant', '\n\nIt is 408.', `${reply.id}-2`], 'text after the calls');
+  const history = await fetch(`${service.base}/ag-ui/agents/${model}/run?threadId=tools-${version}`, {
+    headers: { ...service.headers, accept: 'text/event-stream' },
+  });
+  const snapshot = JSON.parse((await history.text()).split('data: ')[2]).messages;
+  const core = (messages) => messages.map(({ id, role, content, toolCallId }) => [id, role, content, toolCallId]);
+  same(core(snapshot), core(agent.messages), 'MESSAGES_SNAPSHOT');
   const usage = tools.events.at(-1).usage;
   log(`text, two calls with results, text; usage ${JSON.stringify(usage)}`);
 

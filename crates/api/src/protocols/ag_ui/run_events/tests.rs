@@ -14,6 +14,7 @@ fn run(knows_outcomes: bool) -> Run {
         thread_id: "t".to_owned(),
         run_id: "r".to_owned(),
         knows_outcomes,
+        is_one_message: false,
     }
 }
 
