@@ -1,5 +1,6 @@
 // Cuts of the network at every part boundary of a reply of 40 parts, seen by TanStack AI's client.
-// RUNS is the number of runs; a third of them cut every stream of the run at the same distance.
+// RUNS is the number of runs. Every other reply calls two tools; a third of the runs cut every stream
+// at the same distance.
 
 import { ChatClient, fetchServerSentEvents } from '@tanstack/ai-client';
 
@@ -10,12 +11,18 @@ const model = await service.createAgent({ engine: 'llm' });
 const runs = Number(process.env.RUNS ?? 200);
 let cutAfter = () => undefined;
 const relay = await startRelay(service, (n) => cutAfter(n));
-const expected = Array.from({ length: 40 }, (_, i) => `word${i + 1} `).join('');
-const counts = { runs: 0, streams: 0, wrongText: 0, otherTurns: 0, halfShownAsWhole: 0, errors: 0 };
+const words = (first) =>
+  Array.from({ length: 41 - first }, (_, i) => `word${i + first} `).join('');
+const replies = {
+  'words 40 4': { text: words(1), calls: [] },
+  'tools 40 4': { text: `Let me see.\n\nIt is 408.${words(4)}`, calls: ['17 * 24', '1 +'] },
+};
+const counts = { runs: 0, streams: 0, wrongText: 0, wrongCalls: 0, otherTurns: 0, halfShownAsWhole: 0, errors: 0 };
 
 for (let i = 0; i < runs; i += 1) {
   const threadId = `cut-${i}`;
-  const boundary = 1 + (i % 43);
+  const order = Object.keys(replies)[i % 2];
+  const boundary = 1 + ((i >> 1) % (order.startsWith('tools') ? 54 : 43));
   const isRepeated = i % 3 === 2 && boundary > 1;
   let streams = 0;
   cutAfter = () => {
@@ -27,13 +34,22 @@ for (let i = 0; i < runs; i += 1) {
     reconnect: { delayMs: 1 },
   });
   const client = new ChatClient({ connection, threadId });
-  await client.sendMessage('words 40 4');
-  const text = (client.getMessages().at(-1)?.parts ?? []).map((it) => it.content).join('');
+  await client.sendMessage(order);
+  const parts = client.getMessages().at(-1)?.parts ?? [];
+  const text = parts.map((it) => (it.type === 'text' ? it.content : '')).join('');
+  const calls = parts.filter((it) => it.type === 'tool-call');
+  const expected = replies[order];
   const { turns, messages } = await service.stored(model, threadId);
-  const isWhole = text === expected && messages.length === 2 && messages[1].content === expected;
+  const hasCalls =
+    calls.every((it, n) => it.arguments === JSON.stringify({ expression: expected.calls[n] })) &&
+    calls.every((it) => it.output !== undefined) &&
+    calls.length === expected.calls.length;
+  const hasText = text === expected.text && messages.length === 2 && messages[1].content === text;
+  const isWhole = hasText && hasCalls;
+  if (hasText && !hasCalls) counts.wrongCalls += 1;
   counts.runs += 1;
   counts.streams += streams;
-  if (!isWhole) counts.wrongText += 1;
+  if (!hasText) counts.wrongText += 1;
   if (turns.length !== 1) counts.otherTurns += 1;
   if (!isWhole && client.getStatus() === 'ready') counts.halfShownAsWhole += 1;
   if (client.getStatus() === 'error') {
@@ -44,5 +60,5 @@ for (let i = 0; i < runs; i += 1) {
 console.log(JSON.stringify(counts));
 relay.close();
 await service.stop();
-const { wrongText, otherTurns, halfShownAsWhole, errors } = counts;
-process.exit(wrongText + otherTurns + halfShownAsWhole + errors > 0 ? 1 : 0);
+const { wrongText, wrongCalls, otherTurns, halfShownAsWhole, errors } = counts;
+process.exit(wrongText + wrongCalls + otherTurns + halfShownAsWhole + errors > 0 ? 1 : 0);
