@@ -1,3 +1,4 @@
 //! The protocols of other products' clients.
 
+mod ag_ui;
 mod openai;

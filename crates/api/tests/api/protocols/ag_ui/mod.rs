@@ -1,0 +1,6 @@
+//! AG-UI, as its clients request it.
+
+mod client;
+mod refusals;
+mod runs;
+mod threads;

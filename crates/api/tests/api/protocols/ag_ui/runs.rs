@@ -1,0 +1,266 @@
+//! Runs: their events, how they are continued and repeated, and how they end.
+
+use domain::Usage;
+use ports::ReplyError;
+use serde_json::{Value, json};
+
+use super::client::{
+    RunEvent, input, kinds, post, run, run_path, start, status_and_body, stream, text,
+};
+use crate::{api_server::ApiServer, caller::Caller, engines::scripted_agent};
+
+const TEXT: [&str; 3] = [
+    "TEXT_MESSAGE_START",
+    "TEXT_MESSAGE_CONTENT",
+    "TEXT_MESSAGE_END",
+];
+const CALL: [&str; 4] = [
+    "TOOL_CALL_START",
+    "TOOL_CALL_ARGS",
+    "TOOL_CALL_END",
+    "TOOL_CALL_RESULT",
+];
+
+/// The turns of a thread.
+async fn turns(api: &ApiServer, agent: &str, thread: &str) -> Vec<Value> {
+    let found = format!("/api/conversations?agentId={agent}&key={thread}");
+    let found = api.reader().get(&found).await.ok();
+    let id = found["data"][0]["id"].as_str().expect("a conversation");
+    let turns = api.reader().get(&format!("/api/conversations/{id}/turns"));
+    turns.await.ok()["data"].as_array().expect("a list").clone()
+}
+
+fn last(events: &[RunEvent]) -> &Value {
+    &events.last().expect("an event").data
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reply_with_tools_is_a_run_with_messages_in_its_order() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let body = input("t", "r", ("m1", "What is 17 * 24?"));
+    let mut run = start(&api, &agent, &body).await;
+    let call = script.next_call().await;
+    call.send_text("Let me see.").await;
+    let arguments = json!({"expression": "17 * 24"});
+    call.use_tool("calculator", arguments.clone()).await;
+    call.send_text(" 408.").await;
+    let usage = Usage {
+        input_tokens: 3,
+        output_tokens: 2,
+    };
+    call.end_with(domain::FinishReason::Stop, Some(usage));
+    let events = run.remaining().await;
+    let expected = [&["RUN_STARTED"][..], &TEXT, &CALL, &TEXT, &["RUN_FINISHED"]].concat();
+    assert_eq!(kinds(&events), expected);
+    let data: Vec<&Value> = events.iter().map(|event| &event.data).collect();
+    assert_eq!(
+        *data[0],
+        json!({"type": "RUN_STARTED", "threadId": "t", "runId": "r", "protocolVersion": "1.0"})
+    );
+    let reply = data[1]["messageId"].as_str().expect("an id");
+    assert_eq!(data[1]["role"], "assistant");
+    assert_eq!(data[4]["parentMessageId"], reply);
+    assert_eq!(data[4]["toolCallName"], "calculator");
+    assert_eq!(data[5]["delta"], arguments.to_string());
+    assert_eq!(data[7]["toolCallId"], data[4]["toolCallId"]);
+    assert_eq!(data[7]["role"], "tool");
+    assert_eq!(data[8]["messageId"], format!("{reply}-2"));
+    assert_eq!(
+        *data[11],
+        json!({
+            "type": "RUN_FINISHED", "threadId": "t", "runId": "r",
+            "outcome": {"type": "success"},
+            "usage": [{"inputTokens": 3, "outputTokens": 2, "totalTokens": 5}],
+        })
+    );
+    let turn = &turns(&api, &agent, "t").await[0];
+    assert_eq!(turn["reply"]["id"], reply);
+    assert_eq!(turn["clientMessageId"], "m1");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_that_show_parts_in_order_receive_one_message() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let mut body = input("t", "r", ("m1", "Hello"));
+    body["protocolVersion"].take();
+    let headers = [("X-Run-Id", "r")];
+    let mut run = stream(post(&api.writer(), &agent, &body, &headers).await);
+    let call = script.next_call().await;
+    call.use_tool("clock", json!({})).await;
+    call.answer("Noon.").await;
+    let events = run.remaining().await;
+    let ids = events.iter().filter_map(|it| {
+        let id = it.data["parentMessageId"].as_str();
+        let of_text = it.data["type"] == "TEXT_MESSAGE_START";
+        id.or(it.data["messageId"].as_str().filter(|_| of_text))
+    });
+    let ids: Vec<&str> = ids.collect();
+    assert_eq!(ids.len(), 2);
+    assert_eq!(ids[0], ids[1]);
+    assert_eq!(events[0].data["protocolVersion"], Value::Null);
+    assert_eq!(last(&events)["outcome"], Value::Null);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_run_continues_after_the_last_event() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let body = input("t", "r", ("m1", "Hello"));
+    let mut lost = start(&api, &agent, &body).await;
+    let call = script.next_call().await;
+    call.send_text("Grüß ").await;
+    lost.next_of_type("RUN_STARTED").await;
+    lost.next_of_type("TEXT_MESSAGE_START").await;
+    let received = lost.next_of_type("TEXT_MESSAGE_CONTENT").await;
+    drop(lost);
+    let id = received.id.expect("an id");
+    let headers = [("Last-Event-ID", &*id)];
+    let mut continued = stream(post(&api.writer(), &agent, &body, &headers).await);
+    call.answer("Gott").await;
+    let events = continued.remaining().await;
+    assert_eq!(
+        kinds(&events),
+        ["TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END", "RUN_FINISHED"]
+    );
+    assert_eq!(text(&events), "Gott");
+    // After the end, too: the run is not started again.
+    let again = stream(post(&api.writer(), &agent, &body, &headers).await)
+        .remaining()
+        .await;
+    assert_eq!(again, events);
+    script.assert_no_more_calls();
+    assert_eq!(turns(&api, &agent, "t").await.len(), 1);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_requested_again_is_the_same_turn() {
+    let api = ApiServer::start().await;
+    let agent = api.agent_id().await;
+    let body = input("t", "r", ("m1", "Hello"));
+    let first = run(&api, &agent, &body).await;
+    assert_eq!(run(&api, &agent, &body).await, first);
+    assert_eq!(turns(&api, &agent, "t").await.len(), 1);
+    // The same id for another message, or in another thread, is another run.
+    run(&api, &agent, &input("t", "r", ("m2", "Hello again"))).await;
+    assert_eq!(turns(&api, &agent, "t").await.len(), 2);
+    run(&api, &agent, &input("u", "r", ("m1", "Hello"))).await;
+    assert_eq!(turns(&api, &agent, "u").await.len(), 1);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_message_in_another_run_is_answered_again() {
+    let api = ApiServer::start().await;
+    let agent = api.agent_id().await;
+    run(&api, &agent, &input("t", "r1", ("m1", "Hello"))).await;
+    let body = input("t", "r2", ("m1", "Hello"));
+    let second = run(&api, &agent, &body).await;
+    let turns = turns(&api, &agent, "t").await;
+    assert_eq!(turns.len(), 2);
+    let replies = second.iter().filter_map(|it| it.data["messageId"].as_str());
+    let reply = replies.last().expect("a message");
+    let found = format!("{}?threadId=t", run_path(&agent));
+    let response = super::client::get(&api.writer(), &found, &[]).await;
+    let (_, thread) = status_and_body(response).await;
+    let ids: Vec<&Value> = thread["messages"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|message| &message["id"])
+        .collect();
+    assert_eq!(ids, ["m1", reply]);
+    assert_eq!(run(&api, &agent, &body).await, second, "resent");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failure_ends_the_run_with_an_error() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let mut run = start(&api, &agent, &input("t", "r", ("m1", "Hello"))).await;
+    let call = script.next_call().await;
+    call.send_text("Half a ").await;
+    call.fail(ReplyError::InvalidReply("broken".into()));
+    let events = run.remaining().await;
+    let end = last(&events);
+    assert_eq!(
+        (&end["type"], &end["code"]),
+        (&json!("RUN_ERROR"), &json!("engine_failed"))
+    );
+    let message = end["message"].as_str().expect("text");
+    assert!(
+        message.starts_with("The reply engine failed. "),
+        "{message}"
+    );
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stop_cancels_all_open_turns_of_the_thread() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let mut running = start(&api, &agent, &input("t", "r1", ("m1", "Hello"))).await;
+    let call = script.next_call().await;
+    call.send_text("Half a ").await;
+    let mut body = input("t", "r2", ("m2", "More"));
+    body["protocolVersion"].take();
+    let mut queued = start(&api, &agent, &body).await;
+    queued.next_of_type("RUN_STARTED").await;
+    assert_eq!(queued.next_of_type("CUSTOM").await.data["name"], "queued");
+    let path = format!("/ag-ui/agents/{agent}/stop");
+    let stop = async |caller: &Caller| {
+        let request = caller
+            .request("POST", &path)
+            .json(&json!({"threadId": "t"}));
+        request.open().await.status()
+    };
+    assert_eq!(stop(&api.writer()).await, 204);
+    let events = running.remaining().await;
+    assert_eq!(last(&events)["type"], "RUN_FINISHED");
+    assert_eq!(last(&events)["outcome"], json!({"type": "cancelled"}));
+    let events = queued.remaining().await;
+    assert_eq!(last(&events)["type"], "RUN_ERROR");
+    assert_eq!(last(&events)["code"], "turn_cancelled");
+    let turns = turns(&api, &agent, "t").await;
+    assert!(
+        turns.iter().all(|turn| turn["status"] == "cancelled"),
+        "{turns:?}"
+    );
+    script.assert_no_more_calls();
+    assert_eq!(stop(&api.writer()).await, 204, "nothing to stop");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revoked_key_ends_the_run_with_an_error() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let draft = json!({"name": "Page", "scopes": ["chat:write"]});
+    let key = api.writer().post("/api/keys", draft).await.created();
+    let page = api.caller(key["key"].as_str());
+    let body = input("t", "r", ("m1", "Hello"));
+    let mut run = stream(post(&page, &agent, &body, &[]).await);
+    let call = script.next_call().await;
+    run.next_of_type("RUN_STARTED").await;
+    let path = format!("/api/keys/{}", key["id"].as_str().expect("an id"));
+    api.writer().delete(&path).await;
+    let end = run.next_of_type("RUN_ERROR").await;
+    assert_eq!(end.data["code"], "invalid_credentials");
+    assert_eq!(run.next().await, None);
+    call.answer("Hi.").await;
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tools_of_the_client_are_ignored_with_a_note() {
+    let api = ApiServer::start().await;
+    let agent = api.agent_id().await;
+    let mut body = input("t", "r", ("m1", "Hello"));
+    body["tools"] = json!([{"name": "confetti", "description": "", "parameters": {}}]);
+    let events = run(&api, &agent, &body).await;
+    let expected = json!({
+        "type": "CUSTOM", "name": "tools_ignored", "value": {"tools": ["confetti"]},
+    });
+    assert_eq!(events[1].data, expected);
+    assert_eq!(last(&events)["type"], "RUN_FINISHED");
+    api.stop().await;
+}
