@@ -236,7 +236,7 @@ async fn a_revoked_key_ends_the_run_with_an_error() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let draft = json!({"name": "Page", "scopes": ["chat:write"]});
     let key = api.writer().post("/api/keys", draft).await.created();
-    let page = api.caller(key["key"].as_str());
+    let page = api.caller(key["secret"].as_str());
     let body = input("t", "r", ("m1", "Hello"));
     let mut run = stream(post(&page, &agent, &body, &[]).await);
     let call = script.next_call().await;
