@@ -8,8 +8,8 @@ mod listing;
 use std::sync::Arc;
 
 use domain::{
-    AgentId, AsOf, Conversation, ConversationContext, ConversationId, ConversationKey,
-    Principal, Stamp, TenantId,
+    AgentId, AsOf, Conversation, ConversationContext, ConversationId, ConversationKey, Principal,
+    Stamp, TenantId,
 };
 use ports::{
     AgentRepository, Clock, ConversationName, ConversationRepository, DeleteOutcome, FoundMessage,

@@ -36,12 +36,7 @@ pub async fn get_conversation(
         .get(authorized.caller(), id.0)
         .await?;
     let etag = super::etag(&found.value);
-    Ok(reads::single(
-        &request,
-        etag,
-        found.position,
-        &found.value,
-    ))
+    Ok(reads::single(&request, etag, found.position, &found.value))
 }
 
 /// Change the title and metadata with a JSON merge patch (RFC 7396): absent members keep their

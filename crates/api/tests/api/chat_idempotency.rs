@@ -166,10 +166,7 @@ async fn a_transient_failure_releases_the_key() {
     let conversations = api.reader().get("/api/conversations").await.ok();
     assert_eq!(conversations["data"].as_array().map(Vec::len), Some(1));
     let conversation = reply.ok()["conversationId"].as_str().unwrap().to_owned();
-    assert_eq!(
-        contents(&api, &conversation).await,
-        ["Hello", "Here I am."]
-    );
+    assert_eq!(contents(&api, &conversation).await, ["Hello", "Here I am."]);
     let again = chat(&api, "k", &body).send().await;
     assert_replayed(&again, true);
     assert_eq!(again.ok(), reply.ok());

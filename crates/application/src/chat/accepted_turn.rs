@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use domain::{ConversationId, NodeId, PrincipalId, ToolCall, Turn, TurnId};
+use domain::{ConversationId, NodeId, ToolCall, Turn, TurnId};
 use ports::{CompletedTurn, Reply, TurnPlace, TurnRepository};
 use tokio_util::sync::DropGuard;
 

@@ -1,8 +1,8 @@
 //! Changes of existing conversations.
 
 use domain::{
-    Conversation, ConversationDraft, ConversationId, FaultCode, InputFault, Principal,
-    Stamp, merge_patch,
+    Conversation, ConversationDraft, ConversationId, FaultCode, InputFault, Principal, Stamp,
+    merge_patch,
 };
 use ports::RepositoryError;
 use serde_json::Value;

@@ -2,8 +2,8 @@
 
 use domain::{
     AgentId, Conversation, ConversationDraft, ConversationId, ConversationKey, FaultCode,
-    ForkOrigin, IdempotencyEntry, IdempotencyKey, InputFault, Message, MessageId,
-    Principal, Role, Stamp, Timestamp, conversation::excerpt,
+    ForkOrigin, IdempotencyEntry, IdempotencyKey, InputFault, Message, MessageId, Principal, Role,
+    Stamp, Timestamp, conversation::excerpt,
 };
 use ports::{
     FirstMessages, ForkedMessages, Idempotent, ListingOrder, MessageQuery, MessageReference,

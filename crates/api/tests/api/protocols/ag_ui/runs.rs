@@ -26,8 +26,9 @@ async fn turns(api: &ApiServer, agent: &str, thread: &str) -> Vec<Value> {
     let found = format!("/api/conversations?agentId={agent}&key={thread}");
     let found = api.reader().get(&found).await.ok();
     let id = found["data"][0]["id"].as_str().expect("a conversation");
-    let turns = api.reader().get(&format!("/api/conversations/{id}/turns"));
-    turns.await.ok()["data"].as_array().expect("a list").clone()
+    let path = format!("/api/conversations/{id}/turns");
+    let turns = api.reader().get(&path).await.ok();
+    turns["data"].as_array().expect("a list").clone()
 }
 
 fn last(events: &[RunEvent]) -> &Value {
