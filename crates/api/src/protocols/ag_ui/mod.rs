@@ -37,8 +37,6 @@ const OPERATIONS: &[Operation] = &[
     Operation {
         cost: CHAT_COST,
         streams: true,
-        starts_turn: true,
-        names_agent: true,
         ..Operation::new(
             "ag_ui_run",
             "POST",

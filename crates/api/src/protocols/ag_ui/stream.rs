@@ -6,7 +6,7 @@ use access::{CredentialEnd, CredentialWatch};
 use actix_web::{HttpRequest, HttpResponse};
 use application::chat::{AcceptedTurn, TurnEventStream};
 use domain::{Problem, ProblemCode};
-use futures::{Stream, StreamExt as _, stream};
+use futures::{StreamExt as _, stream};
 use http_server::ConnectionState;
 use ports::StreamSlot;
 use tokio_util::sync::CancellationToken;
@@ -55,11 +55,7 @@ pub(super) fn respond<R>(
 /// Returns the response with events that were all made before.
 pub(super) fn respond_at_once(mut events: RunEvents) -> HttpResponse {
     let made: Vec<Event> = std::iter::from_fn(|| events.next()).collect();
-    sse::stream(all(made))
-}
-
-fn all(events: Vec<Event>) -> impl Stream<Item = Event> {
-    stream::iter(events)
+    sse::stream(stream::iter(made))
 }
 
 async fn next(mut open: OpenRun) -> Option<(Event, OpenRun)> {

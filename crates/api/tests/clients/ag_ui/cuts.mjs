@@ -1,14 +1,14 @@
 // Cuts of the network at every part boundary of a reply of 40 parts, seen by TanStack AI's client.
-// RUNS is the number of runs. Every other reply calls two tools; a third of the runs cut every stream
+// The second argument is the number of runs. Every other reply calls two tools; a third of the runs cut every stream
 // at the same distance.
 
 import { ChatClient, fetchServerSentEvents } from '@tanstack/ai-client';
 
-import { startRelay, startService } from './service.mjs';
+import { end, say, startRelay, startService } from './service.mjs';
 
 const service = await startService();
 const model = await service.createAgent({ engine: 'llm' });
-const runs = Number(process.env.RUNS ?? 200);
+const runs = Number(process.argv[3] ?? 200);
 let cutAfter = () => undefined;
 const relay = await startRelay(service, (n) => cutAfter(n));
 const words = (first) =>
@@ -54,11 +54,9 @@ for (let i = 0; i < runs; i += 1) {
   if (!isWhole && client.getStatus() === 'ready') counts.halfShownAsWhole += 1;
   if (client.getStatus() === 'error') {
     counts.errors += 1;
-    console.log(`after ${boundary} events: ${client.getError()?.message}`);
+    say(`after ${boundary} events: ${client.getError()?.message}`);
   }
 }
-console.log(JSON.stringify(counts));
 relay.close();
 await service.stop();
-const { wrongText, wrongCalls, otherTurns, halfShownAsWhole, errors } = counts;
-process.exit(wrongText + wrongCalls + otherTurns + halfShownAsWhole + errors > 0 ? 1 : 0);
+end(counts);

@@ -1,9 +1,10 @@
-// `HttpAgent` of @ag-ui/client 1.0.0 and 0.0.59: text, tools, failures, cancellation, drain, resends.
+// `HttpAgent` of @ag-ui/client 1.0.0 and 0.0.59: text, tools, failures, cancellation, resends. With
+// the second argument `drain`: a shutdown in mid-reply.
 
 import * as current from '@ag-ui/client';
 import * as earlier from '@ag-ui/client-0-0-59';
 
-import { same, startService } from './service.mjs';
+import { end, same, say, startService } from './service.mjs';
 
 const service = await startService();
 const rules = await service.createAgent({ engine: 'rules', rules: [{ pattern: 'Hello', reply: 'I see.' }, { pattern: 'Again', reply: 'I see.' }] });
@@ -28,14 +29,16 @@ async function run(agent, text, parameters = {}, onEvent = () => {}) {
   }
 }
 
+// One entry for all text between two other events.
 const kinds = (events) =>
   events.map((it) => it.type).filter((type, i, all) => type !== 'TEXT_MESSAGE_CONTENT' || type !== all[i - 1]);
 
+if (process.argv[3] === 'drain') await drain();
 for (const [version, { HttpAgent }] of [['1.0.0', current], ['0.0.59', earlier]]) {
   const isCurrent = version === '1.0.0';
   const agentOf = (id, threadId) =>
     new HttpAgent({ url: `${service.base}/ag-ui/agents/${id}/run`, headers: service.headers, threadId });
-  const log = (what) => console.log(`${version}: ${what}`);
+  const log = (what) => say(`${version}: ${what}`);
 
   // A conversation.
   let agent = agentOf(rules, `plain-${version}`);
@@ -136,17 +139,23 @@ for (const [version, { HttpAgent }] of [['1.0.0', current], ['0.0.59', earlier]]
   log(`refused: ${refused.error.payload.message}`);
 }
 
-// Drain: a reply that cannot end in time is an error, not a short reply.
-const agent = new current.HttpAgent({ url: `${service.base}/ag-ui/agents/${model}/run`, headers: service.headers, threadId: 'drain' });
-let draining = false;
-const drained = await run(agent, 'words 3000 20', {}, (event) => {
-  if (event.type === 'TEXT_MESSAGE_CONTENT' && !draining) {
-    draining = true;
-    service.terminate();
-  }
-});
-same([drained.events.at(-1).type, drained.events.at(-1).code], ['RUN_ERROR', 'interrupted'], 'drain');
-console.log(`drain: ${drained.events.at(-1).message}`);
 await service.stop();
-console.log('ok');
-process.exit(0);
+end({ ok: true });
+
+/** A reply that cannot end in time is an error, not a short reply. */
+async function drain() {
+  const agent = new current.HttpAgent({
+    url: `${service.base}/ag-ui/agents/${model}/run`, headers: service.headers, threadId: 'drain',
+  });
+  let isDraining = false;
+  const { events } = await run(agent, 'words 3000 20', {}, (event) => {
+    if (event.type === 'TEXT_MESSAGE_CONTENT' && !isDraining) {
+      isDraining = true;
+      service.terminate();
+    }
+  });
+  same([events.at(-1).type, events.at(-1).code], ['RUN_ERROR', 'interrupted'], 'drain');
+  say(`drain: ${events.at(-1).message}`);
+  end({ ok: true });
+  await new Promise(() => {});
+}

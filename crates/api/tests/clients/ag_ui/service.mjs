@@ -1,5 +1,5 @@
-// The service under test, with a model that follows the user's message. Settings: AGENT_SERVICE is
-// the binary; PORT a free port, and PORT + 1 and PORT + 2 are the model's and the relay's.
+// The service under test, with a model that follows the user's message. The first argument of every
+// program is the binary of the service; its last line of output is JSON.
 
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
@@ -7,8 +7,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const binary = process.env.AGENT_SERVICE ?? 'target/debug/agent-service';
-const port = Number(process.env.PORT ?? 7910);
+const binary = process.argv[2] ?? 'target/debug/agent-service';
 const unlimited = Object.fromEntries(
   ['REQUESTS', 'CHAT', 'LOG_BYTES', 'ADDRESS'].flatMap((name) => [
     [`LIMITS__${name}__PER_MINUTE`, name === 'LOG_BYTES' ? '4000000000' : '6000000'],
@@ -18,7 +17,7 @@ const unlimited = Object.fromEntries(
 
 /** Starts service and model. `settings` are further variables of the service. */
 export async function startService(settings = {}) {
-  const model = await startModel(port + 1);
+  const model = await startModel();
   const folder = mkdtempSync(join(tmpdir(), 'ag-ui-'));
   const key = execFileSync(binary, ['keys', 'generate'], { stdio: ['ignore', 'pipe', 'ignore'] })
     .toString()
@@ -26,10 +25,10 @@ export async function startService(settings = {}) {
   const env = {
     PATH: process.env.PATH,
     DATABASE_URL: `sqlite://${folder}/service.db`,
-    SERVER__PORT: String(port),
+    SERVER__PORT: '0',
     SERVER__DRAIN_SECONDS: '0',
     AUTH__BOOTSTRAP_KEY: key,
-    LLM__BASE_URL: `http://127.0.0.1:${port + 1}/v1`,
+    LLM__BASE_URL: `http://127.0.0.1:${model.address().port}/v1`,
     LLM__MODEL: 'obedient',
     ENGINES__DEFAULT: 'rules',
     LIMITS__STREAMS: '1000',
@@ -40,20 +39,22 @@ export async function startService(settings = {}) {
   const start = async () => {
     const child = spawn(binary, [], { env, stdio: ['ignore', 'pipe', 'inherit'] });
     process.once('exit', () => child.kill('SIGKILL'));
-    await new Promise((resolve, reject) => {
+    const line = await new Promise((resolve, reject) => {
       child.stdout.once('data', resolve);
       child.once('exit', (code) => reject(new Error(`the service has ended: ${code}`)));
     });
-    return child;
+    const base = String(line).match(/http:\S+/)[0];
+    // After a restart it listens on the same port.
+    env.SERVER__PORT = new URL(base).port;
+    return { child, base };
   };
-  const base = `http://127.0.0.1:${port}`;
+  const { child, base } = await start();
   const headers = { authorization: `Bearer ${key}` };
   const service = {
     base,
     key,
     headers,
-    relayPort: port + 2,
-    process: await start(),
+    process: child,
     async call(method, path, body, more = {}) {
       const response = await fetch(base + path, {
         method,
@@ -83,7 +84,7 @@ export async function startService(settings = {}) {
     async restart() {
       service.process.kill('SIGKILL');
       await new Promise((resolve) => service.process.once('exit', resolve));
-      service.process = await start();
+      service.process = (await start()).child;
     },
     async stop() {
       service.process.kill('SIGKILL');
@@ -98,7 +99,7 @@ export async function startService(settings = {}) {
  * A server of language models. `words N PAUSE` streams N words with a pause in milliseconds between
  * two; `tools` calls two tools between two texts; `fail N` fails after N words.
  */
-async function startModel(port) {
+async function startModel() {
   const server = createServer(async (request, response) => {
     let text = '';
     for await (const chunk of request) text += chunk;
@@ -132,7 +133,7 @@ async function startModel(port) {
     }
     response.end('data: [DONE]\n\n');
   });
-  await new Promise((resolve) => server.listen(port, '127.0.0.1', resolve));
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
   return server;
 }
 
@@ -182,9 +183,9 @@ export async function startRelay(service, cutAfter) {
     }
     response.end(text);
   });
-  await new Promise((resolve) => relay.listen(service.relayPort, '127.0.0.1', resolve));
+  await new Promise((resolve) => relay.listen(0, '127.0.0.1', resolve));
   return {
-    base: `http://127.0.0.1:${service.relayPort}`,
+    base: `http://127.0.0.1:${relay.address().port}`,
     requests,
     close() {
       relay.close();
@@ -197,4 +198,12 @@ export async function startRelay(service, cutAfter) {
 export function same(actual, expected, what) {
   const [left, right] = [actual, expected].map((value) => JSON.stringify(value));
   if (left !== right) throw new Error(`${what}: ${left} is not ${right}`);
+}
+
+/** Reports a step that has succeeded. */
+export const say = (text) => process.stderr.write(`${text}\n`);
+
+/** Prints the result, and ends the program. */
+export function end(result) {
+  process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit(0));
 }

@@ -2,7 +2,7 @@
 
 import { ChatClient, fetchServerSentEvents } from '@tanstack/ai-client';
 
-import { same, startRelay, startService } from './service.mjs';
+import { end, same, say, startRelay, startService } from './service.mjs';
 
 const service = await startService();
 const model = await service.createAgent({ engine: 'llm' });
@@ -41,19 +41,19 @@ await client.sendMessage('tools');
 same(await isStored('plain', client), 2, 'turns');
 const kindsOf = (message) => message.parts.map((it) => [it.type, it.state].join(' ').trim());
 same([client.getStatus(), client.getError()], ['ready', undefined], 'status');
-console.log(`text and tools: ${kindsOf(client.getMessages().at(-1)).join(', ')}`);
+say(`text and tools: ${kindsOf(client.getMessages().at(-1)).join(', ')}`);
 
 // A new page reads the thread.
 client = clientOf('plain', { persistence: true });
 client.attach();
 await until(() => client.getMessages().length === 4);
 same(await isStored('plain', client), 2, 'turns');
-console.log(`history: ${kindsOf(client.getMessages().at(-1)).join(', ')}`);
+say(`history: ${kindsOf(client.getMessages().at(-1)).join(', ')}`);
 
 // Regenerate.
 await client.reload();
 same(await isStored('plain', client), 3, 'turns after reload()');
-console.log('reload(): the reply is replaced; 3 turns');
+say('reload(): the reply is replaced; 3 turns');
 
 // A cut in mid-reply.
 const relay = await startRelay(service, (n) => (n === 0 ? 20 : undefined));
@@ -61,7 +61,7 @@ client = clientOf('cut', { base: relay.base });
 await client.sendMessage('words 40 10');
 same(await isStored('cut', client), 1, 'turns');
 same(client.getStatus(), 'ready', 'status');
-console.log(`cut: ${relay.requests.map((it) => `${it.method} ${it.lastEventId ?? ''}`).join(', ')}`);
+say(`cut: ${relay.requests.map((it) => `${it.method} ${it.lastEventId ?? ''}`).join(', ')}`);
 relay.close();
 
 // A reload of the page in mid-reply, with messages on the server and with messages in the browser.
@@ -93,7 +93,7 @@ for (const [name, persistence, order] of [
   await sending;
   same(await isStored(threadId, after), 1, 'turns');
   same(after.getStatus(), 'ready', 'status');
-  console.log(`reload, messages in ${name}, ${order}: ${during} characters at first, ${textOf(after.getMessages().at(-1)).length} at last`);
+  say(`reload, messages in ${name}, ${order}: ${during} characters at first, ${textOf(after.getMessages().at(-1)).length} at last`);
 }
 
 // stop() closes the stream; the operation of the service cancels the turn.
@@ -105,7 +105,7 @@ await service.call('POST', `/ag-ui/agents/${model}/stop`, { threadId: 'stop' });
 await sending;
 const { turns } = await service.stored(model, 'stop');
 same(turns.map((it) => it.status), ['cancelled'], 'turns after stop()');
-console.log('stop(): cancelled');
+say('stop(): cancelled');
 
 // A failure in mid-reply, and a refusal.
 client = clientOf('fail');
@@ -114,7 +114,7 @@ same([client.getStatus(), client.getError()?.message.split('.')[0]], ['error', '
 client = clientOf('no key');
 await client.sendMessage('words 3');
 same([client.getStatus(), client.getError()?.message], ['error', 'HTTP error! status: 422 Unprocessable Entity'], 'refusal');
-console.log(`errors: status ${client.getStatus()}, ${client.getError().message}`);
+say(`errors: status ${client.getStatus()}, ${client.getError().message}`);
 
 // The node is killed: the run fails, and is not shown as complete.
 client = clientOf('killed');
@@ -122,8 +122,7 @@ const lost = client.sendMessage('words 3000 20');
 await pause(300);
 await service.restart();
 await lost;
-console.log(`killed: status ${client.getStatus()}, ${client.getError()?.message}`);
+say(`killed: status ${client.getStatus()}, ${client.getError()?.message}`);
 same(client.getStatus(), 'error', 'status after the node was killed');
 await service.stop();
-console.log('ok');
-process.exit(0);
+end({ ok: true });

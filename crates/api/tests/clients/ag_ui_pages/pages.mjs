@@ -13,11 +13,12 @@ const { CopilotRuntime, InMemoryAgentRunner } = await import('@copilotkit/runtim
 const { createCopilotNodeListener } = await import('@copilotkit/runtime/v2/node');
 const { build } = await import('esbuild');
 const { chromium } = await import('playwright-core');
-const { same, startService } = await import('../ag_ui/service.mjs');
+const { end, same, say, startService } = await import('../ag_ui/service.mjs');
 
-const port = Number(process.env.PAGE_PORT ?? 7980);
-const origin = `http://127.0.0.1:${port}`;
 const shots = process.env.SHOTS ?? tmpdir();
+const pages = createServer();
+await new Promise((resolve) => pages.listen(0, '127.0.0.1', resolve));
+const origin = `http://127.0.0.1:${pages.address().port}`;
 const service = await startService({ SERVER__ALLOWED_ORIGINS: origin });
 const model = await service.createAgent({ engine: 'llm' });
 const base = `${service.base}/ag-ui/agents/${model}`;
@@ -46,7 +47,7 @@ const runtime = new CopilotRuntime({
   runner: new InMemoryAgentRunner(),
 });
 const copilot = createCopilotNodeListener({ runtime, basePath: '/api/copilotkit' });
-createServer((request, response) => {
+pages.on('request', (request, response) => {
   if (request.url.startsWith('/api/copilotkit')) return copilot(request, response);
   const [, name, kind] = request.url.match(/^\/(copilotkit|tanstack)(\.js|\.css)?$/) ?? [];
   if (!name || (kind && !existsSync(join(folder, name + kind)))) {
@@ -60,7 +61,7 @@ createServer((request, response) => {
   response.end(`<!doctype html><link rel="stylesheet" href="/${name}.css"><div id="root"></div>
     <script>window.SERVICE = ${JSON.stringify({ base, headers })}</script>
     <script type="module" src="/${name}.js"></script>`);
-}).listen(port, '127.0.0.1');
+});
 
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
@@ -71,7 +72,7 @@ const browser = await chromium.launch({
 async function open(name, input) {
   const context = await browser.newContext({ viewport: { width: 900, height: 700 } });
   const page = await context.newPage();
-  page.on('pageerror', (error) => console.log(`${name}: ${error.message}`));
+  page.on('pageerror', (error) => say(`${name}: ${error.message}`));
   await page.goto(`${origin}/${name}`);
   await page.waitForSelector(input);
   return {
@@ -111,7 +112,7 @@ const statuses = async (thread) =>
   await has('word60');
   await shot('reloaded');
   same(await statuses('copilotkit'), ['completed', 'cancelled', 'completed'], 'turns');
-  console.log('copilotkit: send, tools, stop, reload in mid-reply');
+  say('copilotkit: send, tools, stop, reload in mid-reply');
 }
 
 // TanStack AI.
@@ -155,10 +156,9 @@ const statuses = async (thread) =>
   await isReady();
   await shot('after-a-cut');
   same(await count(), [4, 4], 'messages after a cut');
-  console.log('tanstack: send, tools, reload in mid-reply, regenerate, stop, cut');
+  say('tanstack: send, tools, reload in mid-reply, regenerate, stop, cut');
 }
 
 await browser.close();
 await service.stop();
-console.log('ok');
-process.exit(0);
+end({ ok: true });
