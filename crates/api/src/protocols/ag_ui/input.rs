@@ -23,7 +23,7 @@ pub(super) struct RunInput {
     messages: Vec<InputMessage>,
     /// The tools of the client, which agents do not call.
     #[serde(default)]
-    tools: Option<Vec<ClientTool>>,
+    tools: Value,
 }
 
 #[derive(Debug, Deserialize)]
@@ -33,12 +33,6 @@ struct InputMessage {
     role: String,
     #[serde(default)]
     content: Value,
-}
-
-#[derive(Debug, Deserialize)]
-struct ClientTool {
-    #[serde(default)]
-    name: String,
 }
 
 /// The newest message of the user.
@@ -67,8 +61,8 @@ impl RunInput {
 
     /// Returns the names of the client's tools.
     pub(super) fn tool_names(&self) -> Vec<&str> {
-        let tools = self.tools.iter().flatten();
-        tools.map(|tool| tool.name.as_str()).collect()
+        let tools = self.tools.as_array().into_iter().flatten();
+        tools.filter_map(|tool| tool["name"].as_str()).collect()
     }
 
     /// Returns the newest message of the user, of at most `max` characters.

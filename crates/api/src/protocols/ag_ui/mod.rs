@@ -14,6 +14,7 @@ mod run;
 mod run_events;
 mod stop;
 mod stream;
+mod thread;
 
 use actix_web::{HttpRequest, http::header::HeaderName, web};
 use domain::Scope::{ChatWrite, ConversationsRead};

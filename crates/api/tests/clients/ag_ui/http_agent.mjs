@@ -131,6 +131,16 @@ for (const [version, { HttpAgent }] of [['1.0.0', current], ['0.0.59', earlier]]
   same(stored.messages.map((it) => it.clientMessageId ?? it.id), agent.messages.map((it) => it.id), 'ids');
   log('regenerate: 2 turns, 2 messages');
 
+  // Tools of the client, and a run that waits for another one.
+  const tool = { name: 'confetti', description: 'Throws confetti', parameters: {} };
+  const noting = run(agentOf(model, `queue-${version}`), 'words 20 20', { tools: [tool] });
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  const [noted, waited] = await Promise.all([noting, run(agentOf(model, `queue-${version}`), 'words 2')]);
+  const customs = [noted, waited].map(({ events }) => events.filter((it) => it.type === 'CUSTOM').map((it) => it.name));
+  same(customs, [['tools_ignored'], ['queued']], 'custom events');
+  same(waited.newMessages.at(-1).content, 'word1 word2 ', 'reply after waiting');
+  log('custom events: tools_ignored, queued');
+
   // Refusals.
   const refused = await run(agentOf(rules, 'a b'), 'Hello');
   same([refused.error.status, refused.error.payload?.code], [422, 'validation_failed'], 'refusal');

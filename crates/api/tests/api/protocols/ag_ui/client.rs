@@ -151,3 +151,18 @@ pub(super) fn text(events: &[RunEvent]) -> String {
         .filter_map(|event| event.data["delta"].as_str());
     deltas.collect()
 }
+
+/// The turns of a thread.
+pub(super) async fn turns(api: &ApiServer, agent: &str, thread: &str) -> Vec<Value> {
+    let found = format!("/api/conversations?agentId={agent}&key={thread}");
+    let found = api.reader().get(&found).await.ok();
+    let id = found["data"][0]["id"].as_str().expect("a conversation");
+    let path = format!("/api/conversations/{id}/turns");
+    let turns = api.reader().get(&path).await.ok();
+    turns["data"].as_array().expect("a list").clone()
+}
+
+/// The data of the last event.
+pub(super) fn last(events: &[RunEvent]) -> &Value {
+    &events.last().expect("an event").data
+}

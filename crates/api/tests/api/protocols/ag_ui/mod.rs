@@ -2,6 +2,7 @@
 
 mod client;
 mod clients;
+mod ends;
 mod refusals;
 mod runs;
 mod threads;
