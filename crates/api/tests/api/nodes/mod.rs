@@ -4,5 +4,5 @@ mod cancelled;
 mod draining;
 mod expired_lease;
 mod histories;
-mod pair;
+pub(crate) mod pair;
 mod queued;

@@ -3,6 +3,7 @@
 mod client;
 mod clients;
 mod ends;
+mod nodes;
 mod refusals;
 mod runs;
 mod threads;
