@@ -57,7 +57,7 @@ pub(super) async fn create(
     };
     let accepted = match stored {
         Some(conversation) => {
-            let message = completion.texts.message.clone();
+            let message = std::mem::take(&mut completion.texts.message);
             sender.send(conversation, message, key.0).await?
         }
         None => sender.send_ephemeral(&mut completion).await?,

@@ -8,19 +8,32 @@ use crate::{
     child_program,
 };
 
-/// The results of all cases of a program, and the ids of the agents.
-async fn run(program: &str, package: &str) -> (Value, Value) {
+/// A version of the official JavaScript client.
+#[derive(Clone, Copy)]
+enum Version {
+    Six,
+    /// It needs a newer Node.js.
+    Seven,
+}
+
+/// The output of a JavaScript program with a version of the client, and the ids of the agents.
+async fn run(program: &str, version: Version) -> (Value, Value) {
+    match version {
+        Version::Six => start(&format!("openai/{program}"), &[], "openai-6").await,
+        Version::Seven => start("openai/newer_node.mjs", &[program], "openai-7").await,
+    }
+}
+
+async fn start(script: &str, arguments: &[&str], package: &str) -> (Value, Value) {
     let builder = ApiServerBuilder::default();
-    let api = builder
-        .engine("scripted", ScriptedEngine::new())
-        .start()
-        .await;
+    let engine = ScriptedEngine::new();
+    let api = builder.engine("scripted", engine).start().await;
     let agents = agents(&api).await;
     let order = json!({
         "baseUrl": format!("http://{}", api.address), "key": api.writer().key(),
-        "package": package, "agents": agents,
+        "package": package, "agents": agents, "rounds": 1,
     });
-    let received = child_program::run(program, &[], &order).await;
+    let received = child_program::run(script, arguments, &order).await;
     api.stop().await;
     (received, agents)
 }
@@ -43,8 +56,19 @@ fn assert_error(error: &Value, name: &str, status: u16, code: &str) {
     );
 }
 
-async fn the_official_client_works(program: &str, package: &str) {
-    let (received, agents) = run(program, package).await;
+async fn the_official_client_works(version: Version) {
+    let (received, agents) = run("client.mjs", version).await;
+    assert_replies(&received);
+    let models = &received["models"];
+    assert_eq!(models["listed"].as_array().unwrap().len(), 2);
+    assert_eq!(models["byId"]["id"], agents["rules"]);
+    assert_eq!(models["byName"], models["byId"]);
+    assert_errors(&received["errors"]);
+    assert_repeats(&received);
+    assert_ends(&received);
+}
+
+fn assert_replies(received: &Value) {
     let created = &received["create"];
     assert!(created["id"].as_str().unwrap().starts_with("chatcmpl-"));
     assert!(
@@ -63,13 +87,9 @@ async fn the_official_client_works(program: &str, package: &str) {
     assert_eq!(received["stream"], streamed);
     let message = &received["streamHelper"]["choices"][0]["message"];
     assert_eq!(message["content"], "word1 word2 word3");
+}
 
-    let models = &received["models"];
-    assert_eq!(models["listed"].as_array().unwrap().len(), 2);
-    assert_eq!(models["byId"]["id"], agents["rules"]);
-    assert_eq!(models["byName"], models["byId"]);
-
-    let errors = &received["errors"];
+fn assert_errors(errors: &Value) {
     assert_error(
         &errors["unknownModel"],
         "NotFoundError",
@@ -95,7 +115,10 @@ async fn the_official_client_works(program: &str, package: &str) {
         "invalid_credentials",
     );
     assert_eq!(errors["tools"]["param"], "tools");
+}
 
+/// The client repeats requests only where it helps, and nothing is sent twice.
+fn assert_repeats(received: &Value) {
     let retries = &received["retriesWhatCanSucceed"];
     assert_error(
         &retries["error"],
@@ -112,7 +135,10 @@ async fn the_official_client_works(program: &str, package: &str) {
     assert_eq!(cancelled["requests"], 1);
     let lost = json!({"isSame": true, "retries": ["0", "1"], "once": 2, "twice": 4});
     assert_eq!(received["lostResponseIsNotSentTwice"], lost);
+}
 
+/// The client reports every end of a stream as what it is.
+fn assert_ends(received: &Value) {
     let failed = &received["failsInTheMiddle"];
     assert_eq!(
         (&failed["text"], &failed["ends"]),
@@ -138,17 +164,29 @@ async fn the_official_client_works(program: &str, package: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_official_client_6_works() {
-    the_official_client_works("openai/client.mjs", "openai-6").await;
+    the_official_client_works(Version::Six).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_official_client_7_works() {
-    the_official_client_works("openai/client_7.mjs", "openai-7").await;
+    the_official_client_works(Version::Seven).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn half_a_reply_never_looks_whole() {
+    for version in [Version::Six, Version::Seven] {
+        let (counts, _) = run("cuts.mjs", version).await;
+        // One for each boundary, before the first data and after the last.
+        assert_eq!(counts["runs"], 44);
+        for never in ["halfAsWhole", "notOneTurn", "storedOtherText"] {
+            assert_eq!(counts[never], 0, "{counts}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_official_python_client_works() {
-    let (received, agents) = run("openai/client.py", "").await;
+    let (received, agents) = start("openai/client.py", &[], "").await;
     assert_eq!(
         received["create"]["choices"][0]["message"]["content"],
         "Hello you."

@@ -150,7 +150,7 @@ async fn a_cancelled_turn_and_a_revoked_credential_are_errors() {
 
     let draft = json!({"name": "short", "scopes": ["chat:write"]});
     let made = api.writer().post("/api/keys", draft).await.created();
-    let caller = api.caller(made["key"].as_str().or(made["secret"].as_str()));
+    let caller = api.caller(made["secret"].as_str());
     let body = ask(&agent, "Hello");
     let (stream, _call) = begun(caller, body, &mut script).await;
     let path = format!("/api/keys/{}", made["id"].as_str().expect("an id"));

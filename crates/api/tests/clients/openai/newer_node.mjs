@@ -1,4 +1,5 @@
-// Runs client.mjs with the newer Node.js of this folder, if it has one for this machine.
+// Runs a program of this folder with the newer Node.js of this folder, if it has one for this
+// machine: `node newer_node.mjs client.mjs`.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -7,5 +8,5 @@ import { join } from 'node:path'
 const folder = import.meta.dirname
 const own = join(folder, `node_modules/node-${process.platform}-${process.arch}/bin/node`)
 const node = existsSync(own) ? own : process.execPath
-const { status } = spawnSync(node, [join(folder, 'client.mjs')], { stdio: 'inherit' })
+const { status } = spawnSync(node, [join(folder, process.argv[2])], { stdio: 'inherit' })
 process.exit(status ?? 1)
