@@ -166,13 +166,13 @@ impl<'a> Reader<'a> {
     fn joined(&mut self, index: usize, parts: &[Value]) -> String {
         let mut texts = Vec::with_capacity(parts.len());
         for (position, part) in parts.iter().enumerate() {
-            match (part["type"].as_str(), part["text"].as_str()) {
-                (Some("text"), Some(text)) => texts.push(text),
-                _ => {
-                    let below = format!("/content/{position}");
-                    let detail = "only parts of the type 'text' are supported";
-                    self.fault(Some(index), &below, FaultCode::UnknownValue, detail);
-                }
+            let text = part["text"].as_str();
+            if let Some(text) = text.filter(|_| part["type"] == "text") {
+                texts.push(text);
+            } else {
+                let below = format!("/content/{position}");
+                let detail = "only parts of the type 'text' are supported";
+                self.fault(Some(index), &below, FaultCode::UnknownValue, detail);
             }
         }
         texts.join("\n")

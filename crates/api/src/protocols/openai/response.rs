@@ -87,6 +87,7 @@ pub(super) struct Chunk<'a> {
     choices: Vec<ChunkChoice<'a>>,
     /// Null in all chunks but the last, if it was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[expect(clippy::option_option, reason = "absent and null differ")]
     usage: Option<Option<CompletionUsage>>,
 }
 
@@ -169,6 +170,7 @@ impl Chunks {
 
 /// The token counts of a reply.
 #[derive(Debug, Clone, Copy, Serialize)]
+#[expect(clippy::struct_field_names, reason = "the names are those of OpenAI")]
 struct CompletionUsage {
     prompt_tokens: i64,
     completion_tokens: i64,

@@ -103,10 +103,11 @@ impl DataStream {
     /// The next data; `None` at the clean end of the stream.
     async fn next(&mut self) -> Option<String> {
         loop {
-            if let Some((block, rest)) = self.unread.split_once("\n\n") {
+            if let Some((block, _)) = self.unread.split_once("\n\n") {
                 let data = block.lines().find_map(|line| line.strip_prefix("data: "));
                 let data = data.map(str::to_owned);
-                self.unread = rest.to_owned();
+                let read = block.len() + 2;
+                self.unread.drain(..read);
                 if data.is_some() {
                     return data;
                 }
