@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { servePage, startBrowser } from "./browser.mjs";
+import { runCases } from "./chat.mjs";
 import { startService, until } from "./service.mjs";
 
 const [binary, major = "7", shots] = process.argv.slice(2);
@@ -40,7 +41,7 @@ const newPage = async (more = {}) => {
 };
 
 const halves = "First half, second half.";
-const cases = {
+const passed = await runCases(model, {
   async "sends, streams and shows tools"() {
     const { send, shows, is, texts, shot } = await newPage();
     await send("words 30 20");
@@ -129,21 +130,8 @@ const cases = {
     await until(async () => (await turns()).length === 2);
     await is("error");
   },
-};
-
-let failed = 0;
-for (const [name, run] of Object.entries(cases)) {
-  try {
-    await run();
-    console.log(`ok ${name}`);
-  } catch (error) {
-    failed += 1;
-    console.log(`FAILED ${name}: ${error.stack}`);
-  }
-  model.release();
-}
+});
 await browser.close();
 site.stop();
 await service.stop();
-console.log(`useChat ${major} in Chromium: ${Object.keys(cases).length - failed} of ${Object.keys(cases).length}`);
-process.exit(failed ? 1 : 0);
+console.log(`useChat ${major} in Chromium: ${passed}`);

@@ -69,17 +69,23 @@ export const startModel = async () => {
   return model;
 };
 
-// A relay to a port. `cut` ends all its connections; `cutAfter` those that have received so many
-// bytes from then on.
+// A relay to a port. `cut` ends all its connections, `refuse` also new ones, until `accept`;
+// `cutAfter` ends those that have received so many bytes from then on.
 export const startRelay = async (port) => {
   const open = new Set();
-  const relay = { cuts: 0, budget: Infinity };
+  const relay = { cuts: 0, budget: Infinity, isClosed: false };
   relay.cut = () => {
     relay.cuts += 1;
     for (const socket of open) socket.destroy();
   };
+  relay.refuse = () => {
+    relay.isClosed = true;
+    relay.cut();
+  };
+  relay.accept = () => (relay.isClosed = false);
   relay.cutAfter = (bytes) => (relay.budget = bytes);
   const server = createServer((near) => {
+    if (relay.isClosed) return near.destroy();
     const far = connect(port, "127.0.0.1");
     near.pipe(far);
     far.on("data", (data) => {
