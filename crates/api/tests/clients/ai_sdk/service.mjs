@@ -70,10 +70,10 @@ export const startModel = async () => {
 };
 
 // A relay to a port. `cut` ends all its connections, `refuse` also new ones, until `accept`;
-// `cutAfter` ends those that have received so many bytes from then on.
+// `cutAfter` ends the connection that receives the last of so many events from then on.
 export const startRelay = async (port) => {
   const open = new Set();
-  const relay = { cuts: 0, budget: Infinity, isClosed: false };
+  const relay = { cuts: 0, events: Infinity, isClosed: false };
   relay.cut = () => {
     relay.cuts += 1;
     for (const socket of open) socket.destroy();
@@ -83,18 +83,25 @@ export const startRelay = async (port) => {
     relay.cut();
   };
   relay.accept = () => (relay.isClosed = false);
-  relay.cutAfter = (bytes) => (relay.budget = bytes);
+  relay.cutAfter = (events) => (relay.events = events);
+  // The position after the event at which to cut, if it is in the data.
+  const cutIn = (data) => {
+    for (let at = data.indexOf("\n\n"); at >= 0; at = data.indexOf("\n\n", at + 2)) {
+      relay.events -= 1;
+      if (relay.events === 0) return at + 2;
+    }
+    return undefined;
+  };
   const server = createServer((near) => {
     if (relay.isClosed) return near.destroy();
     const far = connect(port, "127.0.0.1");
     near.pipe(far);
     far.on("data", (data) => {
-      const passed = data.subarray(0, relay.budget);
-      relay.budget -= passed.length;
-      if (passed.length === data.length && relay.budget > 0) return near.write(data);
-      relay.budget = Infinity;
+      const at = cutIn(data);
+      if (at === undefined) return near.write(data);
+      relay.events = Infinity;
       relay.cuts += 1;
-      near.write(passed, () => near.destroy());
+      near.write(data.subarray(0, at), () => near.destroy());
       far.destroy();
     });
     far.on("end", () => near.end());
