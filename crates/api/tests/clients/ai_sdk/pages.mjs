@@ -7,7 +7,7 @@ import { runCases } from "./chat.mjs";
 import { startService, until } from "./service.mjs";
 
 const [binary, major = "7", shots] = process.argv.slice(2);
-const site = await servePage("page.jsx", major);
+const site = await servePage({ file: "page.jsx" }, major);
 const service = await startService(binary, { settings: { SERVER__ALLOWED_ORIGINS: site.origin } });
 const { model, relay } = service;
 const agent = await service.newAgent();
