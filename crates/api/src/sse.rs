@@ -65,6 +65,8 @@ impl Display for EventId {
 pub enum Frame {
     /// An event.
     Event(Event),
+    /// Events that are sent in one piece.
+    Events(Vec<Event>),
     /// A position up to which there are no events for this client. It is sent with the next
     /// comment, so that a client that reconnects continues there.
     Position(Seq),
@@ -151,28 +153,34 @@ impl<F> Encoder<F> {
 fn encode(frame: &Frame) -> Bytes {
     let mut text = String::new();
     match frame {
-        Frame::Event(event) => {
-            text.reserve(event.data.len() + 96);
-            if let Some(name) = event.name {
-                field(&mut text, "event", name);
-            }
-            if let Some(id) = &event.id {
-                field(&mut text, "id", id);
-            }
-            for line in lines(&event.data) {
-                field(&mut text, "data", line);
+        Frame::Event(event) => encode_event(&mut text, event),
+        Frame::Events(events) => {
+            for event in events {
+                encode_event(&mut text, event);
             }
         }
         Frame::Position(_) | Frame::Cut => return Bytes::new(),
         Frame::Reconnect { after, from } => {
             field(&mut text, "retry", after.as_millis());
             field(&mut text, "id", from.0);
-            return text.into();
         }
+    }
+    text.into()
+}
+
+fn encode_event(text: &mut String, event: &Event) {
+    text.reserve(event.data.len() + 96);
+    if let Some(name) = event.name {
+        field(text, "event", name);
+    }
+    if let Some(id) = &event.id {
+        field(text, "id", id);
+    }
+    for line in lines(&event.data) {
+        field(text, "data", line);
     }
     // Only events end with a blank line: some clients dispatch an empty event at each of them.
     text.push('\n');
-    text.into()
 }
 
 /// Encodes a comment, with the position from which a client that reconnects continues.

@@ -1,6 +1,6 @@
 //! The response with the parts of a turn.
 
-use std::{collections::VecDeque, pin::Pin, sync::Arc};
+use std::{pin::Pin, sync::Arc};
 
 use access::CredentialWatch;
 use actix_web::{
@@ -31,8 +31,6 @@ const DONE: &str = "[DONE]";
 struct OpenResponse {
     events: TurnEventStream,
     converter: PartConverter,
-    /// The frames that were converted and not sent yet.
-    ready: VecDeque<Frame>,
     is_ended: bool,
     /// Ends when the response must end before its turn.
     end: Pin<Box<dyn Future<Output = ()>>>,
@@ -56,7 +54,6 @@ pub(super) fn respond<R>(
     let open = OpenResponse {
         events: accepted.events(),
         converter: PartConverter::new(RequestId::of(request)),
-        ready: VecDeque::new(),
         is_ended: false,
         end: Box::pin(end),
         _slot: slot,
@@ -77,59 +74,58 @@ async fn wait_for_end(mut watch: CredentialWatch, client_closed: impl Future<Out
 
 fn frames(open: OpenResponse) -> impl Stream<Item = Frame> {
     stream::unfold(open, async |mut open| {
-        while open.ready.is_empty() {
-            if open.is_ended {
-                return None;
-            }
-            open.read().await;
-        }
-        let frame = open.ready.pop_front()?;
+        let frame = open.next().await?;
         Some((frame, open))
     })
 }
 
 impl OpenResponse {
-    /// Waits for the next event of the turn, and converts it.
-    async fn read(&mut self) {
-        let event = tokio::select! {
-            biased;
-            event = self.events.next() => event,
-            () = &mut self.end => None,
-        };
-        let event = match event {
-            Some(Ok(event)) => event,
-            Some(Err(error)) => {
-                tracing::warn!(
-                    error = ports::error::one_line(&error),
-                    "chat stream cannot read its turn from the store; cutting the connection"
-                );
-                return self.cut();
-            }
-            None => return self.cut(),
-        };
+    /// Waits for the next event of the turn that has parts, and returns them.
+    async fn next(&mut self) -> Option<Frame> {
         let mut parts = Vec::new();
-        self.is_ended = self.converter.convert(event, &mut parts);
-        self.ready.extend(parts.iter().map(frame));
-        if self.is_ended {
-            self.ready.push_back(data(DONE.into()));
+        while parts.is_empty() {
+            if self.is_ended {
+                return None;
+            }
+            let event = tokio::select! {
+                biased;
+                event = self.events.next() => event,
+                () = &mut self.end => None,
+            };
+            match event {
+                Some(Ok(event)) => self.is_ended = self.converter.convert(event, &mut parts),
+                Some(Err(error)) => {
+                    tracing::warn!(
+                        error = ports::error::one_line(&error),
+                        "chat stream cannot read its turn from the store; cutting the connection"
+                    );
+                    return self.cut();
+                }
+                None => return self.cut(),
+            }
         }
+        let mut events: Vec<_> = parts.iter().map(event).collect();
+        if self.is_ended {
+            events.push(data(DONE.into()));
+        }
+        Some(Frame::Events(events))
     }
 
-    fn cut(&mut self) {
+    fn cut(&mut self) -> Option<Frame> {
         self.is_ended = true;
-        self.ready.push_back(Frame::Cut);
+        Some(Frame::Cut)
     }
 }
 
-fn frame(part: &Part) -> Frame {
+fn event(part: &Part) -> Event {
     // Serialization cannot fail: parts contain only text, numbers and JSON.
     data(serde_json::to_string(part).unwrap_or_default().into())
 }
 
-fn data(data: Arc<str>) -> Frame {
-    Frame::Event(Event {
+fn data(data: Arc<str>) -> Event {
+    Event {
         id: None,
         name: None,
         data,
-    })
+    }
 }
