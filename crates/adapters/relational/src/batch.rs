@@ -58,9 +58,10 @@ pub fn next_batch<T>(queue: &mut VecDeque<T>, op: impl Fn(&T) -> &WriteOp) -> Ve
 #[cfg(test)]
 mod tests {
     use contract::fixture;
-    use ports::{BeginTurn, ConversationTarget};
+    use ports::{BeginTurn, ConversationTarget, FirstMessages, ForkedMessages};
 
     use super::*;
+    use crate::CreateConversation;
 
     /// A turn in an existing conversation, with an optional idempotency key.
     fn op(number: u32, conversation: u32, key: Option<&str>) -> WriteOp {
@@ -105,6 +106,42 @@ mod tests {
         assert_eq!(next(&mut queue), [1, 3].map(fixture::turn_id));
         assert_eq!(next(&mut queue), [2].map(fixture::turn_id));
         assert_eq!(next(&mut queue), [4].map(fixture::turn_id));
+    }
+
+    #[test]
+    fn takes_one_write_per_new_name() {
+        let first_use = |number, key| {
+            let agent = fixture::agent(1);
+            let conversation = fixture::conversation(number, agent.id);
+            let target = ConversationTarget::New(fixture::named(conversation, key));
+            WriteOp::Begin(Box::new(fixture::begin_turn(number, &agent, target)))
+        };
+        let mut queue: VecDeque<_> =
+            [first_use(1, "a"), first_use(2, "a"), first_use(3, "b")].into();
+        assert_eq!(next(&mut queue), [1, 3].map(fixture::turn_id));
+        assert_eq!(next(&mut queue), [2].map(fixture::turn_id));
+    }
+
+    #[test]
+    fn a_fork_is_not_in_one_batch_with_a_write_to_the_original() {
+        let fork = |number| {
+            WriteOp::CreateConversation(Box::new(CreateConversation {
+                tenant: fixture::tenant(),
+                conversation: fixture::conversation(number, fixture::agent_id(1)),
+                first_messages: FirstMessages::Forked(ForkedMessages {
+                    from: fixture::conversation_id(1),
+                    turn_count: 0,
+                    to_seq: 1,
+                }),
+                stamp: fixture::stamp(0),
+                idempotency: None,
+            }))
+        };
+        let mut queue: VecDeque<_> = [fork(8), op(1, 1, None), op(2, 2, None), fork(9)].into();
+        let sizes: Vec<_> = (0..3)
+            .map(|_| next_batch(&mut queue, |op| op).len())
+            .collect();
+        assert_eq!(sizes, [2, 1, 1]);
     }
 
     #[test]

@@ -8,7 +8,10 @@ use domain::{
     SecretDigest, Seq,
     credential::{Proof, StoredSecret},
 };
-use ports::{AgentFilter, AgentQuery, ConversationFilter, ConversationQuery, EventQuery, Storage};
+use ports::{
+    AgentFilter, AgentQuery, ConversationFilter, ConversationQuery, EventQuery, ListingOrder,
+    Storage, TurnFilter, TurnQuery,
+};
 use sqlx::{PgConnection, migrate::Migrator, types::Json};
 
 use crate::database::Database;
@@ -230,4 +233,91 @@ async fn a_turn_queued_by_the_second_version_is_queued_since_the_migration_to_th
     assert_eq!(recovery.tenants_to_sweep(long).await.unwrap(), []);
     let late = recovery.tenants_to_sweep(Duration::ZERO).await.unwrap();
     assert_eq!(late, [fixture::tenant()]);
+}
+
+/// A completed turn and a later one that has failed.
+const INSERT_ENDED_TURNS: &str = "\
+    insert into turns (tenant_id, id, conversation_id, agent_id, agent_version, status, \
+        principal, input, message_id, turn_number, message_seq, reply_seq, created_at, \
+        started_at, finished_at) \
+    values ('default', $1, $3, $4, 1, 'failed', 'key:any', 'Hi', $1, 1, 3, null, $6, $6, $6), \
+        ('default', $2, $3, $4, 1, 'completed', 'key:any', 'Hi', $2, 0, 1, 2, $5, $5, $5)";
+const INSERT_MESSAGE: &str = "\
+    insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, created_at) \
+    values ('default', $1, $2, $3, $3, $4, $5, $6)";
+const COUNT_MESSAGES: &str = "update conversations set message_count = 3, turn_count = 2";
+
+/// Stores two turns of conversation 1 and their messages as nodes of the sixth version do.
+async fn store_turns_as_sixth_version(connection: &mut PgConnection, newest: &str) {
+    let (agent, conversation) = (
+        fixture::agent_id(1).uuid(),
+        fixture::conversation_id(1).uuid(),
+    );
+    let at = |time| fixture::at(time).date_time();
+    let [failed, completed] = [1, 2].map(|number| fixture::turn_id(number).uuid());
+    let message = |seq: i64, turn, role, content| {
+        let insert = sqlx::query(INSERT_MESSAGE).bind(conversation).bind(seq);
+        insert.bind(turn).bind(role).bind(content).bind(at(seq))
+    };
+    let inserts = [
+        sqlx::query(INSERT_ENDED_TURNS)
+            .bind(failed)
+            .bind(completed)
+            .bind(conversation)
+            .bind(agent)
+            .bind(at(10))
+            .bind(at(20)),
+        message(1, completed, "user", "Hi"),
+        message(2, completed, "agent", "Hello"),
+        message(3, failed, "user", newest),
+        sqlx::query(COUNT_MESSAGES),
+        sqlx::query(RAISE_HEAD),
+    ];
+    for insert in inserts {
+        let inserted = insert.execute(&mut *connection).await;
+        inserted.expect("the statement succeeds");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn turns_and_messages_of_the_sixth_version_keep_their_order() {
+    let database = Database::new_empty().await;
+    let mut sixth = database.connect().await;
+    MIGRATOR.run_to(6, &mut sixth).await.unwrap();
+    store_as_third_version(&mut sixth, 1, 0).await;
+    store_turns_as_sixth_version(&mut sixth, &"é".repeat(130)).await;
+
+    database.store.migrate().await.unwrap();
+    let (tenant, id) = (fixture::tenant(), fixture::conversation_id(1));
+    let found = database.conversations.find(&tenant, id).await.unwrap();
+    let conversation = found.value.unwrap().item;
+    assert_eq!(conversation.excerpt, Some("é".repeat(120)));
+    assert_eq!((conversation.message_count, conversation.key), (3, None));
+    // A node of the sixth version continues to write.
+    sqlx::query(INSERT_TURNS)
+        .bind(fixture::turn_id(3).uuid())
+        .bind(fixture::turn_id(4).uuid())
+        .bind(id.uuid())
+        .bind(fixture::agent_id(1).uuid())
+        .bind(fixture::node_id(1).uuid())
+        .bind(fixture::at(0).date_time())
+        .execute(&mut sixth)
+        .await
+        .unwrap();
+    let query = TurnQuery {
+        filter: TurnFilter::All,
+        order: ListingOrder::Ascending,
+        after: None,
+        limit: 2,
+    };
+    let turns = database.turns.list(&tenant, id, &query).await.unwrap();
+    let turns = turns.value.unwrap().items.into_iter();
+    let ids: Vec<_> = turns.map(|turn| turn.item.id).collect();
+    assert_eq!(ids, [2, 1].map(fixture::turn_id));
+    let current = database.turns.find_current(&tenant, id).await.unwrap();
+    let current = current.unwrap();
+    assert_eq!(
+        (current.turn.id, current.reply_id),
+        (fixture::turn_id(3), None)
+    );
 }

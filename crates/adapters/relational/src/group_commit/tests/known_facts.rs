@@ -1,175 +1,12 @@
 //! Tests of commits with known facts.
 
-use domain::{Agent, TurnStatus};
-use ports::{BeginOutcome, BeginTurn, FinishOutcome, TurnEnding};
+use ports::TurnEnding;
 
-use super::{model::ModelStore, *};
-use crate::{
-    CreateAgent, CreateConversation, CreateCredential, DeleteConversation, InTenant,
-    RevokeCredential, UpdateAgent, UpdateConversation,
+use super::{
+    writing::{Writing, delete_conversation, revoke_key},
+    *,
 };
-
-/// A writer on a model with agent 1 and node 1.
-struct Writing {
-    group: GroupCommit,
-    model: ModelStore,
-    agent: Agent,
-    last_number: u32,
-}
-
-impl Writing {
-    fn start() -> Self {
-        let model = ModelStore::default();
-        let agent = fixture::agent(1);
-        let key = (fixture::tenant(), agent.id);
-        model.0.lock().agents.insert(key, agent.version);
-        let timeouts = WriteTimeouts::default();
-        Self {
-            group: GroupCommit::start(
-                model.clone(),
-                timeouts,
-                &TaskTracker::new(),
-                &Handle::current(),
-            ),
-            model,
-            agent,
-            last_number: 100,
-        }
-    }
-
-    /// A turn in a conversation, which it creates if it does not exist.
-    fn begin(&mut self, conversation: u32) -> BeginTurn {
-        let conversation = fixture::conversation(conversation, self.agent.id);
-        let key = (fixture::tenant(), conversation.id);
-        let target = match self.model.0.lock().conversations.get(&key) {
-            Some(stored) => fixture::existing(&conversation, stored.turn_count),
-            None => ConversationTarget::New(conversation),
-        };
-        self.last_number += 1;
-        fixture::begin_turn(self.last_number, &self.agent, target)
-    }
-
-    async fn started(&mut self, conversation: u32) -> BeginTurn {
-        let begin = self.begin(conversation);
-        let outcome = self.group.submit(WriteOp::Begin(Box::new(begin.clone())));
-        let outcome = outcome.await.unwrap();
-        assert!(matches!(
-            outcome,
-            WriteOutcome::Begin(BeginOutcome::Started { .. })
-        ));
-        begin
-    }
-
-    async fn finished(&self, begin: &BeginTurn) {
-        let ending = TurnEnding::Completed(fixture::reply(self.last_number));
-        let finish = fixture::finish(begin, ending);
-        let outcome = self.group.submit(WriteOp::Finish(Box::new(finish))).await;
-        assert!(matches!(
-            outcome,
-            Ok(WriteOutcome::Finish(FinishOutcome::Finished { .. }))
-        ));
-    }
-
-    /// The creation of an agent.
-    fn create_agent(&mut self) -> WriteOp {
-        self.last_number += 1;
-        WriteOp::CreateAgent(Box::new(CreateAgent {
-            tenant: fixture::tenant(),
-            agent: fixture::agent(self.last_number),
-            stamp: fixture::stamp(1),
-            idempotency: None,
-        }))
-    }
-
-    /// The update of the agent to its next version.
-    fn update_agent(&mut self) -> WriteOp {
-        self.agent.version += 1;
-        WriteOp::UpdateAgent(Box::new(UpdateAgent {
-            tenant: fixture::tenant(),
-            agent: self.agent.clone(),
-            stamp: fixture::stamp(1),
-        }))
-    }
-
-    /// The creation of a conversation.
-    fn create_conversation(&mut self) -> WriteOp {
-        self.last_number += 1;
-        WriteOp::CreateConversation(Box::new(CreateConversation {
-            tenant: fixture::tenant(),
-            conversation: fixture::conversation(self.last_number, self.agent.id),
-            first_messages: ports::FirstMessages::None,
-            stamp: fixture::stamp(1),
-            idempotency: None,
-        }))
-    }
-
-    /// The update of a conversation to its next version, if it exists.
-    fn update_conversation(&self, number: u32) -> Option<WriteOp> {
-        let conversation = fixture::conversation(number, self.agent.id);
-        let key = (fixture::tenant(), conversation.id);
-        let version = self.model.0.lock().conversations.get(&key)?.version;
-        Some(WriteOp::UpdateConversation(Box::new(UpdateConversation {
-            tenant: fixture::tenant(),
-            conversation: domain::Conversation {
-                version: version + 1,
-                ..conversation
-            },
-            stamp: fixture::stamp(1),
-        })))
-    }
-
-    /// One of six changes.
-    fn change(&mut self, change: u64, conversation: u32, key: u64) -> WriteOp {
-        match change {
-            0 => self.create_agent(),
-            1 => self.update_agent(),
-            2 => match self.update_conversation(conversation) {
-                Some(update) => update,
-                None => self.create_conversation(),
-            },
-            3 => delete_conversation(conversation),
-            4 => self.create_key(),
-            _ => revoke_key(101 + u32::try_from(key).unwrap()),
-        }
-    }
-
-    /// The creation of a key.
-    fn create_key(&mut self) -> WriteOp {
-        self.last_number += 1;
-        WriteOp::CreateCredential(Box::new(CreateCredential {
-            credential: fixture::key(self.last_number),
-            idempotency: None,
-        }))
-    }
-
-    /// The batches with read facts, with known facts, and with outdated ones.
-    fn counts(&self) -> (usize, usize, usize) {
-        let tables = self.model.0.lock();
-        (tables.read, tables.known, tables.outdated)
-    }
-
-    /// A change by another process.
-    fn raise_head(&self) {
-        let mut tables = self.model.0.lock();
-        let head = tables.heads.entry(fixture::tenant()).or_default();
-        *head = head.plus(1);
-    }
-
-    /// The running turn of a conversation.
-    fn running(&self, conversation: u32) -> Option<BeginTurn> {
-        let tables = self.model.0.lock();
-        let id = fixture::conversation_id(conversation);
-        let mut rows = tables.turns.values();
-        let row = rows.find(|row| {
-            row.turn.conversation_id == id && row.turn.status == TurnStatus::InProgress
-        })?;
-        let target = ConversationTarget::Existing { id, turn_count: 0 };
-        Some(BeginTurn {
-            turn_id: row.turn.id,
-            ..fixture::begin_turn(0, &self.agent, target)
-        })
-    }
-}
+use crate::{CreateCredential, InTenant};
 
 #[tokio::test]
 async fn facts_are_read_for_the_first_write_alone() {
@@ -238,25 +75,6 @@ async fn rejected_data_is_reported_by_the_write_with_read_facts() {
     assert_eq!(writing.counts(), (2, 0, 0));
 }
 
-fn delete_conversation(number: u32) -> WriteOp {
-    WriteOp::DeleteConversation(Box::new(DeleteConversation {
-        tenant: fixture::tenant(),
-        id: fixture::conversation_id(number),
-        expected: None,
-        stamp: fixture::stamp(1),
-    }))
-}
-
-fn revoke_key(number: u32) -> WriteOp {
-    let key = fixture::key(number);
-    WriteOp::RevokeCredential(Box::new(RevokeCredential {
-        tenant: key.tenant,
-        kind: key.kind,
-        id: key.id,
-        at: fixture::at(1),
-    }))
-}
-
 /// Each change, twice: after another process has written, and directly afterwards.
 #[tokio::test]
 async fn changes_use_known_facts_unless_another_process_has_written() {
@@ -318,6 +136,29 @@ async fn a_revoked_key_is_read_before_it_is_revoked_again() {
     assert_eq!((read, known), (3, 3));
 }
 
+/// Each write that needs more than the head, directly after another one.
+#[tokio::test]
+async fn names_supersessions_and_forks_use_known_facts() {
+    let mut writing = Writing::start();
+    let begin = writing.started(1).await;
+    writing.finished(&begin).await;
+    assert_eq!(writing.counts(), (1, 1, 0));
+    let ops = [
+        |writing: &mut Writing| WriteOp::Begin(Box::new(writing.begin(2))),
+        |writing: &mut Writing| writing.fork(1, 1),
+        |writing: &mut Writing| writing.superseding(1, 0),
+    ];
+    for (number, op) in (2..).zip(ops) {
+        let op = op(&mut writing);
+        assert!(writing.group.submit(op).await.unwrap().is_applied());
+        assert_eq!(writing.counts(), (1, number, 0));
+    }
+    // The newest message that is not superseded must be read.
+    let op = writing.superseding(1, 0);
+    assert!(writing.group.submit(op).await.unwrap().is_applied());
+    assert_eq!(writing.counts(), (2, 4, 0));
+}
+
 /// The model compares known facts with its own at every commit.
 #[tokio::test]
 async fn known_facts_are_those_of_the_store_after_any_sequence_of_writes() {
@@ -333,7 +174,8 @@ async fn known_facts_are_those_of_the_store_after_any_sequence_of_writes() {
         };
         for _ in 0..200 {
             let conversation = u32::try_from(random(4)).unwrap() + 1;
-            let op = match (random(14), writing.running(conversation)) {
+            let choice = usize::try_from(random(12)).unwrap();
+            let op = match (random(18), writing.running(conversation)) {
                 (0, _) => {
                     writing.raise_head();
                     continue;
@@ -359,17 +201,18 @@ async fn known_facts_are_those_of_the_store_after_any_sequence_of_writes() {
                 }
                 (5, _) => {
                     let begin = writing.begin(conversation);
-                    let number = writing.last_number;
-                    WriteOp::CompletedTurn(Box::new(ports::CompletedTurn {
-                        begin,
-                        reply: fixture::reply(number),
-                        finished_at: fixture::at(i64::from(number)),
-                    }))
+                    writing.completed(begin)
                 }
+                (14..=16, _) => writing.superseding(conversation, choice),
+                (17, _) => writing.fork(conversation, choice),
                 (8..=13, _) => writing.change(random(6), conversation, random(40)),
                 _ => WriteOp::Begin(Box::new(writing.begin(conversation))),
             };
-            writing.group.submit(op).await.unwrap();
+            let is_stale = writing.uses_used_name(&op);
+            match writing.group.submit(op).await {
+                Err(RepositoryError::Stale { .. }) if is_stale => {}
+                outcome => drop(outcome.unwrap()),
+            }
         }
         let (read, known, _) = writing.counts();
         assert!(known > 0 && read > 0, "{read} {known}");

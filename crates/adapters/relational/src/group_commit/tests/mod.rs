@@ -2,6 +2,7 @@
 
 mod known_facts;
 mod model;
+mod writing;
 
 use std::{
     collections::VecDeque,
