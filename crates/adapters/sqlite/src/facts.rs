@@ -148,7 +148,16 @@ pub(crate) async fn read(
         logged: logged(connection, query).await?,
         ..Facts::default()
     };
-    // Further facts that depend on those read so far; usually there are none.
+    read_dependent(connection, query, &mut facts).await?;
+    Ok(facts)
+}
+
+/// Reads the facts that depend on those read so far; usually there are none.
+async fn read_dependent(
+    connection: &mut SqliteConnection,
+    query: &FactsQuery,
+    facts: &mut Facts,
+) -> Result<(), RepositoryError> {
     let agents = query.more_agents(&facts.conversations);
     if !agents.is_empty() {
         let query = BatchQuery::new(AGENTS, agents.iter().map(agent_key))?;
@@ -163,11 +172,11 @@ pub(crate) async fn read(
         let open = open_turns_of_conversation(connection, &tenant, agent, id).await?;
         facts.open_turns.insert((tenant, id), open);
     }
-    let turns = query.more_turns(&facts);
+    let turns = query.more_turns(facts);
     if !turns.is_empty() {
         facts.turns.extend(self::turns(connection, &turns).await?);
     }
-    Ok(facts)
+    Ok(())
 }
 
 /// Reads turns with their replies.
