@@ -19,6 +19,7 @@ pub mod fixture;
 mod log;
 mod log_client;
 mod lookup;
+mod message_model;
 mod pages;
 #[cfg(test)]
 mod promise_list_tests;

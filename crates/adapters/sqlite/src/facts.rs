@@ -148,12 +148,12 @@ pub(crate) async fn read(
         logged: logged(connection, query).await?,
         ..Facts::default()
     };
-    read_dependent(connection, query, &mut facts).await?;
+    read_more(connection, query, &mut facts).await?;
     Ok(facts)
 }
 
 /// Reads the facts that depend on those read so far; usually there are none.
-async fn read_dependent(
+async fn read_more(
     connection: &mut SqliteConnection,
     query: &FactsQuery,
     facts: &mut Facts,

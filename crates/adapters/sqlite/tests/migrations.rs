@@ -171,7 +171,8 @@ async fn store_as_sixth_version(connection: &mut SqliteConnection, newest: &str)
         sqlx::query(RAISE_HEAD),
     ];
     for insert in inserts {
-        insert.execute(&mut *connection).await.unwrap();
+        let inserted = insert.execute(&mut *connection).await;
+        inserted.expect("the statement succeeds");
     }
 }
 
@@ -187,8 +188,7 @@ async fn turns_and_messages_of_the_sixth_version_keep_their_order() {
     let found = database.conversations.find(&tenant, id).await.unwrap();
     let conversation = found.value.unwrap().item;
     assert_eq!(conversation.excerpt, Some("é".repeat(120)));
-    assert_eq!(conversation.message_count, 3);
-    assert_eq!(conversation.key, None);
+    assert_eq!((conversation.message_count, &conversation.key), (3, &None));
     let query = TurnQuery {
         filter: TurnFilter::All,
         order: ListingOrder::Ascending,

@@ -55,18 +55,15 @@ pub async fn list_conversations(
         None => None,
     };
     let (caller, conversations) = (authorized.caller(), &authorized.conversations);
-    let page = match (key, agent_id) {
-        (Some(key), Some(agent_id)) => {
-            let user_id = user_id.as_deref();
-            conversations
-                .list_named(caller, agent_id, user_id, key)
-                .await
-        }
-        _ => {
-            let listing = ConversationListing { agent_id, user_id };
-            let cursor = cursor.as_deref();
-            conversations.list(caller, listing, cursor, limit).await
-        }
+    let page = if let (Some(key), Some(agent_id)) = (key, agent_id) {
+        let user_id = user_id.as_deref();
+        conversations
+            .list_named(caller, agent_id, user_id, key)
+            .await
+    } else {
+        let listing = ConversationListing { agent_id, user_id };
+        let cursor = cursor.as_deref();
+        conversations.list(caller, listing, cursor, limit).await
     };
     let page = page.map_err(|error| match error {
         ConversationError::ForeignUser => {

@@ -42,8 +42,8 @@ impl Writing {
 
     /// A turn in a conversation, which it creates if it does not exist.
     pub(super) fn begin(&mut self, conversation: u32) -> BeginTurn {
-        // The first conversation and the fourth have the same name.
-        let name = format!("key-{}", if conversation == 4 { 1 } else { conversation });
+        // The names of conversations 1 and 1001 are equal.
+        let name = format!("key-{}", conversation % 1_000);
         let conversation = fixture::conversation(conversation, self.agent.id);
         let conversation = fixture::named(conversation, &name);
         let key = (fixture::tenant(), conversation.id);
@@ -71,7 +71,7 @@ impl Writing {
         let mut begin = self.begin(conversation);
         if !visible.is_empty() {
             let at = choice % visible.len();
-            let answered = (at > 0 && choice % 2 == 0).then(|| AnsweredMessage {
+            let answered = (at > 0 && choice.is_multiple_of(2)).then(|| AnsweredMessage {
                 id: fixture::message_id(1),
                 seq: visible[at - 1],
             });
@@ -81,7 +81,7 @@ impl Writing {
                 answered,
             });
         }
-        if choice % 3 == 0 {
+        if choice.is_multiple_of(3) {
             return self.completed(begin);
         }
         WriteOp::Begin(Box::new(begin))
