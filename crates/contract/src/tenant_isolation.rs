@@ -27,8 +27,9 @@ pub(crate) struct Neighbours {
 impl Neighbours {
     pub(crate) async fn create(storage: &Storage) -> Self {
         let other = setup::second_tenant(storage).await;
-        let (agent, _) = setup::chat(storage).await;
-        let conversation = fixture::named(fixture::conversation(2, agent.id), "support");
+        setup::node(storage, 1).await;
+        let agent = setup::agent(storage, 1).await;
+        let conversation = fixture::named(fixture::conversation(1, agent.id), "support");
         let conversation = setup::insert_conversation(storage, conversation).await;
         let running = BeginTurn {
             idempotency: Some(fixture::entry("k")),
