@@ -57,7 +57,6 @@ mod postgres;
 mod problems;
 mod protocols;
 mod rate_limits;
-mod protocols;
 mod raw;
 mod readme_pages;
 mod redaction;

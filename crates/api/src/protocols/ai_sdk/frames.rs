@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{parts::Part, request::ChatBody};
+use super::{part::Part, request::ChatBody};
 
 /// A frame of the client.
 #[derive(Debug, Deserialize)]

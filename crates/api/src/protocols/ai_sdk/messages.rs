@@ -2,12 +2,12 @@
 
 use actix_web::HttpResponse;
 use application::{ConversationError, PAGE_LIMIT};
-use domain::{Message, ProblemCode, Scope};
+use domain::{Message, Scope};
 use ports::ListingOrder;
 
 use super::{follow::may_read_chats, path::PathChat, ui_message::UiMessage};
 use crate::{
-    auth::{Authorized, TurnsRead},
+    auth::{Authorized, TurnsRead, missing_scopes},
     problem::ApiError,
     request::PagePermit,
 };
@@ -25,11 +25,9 @@ pub(super) async fn list_messages(
 ) -> Result<HttpResponse, ApiError> {
     let caller = authorized.caller();
     if !may_read_chats(caller) {
-        let detail = format!(
-            "The credential needs {}.",
-            Scope::ConversationsRead.as_str()
-        );
-        return Err(ApiError::new(ProblemCode::InsufficientScope).with_detail(detail));
+        return Err(missing_scopes(
+            [Scope::ConversationsRead].into_iter().collect(),
+        ));
     }
     let conversation = match chat.0 {
         Some(chat) => chat.find(&authorized.conversations, caller).await?,

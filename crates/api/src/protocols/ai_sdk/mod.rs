@@ -2,22 +2,23 @@
 //!
 //! The id of a chat is the key of its conversation, the id of a reply is known from its beginning,
 //! and the id of a user message is the client's own. [`request`] reads what a client wants,
-//! [`parts`] converts the events of a turn, and [`ui_message`] stored messages.
+//! [`part_converter`] converts the events of a turn, and [`ui_message`] stored messages.
 
 mod error;
 mod follow;
 mod frames;
 mod messages;
-mod parts;
+mod part;
+mod part_converter;
 mod path;
 mod request;
+mod requested_turn;
 mod send;
 mod socket;
 mod socket_request;
 mod stop;
 mod stream;
 mod ui_message;
-mod wanted;
 
 use actix_web::web;
 use domain::Scope::{ChatWrite, ConversationsRead};

@@ -6,8 +6,8 @@ use domain::{AgentId, FaultCode, InputFault, ProblemCode};
 use super::{
     path::Chat,
     request::ChatBody,
+    requested_turn::{ChatSubmission, RequestedTurn},
     stream,
-    wanted::{Asking, Wanted},
 };
 use crate::{
     auth::{Authorized, ChatWrite, open_stream},
@@ -27,15 +27,15 @@ pub(super) async fn chat(
     request: HttpRequest,
     body: LenientJson<ChatBody>,
 ) -> Result<HttpResponse, ApiError> {
-    let asking = Asking {
+    let submission = ChatSubmission {
         authorized: &authorized,
         chat: named_chat(agent.0, user, &body.0.id)?,
         request_id: RequestId::of(&request),
     };
-    let wanted = asking.wanted(body.0, &state.schemas).await?;
+    let requested = submission.resolve(body.0, &state.schemas).await?;
     // Opened before the message is stored: if the stream is rejected, the message has no effect.
     let slot = open_stream(&state.limits, authorized.auth_context()).await?;
-    let accepted = accept(&authorized, wanted).await?;
+    let accepted = accept(&authorized, requested).await?;
     Ok(stream::respond(
         &state,
         &authorized,
@@ -60,15 +60,15 @@ pub(super) fn named_chat(agent_id: AgentId, user: EndUser, id: &str) -> Result<C
     })
 }
 
-/// Starts the wanted turn, or finds it.
+/// Starts the requested turn, or finds it.
 pub(super) async fn accept(
     authorized: &Authorized<ChatWrite>,
-    wanted: Wanted,
+    requested: RequestedTurn,
 ) -> Result<application::chat::AcceptedTurn, ApiError> {
     let (chat, caller) = (&authorized.chat, authorized.caller());
-    match wanted {
-        Wanted::New(command, key) => Ok(chat.send(caller, *command, key).await?),
-        Wanted::Open(conversation) => {
+    match requested {
+        RequestedTurn::New(command, key) => Ok(chat.send(caller, *command, key).await?),
+        RequestedTurn::Open(conversation) => {
             let open = chat.follow(caller, conversation).await?;
             open.ok_or(ApiError::new(ProblemCode::ConversationBusy))
         }

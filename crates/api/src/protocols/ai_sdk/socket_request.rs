@@ -13,11 +13,11 @@ use super::{
     error,
     follow::current_turn,
     frames::ServerFrame,
-    parts::PartConverter,
+    part_converter::PartConverter,
     path::Chat,
     request::ChatBody,
+    requested_turn::ChatSubmission,
     send::{accept, named_chat},
-    wanted::Asking,
 };
 use crate::{
     auth::{ChatWrite, SealedServices, TurnsRead, check_policies, open_stream},
@@ -94,14 +94,14 @@ impl SocketRequest {
         } = self.context.clone();
         let authorized = services.open::<ChatWrite>(Arc::clone(&auth_context))?;
         self.take(CHAT_COST).await?;
-        let asking = Asking {
+        let submission = ChatSubmission {
             authorized: &authorized,
             chat: chat.clone(),
             request_id: Some(self.request_id()),
         };
-        let wanted = asking.wanted(body, &state.schemas).await?;
+        let requested = submission.resolve(body, &state.schemas).await?;
         let _slot = open_stream(&state.limits, &auth_context).await?;
-        let turn = accept(&authorized, wanted).await?;
+        let turn = accept(&authorized, requested).await?;
         self.stream(turn, &chat).await
     }
 
@@ -201,7 +201,7 @@ impl SocketRequest {
             request_id: &request_id,
             error_text: &error_text,
         };
-        // Nobody is left to receive it.
+        // If this fails, the client has disconnected.
         let _ = self.push(&frame).await;
     }
 

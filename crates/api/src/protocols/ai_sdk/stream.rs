@@ -12,7 +12,7 @@ use futures::{Stream, stream};
 use http_server::ConnectionState;
 use ports::StreamSlot;
 
-use super::parts::{Part, PartConverter};
+use super::{part::Part, part_converter::PartConverter};
 use crate::{
     auth::Authorized,
     layers::RequestId,

@@ -150,7 +150,7 @@ export const startService = async (binary, { settings = {} } = {}) => {
   });
   const key = (scopes) => {
     const made = ["keys", "create", "--name", "test", "--scopes", scopes];
-    return execFileSync(binary, made, { cwd: folder, env, encoding: "utf8" }).trim();
+    return execFileSync(binary, made, { cwd: folder, env, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
   };
   const admin = key("agents:write,agents:read,conversations:read,conversations:write,chat:write,events:read");
   const api = async (method, path, body, headers = {}) => {

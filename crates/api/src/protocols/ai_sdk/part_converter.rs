@@ -1,104 +1,13 @@
-//! The parts of a UI message stream, from the events of a turn.
+//! The conversion of the events of a turn into the parts of a stream.
 
 use application::chat::{ReplyPiece, TurnEvent};
-use domain::{
-    ChatReply, FinishReason, ReplyDelta, Timestamp, ToolCalled, ToolReturned, TurnId, TurnStarted,
-    Usage,
-};
-use serde::Serialize;
-use serde_json::{Map, Value};
+use domain::{ChatReply, FinishReason, ReplyDelta, ToolCalled, ToolReturned, TurnStarted};
 
 use super::{
     error,
+    part::{FinishMetadata, Part, QueuedData, StartMetadata},
     ui_message::{ToolOutcome, after_tool},
 };
-
-/// A part of the stream.
-#[derive(Debug, Serialize)]
-#[serde(
-    tag = "type",
-    rename_all = "kebab-case",
-    rename_all_fields = "camelCase"
-)]
-pub(super) enum Part {
-    /// The turn waits for other turns of the chat.
-    #[serde(rename = "data-queued")]
-    Queued {
-        data: QueuedData,
-        transient: bool,
-    },
-    Start {
-        message_id: String,
-        message_metadata: StartMetadata,
-    },
-    StartStep,
-    TextStart {
-        id: String,
-    },
-    TextDelta {
-        id: String,
-        delta: String,
-    },
-    TextEnd {
-        id: String,
-    },
-    ToolInputAvailable {
-        tool_call_id: String,
-        tool_name: String,
-        input: Map<String, Value>,
-        dynamic: bool,
-        provider_executed: bool,
-    },
-    ToolOutputAvailable {
-        tool_call_id: String,
-        output: Value,
-        dynamic: bool,
-        provider_executed: bool,
-    },
-    ToolOutputError {
-        tool_call_id: String,
-        error_text: String,
-        dynamic: bool,
-        provider_executed: bool,
-    },
-    FinishStep,
-    Finish {
-        finish_reason: &'static str,
-        message_metadata: FinishMetadata,
-    },
-    Abort {
-        reason: &'static str,
-    },
-    Error {
-        error_text: String,
-    },
-}
-
-/// The data of `data-queued`.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct QueuedData {
-    turn_id: TurnId,
-}
-
-/// The metadata of a reply at its beginning.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct StartMetadata {
-    turn_id: TurnId,
-    agent_version: i64,
-}
-
-/// The metadata that a complete reply has in addition.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct FinishMetadata {
-    engine: String,
-    degraded: bool,
-    finish_reason: FinishReason,
-    usage: Option<Usage>,
-    created_at: Timestamp,
-}
 
 /// The converter of the events of one turn. The ids of text parts are their positions in the reply,
 /// so that they are the same in every replay.

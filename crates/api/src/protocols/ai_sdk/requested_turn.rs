@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The turn that a request wants.
-pub(super) enum Wanted {
+pub(super) enum RequestedTurn {
     /// A new turn, or the one that the idempotency key has started.
     New(Box<ChatCommand>, Option<IdempotencyKey>),
     /// The open turn of the conversation.
@@ -27,19 +27,19 @@ pub(super) enum Wanted {
 }
 
 /// A request with the chat that it is for.
-pub(super) struct Asking<'a> {
+pub(super) struct ChatSubmission<'a> {
     pub(super) authorized: &'a Authorized<ChatWrite>,
     pub(super) chat: Chat,
     pub(super) request_id: Option<String>,
 }
 
-impl Asking<'_> {
+impl ChatSubmission<'_> {
     /// Decides which turn a request wants.
-    pub(super) async fn wanted(
+    pub(super) async fn resolve(
         self,
         mut body: ChatBody,
         schemas: &Schemas,
-    ) -> Result<Wanted, ApiError> {
+    ) -> Result<RequestedTurn, ApiError> {
         let message = body.take_user_message()?;
         self.check(&message, schemas)?;
         match (body.trigger, body.message_id) {
@@ -65,7 +65,7 @@ impl Asking<'_> {
     }
 
     /// A message that is sent again has the same key, and starts no second turn.
-    fn submitted(self, message: UserMessage) -> Wanted {
+    fn submitted(self, message: UserMessage) -> RequestedTurn {
         let key = message.id.as_deref().and_then(|id| {
             let agent = self.chat.agent_id.to_string();
             let user = self.chat.user_id.as_deref();
@@ -80,16 +80,16 @@ impl Asking<'_> {
             client_message_id: message.id,
             ..self.command()
         };
-        Wanted::New(Box::new(command), key)
+        RequestedTurn::New(Box::new(command), key)
     }
 
-    async fn edited(self, message: UserMessage, edited: String) -> Result<Wanted, ApiError> {
+    async fn edited(self, message: UserMessage, edited: String) -> Result<RequestedTurn, ApiError> {
         let Some((conversation, old)) = self.find(&edited).await? else {
             // It has never arrived.
             return Ok(self.submitted(message));
         };
         if is_open(&old) && old.content == message.text {
-            return Ok(Wanted::Open(conversation));
+            return Ok(RequestedTurn::Open(conversation));
         }
         let message = UserMessage {
             id: message.id.or(Some(edited)),
@@ -102,7 +102,7 @@ impl Asking<'_> {
         self,
         message: UserMessage,
         named: Option<String>,
-    ) -> Result<Wanted, ApiError> {
+    ) -> Result<RequestedTurn, ApiError> {
         if let Some(named) = &named
             && let Some((_, reply)) = self.find(named).await?
             && reply.role == Role::Agent
@@ -116,7 +116,7 @@ impl Asking<'_> {
             return Ok(self.submitted(message));
         };
         if is_open(&asked) {
-            return Ok(Wanted::Open(conversation));
+            return Ok(RequestedTurn::Open(conversation));
         }
         match self.newest(conversation).await? {
             Some(reply) if reply.role == Role::Agent && reply.turn_id == asked.turn_id => {
@@ -129,22 +129,22 @@ impl Asking<'_> {
         }
     }
 
-    fn answered_again(self, reply: &Message) -> Wanted {
+    fn answered_again(self, reply: &Message) -> RequestedTurn {
         let command = ChatCommand {
             supersedes: Some(reply.id),
             ..self.command()
         };
-        Wanted::New(Box::new(command), None)
+        RequestedTurn::New(Box::new(command), None)
     }
 
-    fn replaced(self, message: UserMessage, old: &Message) -> Wanted {
+    fn replaced(self, message: UserMessage, old: &Message) -> RequestedTurn {
         let command = ChatCommand {
             message: Some(message.text),
             supersedes: Some(old.id),
             client_message_id: message.id,
             ..self.command()
         };
-        Wanted::New(Box::new(command), None)
+        RequestedTurn::New(Box::new(command), None)
     }
 
     fn command(self) -> ChatCommand {

@@ -1,0 +1,92 @@
+//! The parts of a UI message stream.
+
+use domain::{FinishReason, Timestamp, TurnId, Usage};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// A part of the stream.
+#[derive(Debug, Serialize)]
+#[serde(
+    tag = "type",
+    rename_all = "kebab-case",
+    rename_all_fields = "camelCase"
+)]
+pub(super) enum Part {
+    /// The turn waits for other turns of the chat.
+    #[serde(rename = "data-queued")]
+    Queued {
+        data: QueuedData,
+        transient: bool,
+    },
+    Start {
+        message_id: String,
+        message_metadata: StartMetadata,
+    },
+    StartStep,
+    TextStart {
+        id: String,
+    },
+    TextDelta {
+        id: String,
+        delta: String,
+    },
+    TextEnd {
+        id: String,
+    },
+    ToolInputAvailable {
+        tool_call_id: String,
+        tool_name: String,
+        input: Map<String, Value>,
+        dynamic: bool,
+        provider_executed: bool,
+    },
+    ToolOutputAvailable {
+        tool_call_id: String,
+        output: Value,
+        dynamic: bool,
+        provider_executed: bool,
+    },
+    ToolOutputError {
+        tool_call_id: String,
+        error_text: String,
+        dynamic: bool,
+        provider_executed: bool,
+    },
+    FinishStep,
+    Finish {
+        finish_reason: &'static str,
+        message_metadata: FinishMetadata,
+    },
+    Abort {
+        reason: &'static str,
+    },
+    Error {
+        error_text: String,
+    },
+}
+
+/// The data of `data-queued`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct QueuedData {
+    pub(super) turn_id: TurnId,
+}
+
+/// The metadata of a reply at its beginning.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct StartMetadata {
+    pub(super) turn_id: TurnId,
+    pub(super) agent_version: i64,
+}
+
+/// The metadata that a complete reply has in addition.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct FinishMetadata {
+    pub(super) engine: String,
+    pub(super) degraded: bool,
+    pub(super) finish_reason: FinishReason,
+    pub(super) usage: Option<Usage>,
+    pub(super) created_at: Timestamp,
+}
