@@ -41,7 +41,7 @@ impl PartConverter {
                 transient: true,
             }),
             TurnEvent::Started(started) => start(&started, parts),
-            TurnEvent::Reply(ReplyPiece::Delta(delta)) => self.delta(delta, parts),
+            TurnEvent::Reply(ReplyPiece::Delta(delta)) => self.delta(&delta, parts),
             TurnEvent::Reply(ReplyPiece::ToolCalled(call)) => self.tool_called(call, parts),
             TurnEvent::Reply(ReplyPiece::ToolReturned(call)) => self.tool_returned(call, parts),
             TurnEvent::Completed(reply) => {
@@ -68,7 +68,7 @@ impl PartConverter {
         false
     }
 
-    fn delta(&mut self, delta: ReplyDelta, parts: &mut Vec<Part>) {
+    fn delta(&mut self, delta: &ReplyDelta, parts: &mut Vec<Part>) {
         let (mut from, mut text) = (delta.from, &*delta.text);
         if self.text.is_none() && self.has_called {
             text = after_tool(text);

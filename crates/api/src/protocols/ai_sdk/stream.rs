@@ -99,9 +99,9 @@ impl OpenResponse {
                         error = ports::error::one_line(&error),
                         "chat stream cannot read its turn from the store; cutting the connection"
                     );
-                    return self.cut();
+                    return Some(self.cut());
                 }
-                None => return self.cut(),
+                None => return Some(self.cut()),
             }
         }
         let mut events: Vec<_> = parts.iter().map(event).collect();
@@ -111,9 +111,9 @@ impl OpenResponse {
         Some(Frame::Events(events))
     }
 
-    fn cut(&mut self) -> Option<Frame> {
+    fn cut(&mut self) -> Frame {
         self.is_ended = true;
-        Some(Frame::Cut)
+        Frame::Cut
     }
 }
 
