@@ -96,7 +96,11 @@ impl TurnEventStream {
         }
     }
 
-    fn next_ready(&mut self) -> Option<TurnEvent> {
+    /// Returns the next event if it has happened already.
+    pub fn next_ready(&mut self) -> Option<TurnEvent> {
+        if self.delivered.ended {
+            return None;
+        }
         let subject = self.turn.live.subject();
         let (turn_id, conversation_id) = (subject.turn_id, subject.stored_conversation());
         let progress = self.turn.live.progress();

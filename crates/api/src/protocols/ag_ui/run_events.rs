@@ -1,7 +1,5 @@
 //! The events of a run, made from those of its turn.
 
-use std::collections::VecDeque;
-
 use application::chat::{ReplyPiece, TurnEvent};
 use domain::{ChatReply, Problem, ProblemCode, ReplyDelta, ToolCalled, ToolReturned, TurnId};
 use serde_json::{Value, json};
@@ -38,7 +36,7 @@ pub(super) struct RunEvents {
     made: Received,
     /// The part of the turn that the client had before.
     had: Received,
-    ready: VecDeque<Event>,
+    ready: Vec<Event>,
     has_ended: bool,
 }
 
@@ -61,7 +59,7 @@ impl RunEvents {
             is_message_open: false,
             made: Received::default(),
             had: had.unwrap_or_default(),
-            ready: VecDeque::new(),
+            ready: Vec::new(),
             has_ended: false,
         };
         if had.is_none() {
@@ -71,14 +69,14 @@ impl RunEvents {
                 protocol_version: events.run.knows_outcomes.then_some(PROTOCOL_VERSION),
             };
             let event = event.encode(events.id());
-            events.ready.push_back(event);
+            events.ready.push(event);
         }
         events
     }
 
-    /// Returns the next event.
-    pub(super) fn next(&mut self) -> Option<Event> {
-        self.ready.pop_front()
+    /// Returns the events that were made since the last call.
+    pub(super) fn take(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.ready)
     }
 
     /// Returns whether the last event was made.
@@ -137,7 +135,7 @@ impl RunEvents {
             usage: usage.map(|usage| [usage.into()]),
         };
         let event = event.encode(None);
-        self.ready.push_back(event);
+        self.ready.push(event);
     }
 
     fn complete(&mut self, reply: &ChatReply) {
@@ -158,7 +156,7 @@ impl RunEvents {
                     message_id: self.reply.message_id(),
                     role: "assistant",
                 };
-                self.ready.push_back(event.encode(self.id()));
+                self.ready.push(event.encode(self.id()));
             }
         }
         self.made.text = delta.to;
@@ -168,7 +166,7 @@ impl RunEvents {
                 message_id: self.reply.message_id(),
                 delta: delta.text.get(had..).unwrap_or(&delta.text),
             };
-            self.ready.push_back(event.encode(self.id()));
+            self.ready.push(event.encode(self.id()));
         }
     }
 
@@ -182,7 +180,7 @@ impl RunEvents {
             let event = RunEvent::TextMessageEnd {
                 message_id: self.reply.message_id(),
             };
-            self.ready.push_back(event.encode(self.id()));
+            self.ready.push(event.encode(self.id()));
         }
     }
 
@@ -207,7 +205,7 @@ impl RunEvents {
         ] {
             self.made.calls += 1;
             if self.made.calls > self.had.calls {
-                self.ready.push_back(part.encode(self.id()));
+                self.ready.push(part.encode(self.id()));
             }
         }
     }
@@ -224,12 +222,12 @@ impl RunEvents {
             role: "tool",
             metadata: result_metadata(&call.status),
         };
-        self.ready.push_back(event.encode(self.id()));
+        self.ready.push(event.encode(self.id()));
     }
 
     /// Adds an event that a client may receive again.
     fn add(&mut self, event: &RunEvent<'_>) {
-        self.ready.push_back(event.encode(None));
+        self.ready.push(event.encode(None));
     }
 
     /// Returns the id of the event that was made last.

@@ -15,7 +15,7 @@ use super::run_events::RunEvents;
 use crate::{
     auth::Authorized,
     problem::store_problem,
-    sse::{self, Event},
+    sse::{self, Frame},
     state::ApiState,
 };
 
@@ -54,14 +54,20 @@ pub(super) fn respond<R>(
 
 /// Returns the response with events that were all made before.
 pub(super) fn respond_at_once(mut events: RunEvents) -> HttpResponse {
-    let made: Vec<Event> = std::iter::from_fn(|| events.next()).collect();
-    sse::stream(stream::iter(made))
+    sse::stream(stream::iter([Frame::Events(events.take())]))
 }
 
-async fn next(mut open: OpenRun) -> Option<(Event, OpenRun)> {
+/// Waits for the next events. Those that are ready together are sent in one piece.
+async fn next(mut open: OpenRun) -> Option<(Frame, OpenRun)> {
     loop {
-        if let Some(event) = open.events.next() {
-            return Some((event, open));
+        while !open.events.has_ended()
+            && let Some(event) = open.turn.next_ready()
+        {
+            open.events.add_turn_event(event);
+        }
+        let events = open.events.take();
+        if !events.is_empty() {
+            return Some((Frame::Events(events), open));
         }
         if open.events.has_ended() {
             return None;

@@ -104,7 +104,7 @@ fn events(turn: Vec<TurnEvent>, had: Option<Received>) -> Vec<(Option<String>, V
         events.add_turn_event(event);
     }
     assert!(events.has_ended());
-    let made = std::iter::from_fn(|| events.next());
+    let made = events.take().into_iter();
     made.map(|event| {
         let id = event.id.map(|id| id.to_string());
         (id, serde_json::from_str(&event.data).unwrap())
@@ -201,7 +201,7 @@ fn a_cancelled_turn_is_an_error_to_clients_that_do_not_know_the_outcome() {
             turn_id: turn_id(),
             conversation_id: None,
         });
-        let last = std::iter::from_fn(|| events.next()).last().unwrap();
+        let last = events.take().pop().unwrap();
         let data: Value = serde_json::from_str(&last.data).unwrap();
         assert_eq!(data["type"], kind);
         if knows_outcomes {
