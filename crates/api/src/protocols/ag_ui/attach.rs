@@ -94,13 +94,13 @@ impl Attaching<'_> {
         self.check_may_follow(&turn)?;
         let cursor = last_event_id(self.request)?;
         let cursor = cursor.filter(|cursor| cursor.turn_id == turn.turn_id);
-        let thread_id = match thread_id {
+        let thread = match thread_id {
             Some(thread_id) => thread_id.to_owned(),
             None => self.thread_of(turn.conversation_id).await?,
         };
         let run = Run {
-            thread_id,
-            run_id: run_id.to_owned(),
+            thread,
+            id: run_id.to_owned(),
             knows_outcomes: false,
             is_one_message: true,
         };

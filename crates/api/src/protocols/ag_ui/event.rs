@@ -85,6 +85,7 @@ pub(super) enum Outcome {
 /// The token counts of a run.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_field_names, reason = "the protocol names them")]
 pub(super) struct TokenUsage {
     input_tokens: i64,
     output_tokens: i64,
@@ -113,7 +114,7 @@ impl RunEvent<'_> {
     }
 }
 
-/// Returns the metadata of a tool result: its status, also as TanStack AI reads it.
+/// Returns the metadata of a tool result: its status, also as `TanStack` AI reads it.
 pub(super) fn result_metadata(status: &str) -> Value {
     if status == "ok" {
         json!({ "status": status })

@@ -8,8 +8,8 @@ use super::{
     reply::segments,
 };
 
-/// Returns the messages in the form of TanStack AI, followed by those of queued turns, which are
-/// stored when their turns start.
+/// Returns the messages in the form of `TanStack` AI, followed by those of queued turns, which
+/// are stored when their turns start.
 pub(super) fn ui_messages(messages: &[Message], open_turns: &[Turn]) -> Vec<Value> {
     let stored = messages.iter().map(ui_message);
     let queued = queued(open_turns).map(|turn| {

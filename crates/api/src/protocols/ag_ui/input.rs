@@ -144,7 +144,7 @@ mod tests {
 
     use super::*;
 
-    fn newest(messages: Value) -> Result<UserMessage, ApiError> {
+    fn newest(messages: &Value) -> Result<UserMessage, ApiError> {
         let body = json!({"threadId": "t", "runId": "r", "messages": messages, "x": 1});
         let input: RunInput = serde_json::from_value(body).unwrap();
         input.newest_message(10)
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn the_newest_message_of_the_user_is_used() {
-        let message = newest(json!([
+        let message = newest(&json!([
             {"id": "1", "role": "user", "content": "old"},
             {"id": "2", "role": "user", "content": [
                 {"type": "text", "text": "ne"}, {"type": "text", "text": "w"},
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn an_id_that_cannot_be_stored_is_ignored() {
         for id in [json!(null), json!(""), json!("ä"), json!("x".repeat(129))] {
-            let message = newest(json!([{"id": id, "role": "user", "content": "hi"}]));
+            let message = newest(&json!([{"id": id, "role": "user", "content": "hi"}]));
             assert_eq!(message.unwrap().id, None);
         }
     }
@@ -201,7 +201,7 @@ mod tests {
                 "/messages/0/content/0",
             ),
         ] {
-            let error = newest(messages).unwrap_err();
+            let error = newest(&messages).unwrap_err();
             assert_eq!(error.faults[0].pointer.as_deref(), Some(pointer));
         }
     }

@@ -57,8 +57,8 @@ pub(super) async fn run(
     let slot = open_stream(&state.limits, authorized.auth_context()).await?;
     let (turn, had) = sending.send_or_continue(cursor).await?;
     let run = Run {
-        thread_id: input.thread_id.clone(),
-        run_id: input.run_id.clone(),
+        thread: input.thread_id.clone(),
+        id: input.run_id.clone(),
         knows_outcomes: input.protocol_version.is_some(),
         is_one_message: request.headers().contains_key(&X_RUN_ID),
     };

@@ -17,8 +17,8 @@ use crate::sse::Event;
 /// A run, as its client names it.
 #[derive(Debug, Clone)]
 pub(super) struct Run {
-    pub(super) thread_id: String,
-    pub(super) run_id: String,
+    pub(super) thread: String,
+    pub(super) id: String,
     /// Whether the client knows the outcomes of version 1.0.
     pub(super) knows_outcomes: bool,
     /// Whether the client shows the parts of a message in their order.
@@ -64,8 +64,8 @@ impl RunEvents {
         };
         if had.is_none() {
             let event = RunEvent::RunStarted {
-                thread_id: &events.run.thread_id,
-                run_id: &events.run.run_id,
+                thread_id: &events.run.thread,
+                run_id: &events.run.id,
                 protocol_version: events.run.knows_outcomes.then_some(PROTOCOL_VERSION),
             };
             let event = event.encode(events.id());
@@ -129,8 +129,8 @@ impl RunEvents {
         self.close_message();
         self.has_ended = true;
         let event = RunEvent::RunFinished {
-            thread_id: &self.run.thread_id,
-            run_id: &self.run.run_id,
+            thread_id: &self.run.thread,
+            run_id: &self.run.id,
             outcome: self.run.knows_outcomes.then_some(outcome),
             usage: usage.map(|usage| [usage.into()]),
         };

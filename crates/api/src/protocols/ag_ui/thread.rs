@@ -86,8 +86,8 @@ impl Attaching<'_> {
             |turn| turn.turn_id.to_string(),
         );
         let run = Run {
-            thread_id: thread_id.to_owned(),
-            run_id,
+            thread: thread_id.to_owned(),
+            id: run_id,
             knows_outcomes: false,
             is_one_message: false,
         };
@@ -108,13 +108,12 @@ impl Attaching<'_> {
         let limit = query.limit.unwrap_or(PAGE_LIMIT).clamp(1, PAGE_LIMIT);
         let before = query.before.as_deref();
         // Read first: a turn that ends meanwhile appears with its messages as well.
-        let open_turns = match before {
-            Some(_) => Vec::new(),
-            None => {
-                let listing = (TurnFilter::Open, ListingOrder::Ascending);
-                let open = authorized.turns.list(caller, id, listing, None, PAGE_LIMIT);
-                open.await?.value.0.items
-            }
+        let open_turns = if before.is_some() {
+            Vec::new()
+        } else {
+            let listing = (TurnFilter::Open, ListingOrder::Ascending);
+            let open = authorized.turns.list(caller, id, listing, None, PAGE_LIMIT);
+            open.await?.value.0.items
         };
         let newest = ListingOrder::Descending;
         let page = authorized

@@ -11,8 +11,8 @@ fn turn_id() -> TurnId {
 
 fn run(knows_outcomes: bool) -> Run {
     Run {
-        thread_id: "t".to_owned(),
-        run_id: "r".to_owned(),
+        thread: "t".to_owned(),
+        id: "r".to_owned(),
         knows_outcomes,
         is_one_message: false,
     }
