@@ -1,10 +1,15 @@
 //! Conversations with names of clients.
 
+use std::slice;
+
 use domain::ProblemCode;
 use futures::future::join_all;
 use serde_json::{Value, json};
 
-use crate::api_server::{ApiServer, id_of};
+use crate::{
+    api_server::{ApiServer, id_of},
+    response::ApiResponse,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_chat_with_a_key_creates_the_conversation_and_later_ones_continue_it() {
@@ -63,7 +68,7 @@ async fn a_key_is_found_for_its_agent_and_user() {
         page["data"].as_array().unwrap().iter().map(id_of).collect()
     };
     assert_eq!(found("k").await, [of_nobody]);
-    assert_eq!(found("k&userId=ada").await, [of_ada.clone()]);
+    assert_eq!(found("k&userId=ada").await, slice::from_ref(&of_ada));
     assert!(found("k&userId=eve").await.is_empty());
     assert!(found("other").await.is_empty());
     let path = format!("/api/conversations/{of_ada}");
@@ -101,7 +106,7 @@ async fn racing_first_uses_of_a_key_create_one_conversation() {
         });
         writer.post("/api/chat", command)
     }));
-    let replies: Vec<Value> = sent.await.iter().map(|response| response.ok()).collect();
+    let replies: Vec<Value> = sent.await.iter().map(ApiResponse::ok).collect();
     let id = &replies[0]["conversationId"];
     assert!(replies.iter().all(|reply| reply["conversationId"] == *id));
     let path = format!("/api/conversations/{}", id.as_str().unwrap());

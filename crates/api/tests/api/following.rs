@@ -16,8 +16,8 @@ async fn follow(api: &ApiServer, id: &str) -> EventStream {
 async fn turns(api: &ApiServer, id: &str, query: &str) -> Vec<(String, String)> {
     let path = format!("/api/conversations/{id}/turns?{query}");
     let page = api.reader().get(&path).await.ok();
-    let turns = page["data"].as_array().unwrap().iter();
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let turns = page["data"].as_array().expect("a page").iter();
+    let text = |value: &Value| value.as_str().expect("text").to_owned();
     turns
         .map(|turn| (text(&turn["input"]), text(&turn["status"])))
         .collect()
@@ -150,7 +150,7 @@ async fn the_turns_of_a_conversation_are_listed_in_their_order() {
     );
     first.ok();
     assert_eq!(second.status, 202);
-    while turns(&api, &id, "status=open").await.len() > 0 {
+    while !turns(&api, &id, "status=open").await.is_empty() {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
     let completed = |input: &str| (input.to_owned(), "completed".to_owned());

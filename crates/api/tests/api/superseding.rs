@@ -24,13 +24,13 @@ async fn conversation(api: &ApiServer, messages: &[&str]) -> (String, Vec<Value>
 async fn listed(api: &ApiServer, id: &str, query: &str) -> Vec<Value> {
     let path = format!("/api/conversations/{id}/messages?limit=100{query}");
     let page = api.reader().get(&path).await.ok();
-    page["data"].as_array().unwrap().clone()
+    page["data"].as_array().expect("a page").clone()
 }
 
 fn seqs(messages: &[Value]) -> Vec<i64> {
     let seqs = messages
         .iter()
-        .map(|message| message["seq"].as_i64().unwrap());
+        .map(|message| message["seq"].as_i64().expect("a number"));
     seqs.collect()
 }
 

@@ -20,7 +20,7 @@ async fn call_tools(call: &EngineCall) {
 /// The calls of a turn after this number of bytes; the second has this status.
 fn assert_calls(turn: &Value, at: usize, status: &str) {
     let calls = turn["toolCalls"].as_array().expect("calls");
-    let id = format!("{}-1", turn["id"].as_str().unwrap());
+    let id = format!("{}-1", turn["id"].as_str().expect("an id"));
     let answered = json!({
         "id": id, "at": at, "result": "done", "name": "calculator", "arguments": {"expression": "17 * 24"}, "status": "ok",
         "durationMs": 7,

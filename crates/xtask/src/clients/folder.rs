@@ -211,8 +211,8 @@ mod tests {
         }
         let copies = copy_folders(programs.path(), folder.path()).unwrap();
         assert_eq!(copies, [folder.path().join("own")]);
-        let copied = entries(&copies[0]).unwrap();
-        assert_eq!(copied.len(), FOLDER_INPUTS.len(), "{copied:?}");
+        let files = entries(&copies[0]).unwrap();
+        assert_eq!(files.len(), FOLDER_INPUTS.len(), "{files:?}");
     }
 
     #[test]

@@ -11,12 +11,12 @@ fn read(body: Value) -> Result<CompletionRequest, Vec<String>> {
 }
 
 /// A body with further members.
-fn body(members: Value) -> Value {
+fn body(mut members: Value) -> Value {
     let mut body = json!({
         "model": "Ada", "messages": [{"role": "user", "content": "Hello"}],
     });
     let all = body.as_object_mut().unwrap();
-    all.extend(members.as_object().unwrap().clone());
+    all.append(members.as_object_mut().unwrap());
     body
 }
 

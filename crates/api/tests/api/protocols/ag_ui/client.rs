@@ -32,7 +32,7 @@ impl RunStream {
                     data: serde_json::from_str(&data).expect("JSON"),
                 };
                 assert_eq!(field("event:"), None, "the data contains the type");
-                self.unread = rest.to_owned();
+                self.unread = String::from(rest);
                 return Some(event);
             }
             let chunk = self.response.chunk().await.expect("a chunk")?;

@@ -143,8 +143,8 @@ async fn the_same_message_in_another_run_is_answered_again() {
     let second = run(&api, &agent, &body).await;
     let turns = turns(&api, &agent, "t").await;
     assert_eq!(turns.len(), 2);
-    let replies = second.iter().filter_map(|it| it.data["messageId"].as_str());
-    let reply = replies.last().expect("a message");
+    let mut replies = second.iter().filter_map(|it| it.data["messageId"].as_str());
+    let reply = replies.next_back().expect("a message");
     let thread = thread(&api.writer(), &agent, "threadId=t").await;
     let ids: Vec<&Value> = thread["messages"]
         .as_array()
