@@ -298,8 +298,10 @@ async fn a_chat_that_does_not_exist_has_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn refusals_are_text_with_code_and_request_id() {
-    let builder = ApiServerBuilder::default();
-    let api = builder.setting("LIMITS__CHAT__BURST", "3").start().await;
+    let builder = ApiServerBuilder::default()
+        .setting("LIMITS__CHAT__PER_MINUTE", "3")
+        .setting("LIMITS__CHAT__BURST", "3");
+    let api = builder.start().await;
     let agent = api.agent_id().await;
     let anonymous = Chat::new(api.anonymous(), &agent).send("m1", "Hello").await;
     assert!(
