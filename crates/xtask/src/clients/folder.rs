@@ -19,8 +19,8 @@ pub(super) struct Libraries {
     has_node: bool,
     /// Virtual environments and their requirements.
     environments: &'static [(&'static str, &'static str)],
-    /// Whether the folders in the folder belong to them: each has libraries of its own.
-    has_folders: bool,
+    /// Folders of programs with libraries of their own.
+    folders: &'static [&'static str],
 }
 
 /// The files that determine the libraries of a folder in the folder.
@@ -41,16 +41,17 @@ pub(super) const EVERYDAY: Libraries = Libraries {
         ("venv", "requirements.txt"),
         ("venv-servers", "requirements-servers.txt"),
     ],
-    has_folders: true,
+    folders: &["ag_ui", "ai_sdk", "openai"],
 };
 
-/// The libraries of heavy tests: a language model server that is built from its source.
+/// The libraries of heavy tests: a language model server that is built from its source, and the
+/// large libraries of web pages.
 pub(super) const HEAVY: Libraries = Libraries {
     inputs: &["requirements-models.txt"],
     stamp: "stamp-heavy",
     has_node: false,
     environments: &[("venv-models", "requirements-models.txt")],
-    has_folders: false,
+    folders: &["ag_ui_pages"],
 };
 
 /// Copies the programs into the folder, and fetches the libraries unless they are up to date.
@@ -66,11 +67,7 @@ pub(super) fn prepare(
     lock.lock().context("cannot take the lock file")?;
 
     copy(programs, folder)?;
-    let folders = if libraries.has_folders {
-        copy_folders(programs, folder)?
-    } else {
-        Vec::new()
-    };
+    let folders = copy_folders(programs, folder, libraries.folders)?;
     let mut wanted = stamp(folder, versions, libraries)?;
     for folder in &folders {
         let inputs = FOLDER_INPUTS.map(|name| fs::read_to_string(folder.join(name)));
@@ -106,29 +103,24 @@ fn copy(programs: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Copies the programs in the folders of the programs, and returns the copies.
-fn copy_folders(programs: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
+/// Copies the programs in these folders, and returns the copies.
+fn copy_folders(programs: &Path, folder: &Path, names: &[&str]) -> Result<Vec<PathBuf>> {
     let mut copies = Vec::new();
-    for from in entries(programs)? {
-        if !from.join(FOLDER_INPUTS[0]).is_file() {
-            continue;
-        }
-        let into = folder.join(from.file_name().unwrap_or_default());
+    for name in names {
+        let into = folder.join(name);
         fs::create_dir_all(&into).with_context(|| format!("cannot make {}", into.display()))?;
-        copy(&from, &into)?;
+        copy(&programs.join(name), &into)?;
         copies.push(into);
     }
     Ok(copies)
 }
 
-/// Returns the sorted paths in a folder.
+/// Returns the paths in a folder.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     let unreadable = || format!("cannot read {}", folder.display());
     let entries = fs::read_dir(folder).with_context(unreadable)?;
     let paths = entries.map(|entry| entry.map(|entry| entry.path()));
-    let mut paths: Vec<PathBuf> = paths.collect::<Result<_, _>>().with_context(unreadable)?;
-    paths.sort();
-    Ok(paths)
+    paths.collect::<Result<_, _>>().with_context(unreadable)
 }
 
 /// Returns the content of the stamp. It contains the path, since virtual environments cannot be
@@ -185,23 +177,27 @@ mod tests {
     #[test]
     fn a_folder_that_has_what_is_wanted_is_only_given_the_programs() {
         let (programs, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        for name in EVERYDAY.inputs {
+        let libraries = Libraries {
+            folders: &[],
+            ..EVERYDAY
+        };
+        for name in libraries.inputs {
             fs::write(programs.path().join(name), name).unwrap();
         }
         fs::write(programs.path().join("client.py"), "print(1)").unwrap();
         copy(programs.path(), folder.path()).unwrap();
-        let wanted = stamp(folder.path(), "node 20", &EVERYDAY).unwrap();
-        fs::write(folder.path().join(EVERYDAY.stamp), &wanted).unwrap();
+        let wanted = stamp(folder.path(), "node 20", &libraries).unwrap();
+        fs::write(folder.path().join(libraries.stamp), &wanted).unwrap();
 
         fs::write(programs.path().join("client.py"), "print(2)").unwrap();
-        prepare(programs.path(), folder.path(), "node 20", &EVERYDAY).unwrap();
+        prepare(programs.path(), folder.path(), "node 20", &libraries).unwrap();
         let copied = fs::read_to_string(folder.path().join("client.py"));
         assert_eq!(copied.unwrap(), "print(2)");
         assert!(!folder.path().join("node_modules").exists());
     }
 
     #[test]
-    fn only_folders_with_libraries_of_their_own_are_copied() {
+    fn the_files_of_a_named_folder_are_copied() {
         let (programs, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         for name in ["own", "own/node_modules", "other"] {
             fs::create_dir(programs.path().join(name)).unwrap();
@@ -209,7 +205,7 @@ mod tests {
         for name in FOLDER_INPUTS {
             fs::write(programs.path().join("own").join(name), name).unwrap();
         }
-        let copies = copy_folders(programs.path(), folder.path()).unwrap();
+        let copies = copy_folders(programs.path(), folder.path(), &["own"]).unwrap();
         assert_eq!(copies, [folder.path().join("own")]);
         let files = entries(&copies[0]).unwrap();
         assert_eq!(files.len(), FOLDER_INPUTS.len(), "{files:?}");
