@@ -11,7 +11,7 @@ use actix_web::{
 use futures::stream;
 use serde_json::Value;
 
-use crate::{html::page, reads, request::etag_matches, state::ApiState};
+use crate::{html::page, operations::PROTOCOLS, reads, request::etag_matches, state::ApiState};
 
 /// The caching of public documents.
 pub const PUBLIC: HeaderValue = HeaderValue::from_static("public, max-age=300");
@@ -106,6 +106,16 @@ pub async fn get_asyncapi(state: Data<ApiState>, request: HttpRequest) -> HttpRe
 )]
 pub async fn get_console(state: Data<ApiState>) -> HttpResponse {
     let base = &state.base_path;
+    let clients: String = PROTOCOLS
+        .iter()
+        .filter(|protocol| state.protocols.contains(protocol.name))
+        .map(|it| {
+            format!(
+                "<li>{}: <code>{base}{}</code></li>",
+                it.clients, it.base_path
+            )
+        })
+        .collect();
     let body = format!(
         "<p>With this server, applications create AI agents and chat with them, over REST, \
          server-sent events and WebSockets.</p><ul>\
@@ -113,7 +123,8 @@ pub async fn get_console(state: Data<ApiState>) -> HttpResponse {
          <li><a href=\"{base}/openapi.json\">OpenAPI document</a></li>\
          <li><a href=\"{base}/asyncapi.json\">AsyncAPI document</a></li>\
          <li><a href=\"{base}/problems\">What each problem means</a></li>\
-         <li><a href=\"{base}/readyz\">Is it ready?</a></li></ul>"
+         <li><a href=\"{base}/readyz\">Is it ready?</a></li></ul>\
+         <p>URLs for clients of other products:</p><ul>{clients}</ul>"
     );
     page("Agent Service", &body)
 }

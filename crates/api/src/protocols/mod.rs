@@ -24,6 +24,10 @@ use crate::operations::Operation;
 pub struct Protocol {
     /// The name, as in `PROTOCOLS__…`.
     pub name: &'static str,
+    /// The clients that speak it.
+    pub clients: &'static str,
+    /// The path that the clients are given as their URL.
+    pub base_path: &'static str,
     /// The beginning of all its paths.
     pub prefix: &'static str,
     /// Its operations.

@@ -29,6 +29,8 @@ use crate::{
 /// The protocol.
 pub const PROTOCOL: Protocol = Protocol {
     name: "ag_ui",
+    clients: "AG-UI",
+    base_path: "/ag-ui/agents/{agentId}",
     prefix: "/ag-ui/",
     operations: OPERATIONS,
     error_body: error::body,

@@ -29,6 +29,8 @@ use crate::operations::{Access::AnyOf, CHAT_COST, Operation};
 /// The protocol.
 pub const PROTOCOL: Protocol = Protocol {
     name: "ai_sdk",
+    clients: "AI SDK",
+    base_path: "/ai-sdk/agents/{agentId}",
     prefix: "/ai-sdk/",
     operations: OPERATIONS,
     error_body: error::body,

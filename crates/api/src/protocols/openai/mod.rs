@@ -22,6 +22,8 @@ use crate::operations::{Access, CHAT_COST, Operation};
 /// The protocol.
 pub const PROTOCOL: Protocol = Protocol {
     name: "openai",
+    clients: "OpenAI",
+    base_path: "/v1",
     prefix: "/v1/",
     operations: OPERATIONS,
     error_body: error::body,
