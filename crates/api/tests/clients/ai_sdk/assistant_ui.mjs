@@ -54,4 +54,4 @@ const passed = await runCases(service.model, {
 await browser.close();
 site.stop();
 await service.stop();
-console.log(`assistant-ui in Chromium: ${passed}`);
+console.log(JSON.stringify({ client: "assistant-ui", ...passed }));

@@ -47,7 +47,7 @@ const essence = (messages) =>
 export const assertEqualMessages = (some, others) =>
   assert.deepEqual(...[some, others].map((messages) => JSON.parse(JSON.stringify(essence(messages)))));
 
-// Runs cases one after the other. A failure is printed and makes the program fail.
+// Runs cases one after the other, and counts those that passed. A failure is printed and makes the program fail.
 export const runCases = async (model, cases) => {
   const names = Object.keys(cases);
   let passed = 0;
@@ -56,12 +56,12 @@ export const runCases = async (model, cases) => {
     try {
       await cases[name]();
       passed += 1;
-      console.log(`ok ${name} (${Math.round(performance.now() - began)} ms)`);
+      console.error(`ok ${name} (${Math.round(performance.now() - began)} ms)`);
     } catch (error) {
       process.exitCode = 1;
-      console.log(`FAILED ${name}: ${error.stack}`);
+      console.error(`FAILED ${name}: ${error.stack}`);
     }
     model.release();
   }
-  return `${passed} of ${names.length}`;
+  return { passed, of: names.length };
 };

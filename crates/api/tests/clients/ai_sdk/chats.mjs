@@ -281,4 +281,4 @@ const passed = await runCases(model, {
   },
 });
 await service.stop();
-console.log(`ai ${major}, Node.js ${process.version}: ${passed}`);
+console.log(JSON.stringify({ client: `ai ${major}`, node: process.version, ...passed }));

@@ -46,6 +46,6 @@ for (let run = 0; run < Number(runs); run += 1) {
   counts.runs += 1;
 }
 await service.stop();
-console.log(`ai ${major}:`, JSON.stringify(counts));
+console.log(JSON.stringify(counts));
 const { halfShownAsWhole, otherText, otherTurns } = counts;
 process.exitCode = halfShownAsWhole + otherText + otherTurns === 0 ? 0 : 1;

@@ -70,4 +70,4 @@ const passed = await runCases(service.model, cases);
 await browser.close();
 site.stop();
 await service.stop();
-console.log(`documented examples, ai ${major}: ${passed}`);
+console.log(JSON.stringify({ client: `documented examples, ai ${major}`, ...passed }));

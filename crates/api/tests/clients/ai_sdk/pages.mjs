@@ -134,4 +134,4 @@ const passed = await runCases(model, {
 await browser.close();
 site.stop();
 await service.stop();
-console.log(`useChat ${major} in Chromium: ${passed}`);
+console.log(JSON.stringify({ client: `useChat ${major}`, ...passed }));

@@ -159,4 +159,4 @@ const passed = await runCases(model, {
   },
 });
 await service.stop();
-console.log(`WebSocketChatTransport, Node.js ${process.version}: ${passed}`);
+console.log(JSON.stringify({ client: "WebSocketChatTransport", node: process.version, ...passed }));

@@ -1,4 +1,4 @@
-//! The UI message stream of the AI SDK, as its wire has it.
+//! The UI message stream, as its wire has it.
 
 use std::time::Duration;
 

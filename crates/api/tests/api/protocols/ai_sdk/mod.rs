@@ -1,0 +1,4 @@
+//! The protocol of the AI SDK.
+
+mod clients;
+mod wire;
