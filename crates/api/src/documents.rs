@@ -106,7 +106,7 @@ pub async fn get_asyncapi(state: Data<ApiState>, request: HttpRequest) -> HttpRe
 )]
 pub async fn get_console(state: Data<ApiState>) -> HttpResponse {
     let base = &state.base_path;
-    let clients: String = PROTOCOLS
+    let clients: Vec<String> = PROTOCOLS
         .iter()
         .filter(|protocol| state.protocols.contains(protocol.name))
         .map(|it| {
@@ -124,7 +124,8 @@ pub async fn get_console(state: Data<ApiState>) -> HttpResponse {
          <li><a href=\"{base}/asyncapi.json\">AsyncAPI document</a></li>\
          <li><a href=\"{base}/problems\">What each problem means</a></li>\
          <li><a href=\"{base}/readyz\">Is it ready?</a></li></ul>\
-         <p>URLs for clients of other products:</p><ul>{clients}</ul>"
+         <p>URLs for clients of other products:</p><ul>{}</ul>",
+        clients.concat()
     );
     page("Agent Service", &body)
 }

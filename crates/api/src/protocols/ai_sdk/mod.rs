@@ -1,8 +1,8 @@
 //! The UI message stream of the AI SDK, version 1: the backend of its chats, such as `useChat`.
 //!
 //! The id of a chat is the key of its conversation, the id of a reply is known from its beginning,
-//! and the id of a user message is the client's own. [`request`] reads what a client wants,
-//! [`part_converter`] converts the events of a turn, and [`ui_message`] stored messages.
+//! and the id of a user message is the client's own. `request` reads what a client wants,
+//! `part_converter` converts the events of a turn, and `ui_message` stored messages.
 
 mod error;
 mod follow;
