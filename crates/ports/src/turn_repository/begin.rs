@@ -1,0 +1,190 @@
+//! Beginnings of turns.
+
+use domain::{
+    AgentId, Conversation, ConversationId, FinishReason, IdempotencyEntry, IdempotencyRecord,
+    MessageId, NodeId, Stamp, TenantId, Timestamp, ToolCall, TurnId, Usage, admission::OnBusy,
+    config::Metadata,
+};
+
+use crate::Committed;
+
+/// The conversation of a turn.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is a part of a turn, which is boxed"
+)]
+pub enum ConversationTarget {
+    /// A new conversation, which the same transaction creates (its `message_count` is 0).
+    New(Conversation),
+    /// An existing conversation.
+    Existing {
+        /// The conversation's id.
+        id: ConversationId,
+        /// The number of turns started so far, as the caller assumed it.
+        turn_count: i64,
+    },
+}
+
+impl ConversationTarget {
+    /// Returns the conversation's id.
+    pub const fn id(&self) -> ConversationId {
+        match self {
+            Self::New(conversation) => conversation.id,
+            Self::Existing { id, .. } => *id,
+        }
+    }
+}
+
+/// A request to begin a turn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BeginTurn {
+    /// The tenant.
+    pub tenant: TenantId,
+    /// The id of the new turn.
+    pub turn_id: TurnId,
+    /// The id of the user's message, which is stored when the turn starts, unless the turn answers
+    /// a stored message.
+    pub message_id: MessageId,
+    /// The id of the agent's message, which is stored when the turn ends.
+    pub reply_id: MessageId,
+    /// The client's own id of the user's message.
+    pub client_message_id: Option<String>,
+    /// The messages that the turn replaces. It is then rejected if another turn is running or
+    /// queued.
+    pub supersession: Option<Supersession>,
+    /// The conversation of the turn.
+    pub target: ConversationTarget,
+    /// The agent that replies.
+    pub agent_id: AgentId,
+    /// The agent's version, as the caller assumed it.
+    pub agent_version: i64,
+    /// The user's message.
+    pub input: String,
+    /// The client's own string pairs.
+    pub metadata: Metadata,
+    /// The principal that sent the message, and the time.
+    pub stamp: Stamp,
+    /// The node that will run the turn: the fencing token.
+    pub node: NodeId,
+    /// The behaviour if another turn is running or queued.
+    pub on_busy: OnBusy,
+    /// The request's idempotency key.
+    pub idempotency: Option<IdempotencyEntry>,
+    /// Set if the caller knows the conversation of the turn that released the key. The turn then
+    /// begins in `target`, even if that is a new conversation.
+    pub is_resumption: bool,
+}
+
+/// The messages of a conversation that a new turn replaces: the newest ones that are not
+/// superseded. The turn count of [`ConversationTarget::Existing`] proves that they are still the
+/// newest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Supersession {
+    /// The `seq` of the first message that is superseded, with all later ones.
+    pub from_seq: i64,
+    /// The number of messages before it that are not superseded.
+    pub kept: i64,
+    /// The stored user message that the turn answers again; it stores a new one if this is `None`.
+    pub answered: Option<AnsweredMessage>,
+}
+
+/// A stored user message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AnsweredMessage {
+    /// The message's id.
+    pub id: MessageId,
+    /// The message's position in the conversation.
+    pub seq: i64,
+}
+
+/// The messages of a started turn in its conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TurnPlace {
+    /// The user's message.
+    pub message: AnsweredMessage,
+    /// The `seq` that the agent's message has or is going to have.
+    pub reply_seq: i64,
+    /// The number of the turn in its conversation, from 0.
+    pub turn_number: i64,
+    /// The failed turn that it repeats, whose user message it answers.
+    pub retry_of: Option<TurnId>,
+}
+
+/// A reply as it is stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reply {
+    /// The id of the agent's message.
+    pub message_id: MessageId,
+    /// The text of the reply.
+    pub content: String,
+    /// The engine that produced the reply.
+    pub engine: String,
+    /// `true` if a fallback engine replied.
+    pub degraded: bool,
+    /// The reason why the reply ended.
+    pub finish_reason: FinishReason,
+    /// The token counts, if the engine provides them.
+    pub usage: Option<Usage>,
+    /// The tool calls of the turn.
+    pub tool_calls: Vec<ToolCall>,
+}
+
+/// A turn that was answered inline: message and reply in one write.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompletedTurn {
+    /// The start of the turn; its `on_busy` and `node` are unused.
+    pub begin: BeginTurn,
+    /// The reply.
+    pub reply: Reply,
+    /// The time of the reply.
+    pub finished_at: Timestamp,
+}
+
+/// The outcome of [`record_completed_turn`](super::TurnRepository::record_completed_turn).
+#[derive(Debug, Clone, PartialEq)]
+pub enum RecordTurnOutcome {
+    /// The turn is stored.
+    Recorded {
+        /// The positions of its events.
+        committed: Committed,
+        /// Its messages.
+        place: TurnPlace,
+    },
+    /// Nothing was written: the key was used before. If its turn has released the key, the record
+    /// names the conversation in which to continue.
+    Replayed(IdempotencyRecord),
+    /// Nothing was written: a turn is running or queued in the conversation.
+    Busy,
+    /// Nothing was written: the agent does not exist.
+    AgentNotFound,
+    /// Nothing was written: the agent has no such conversation.
+    ConversationNotFound,
+}
+
+/// The outcome of [`begin_turn`](super::TurnRepository::begin_turn).
+#[derive(Debug, Clone, PartialEq)]
+pub enum BeginOutcome {
+    /// The turn is in progress under the caller's node id.
+    Started {
+        /// The positions of its events.
+        committed: Committed,
+        /// Its messages.
+        place: TurnPlace,
+    },
+    /// The turn is queued; its position in the queue is the `seq` of its `turn.queued` event.
+    Queued(Committed),
+    /// Nothing was written: the key was used before. If its turn has released the key, the record
+    /// names the conversation in which to continue.
+    Replayed(IdempotencyRecord),
+    /// Nothing was written: a turn is running or queued and `on_busy` is `Reject`, or the queue is
+    /// full.
+    Busy,
+    /// Nothing was written: the agent does not exist.
+    AgentNotFound,
+    /// Nothing was written: the agent has no such conversation.
+    ConversationNotFound,
+    /// Nothing was written: the caller's node is marked as dead or unknown. The caller must
+    /// register a new node id.
+    NodeDead,
+}

@@ -1,0 +1,101 @@
+//! Ends of turns.
+
+use domain::{
+    ConversationId, MessageId, NodeId, PrincipalId, Problem, Stamp, TenantId, ToolCall, Turn,
+    TurnId,
+};
+
+use super::begin::{Reply, TurnPlace};
+use crate::Committed;
+
+/// The end of a running turn.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TurnEnding {
+    /// The turn has a reply.
+    Completed(Reply),
+    /// The turn has no reply.
+    Failed {
+        /// The reason; a retryable problem releases the turn's idempotency key.
+        problem: Problem,
+        /// The tools that were called before the failure.
+        tool_calls: Vec<ToolCall>,
+    },
+}
+
+impl TurnEnding {
+    /// Creates the end of a failed turn that called no tools.
+    pub const fn failed(problem: Problem) -> Self {
+        Self::Failed {
+            problem,
+            tool_calls: Vec::new(),
+        }
+    }
+}
+
+/// A request to end a turn that this node ran.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FinishTurn {
+    /// The tenant.
+    pub tenant: TenantId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// The conversation of the turn.
+    pub conversation_id: ConversationId,
+    /// The node that ran the turn: the fencing token.
+    pub node: NodeId,
+    /// The end of the turn.
+    pub ending: TurnEnding,
+    /// The actor and time of its event.
+    pub stamp: Stamp,
+    /// `true` if the first queued turn may be promoted to this node; a draining node sets `false`.
+    pub promote: bool,
+}
+
+/// A formerly queued turn that is now in progress under the caller's node id.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PromotedTurn {
+    /// The tenant.
+    pub tenant: TenantId,
+    /// The turn, in progress.
+    pub turn: Turn,
+    /// The principal that started the turn.
+    pub principal: PrincipalId,
+    /// The user that the conversation belongs to.
+    pub user_id: Option<String>,
+    /// Its messages.
+    pub place: TurnPlace,
+    /// The id that the agent's message is going to have; `None` for a turn of an earlier version.
+    pub reply_id: Option<MessageId>,
+}
+
+/// The outcome of [`finish_turn`](super::TurnRepository::finish_turn).
+#[derive(Debug, Clone, PartialEq)]
+pub enum FinishOutcome {
+    /// The end is stored.
+    Finished {
+        /// The positions of its events, including the start of the promoted turn. If the same end
+        /// had been stored before, they are no longer known: then this is the empty range after the
+        /// current head (`first` is one more than `last`).
+        committed: Committed,
+        /// The turn that was promoted; also returned by a repeated call while that turn is running.
+        promoted: Option<Box<PromotedTurn>>,
+    },
+    /// Nothing was written: the turn is not in progress under this node id (any more).
+    Refused,
+}
+
+/// The outcome of [`cancel_turn`](super::TurnRepository::cancel_turn).
+#[derive(Debug, Clone, PartialEq)]
+pub enum CancelOutcome {
+    /// This call ended the turn.
+    Cancelled {
+        /// The positions of its events, including the start of the promoted turn.
+        committed: Committed,
+        /// The turn that was promoted.
+        promoted: Option<Box<PromotedTurn>>,
+    },
+    /// The turn had ended before.
+    AlreadyFinal,
+    /// The turn does not exist.
+    NotFound,
+}
