@@ -90,6 +90,12 @@ pub(crate) async fn run(script: &str, arguments: &[&str], order: &Value) -> Valu
     json_of(script, &String::from_utf8(output.stdout).expect("UTF-8"))
 }
 
+/// The output of a program that starts the service itself: its first argument is the binary.
+pub(crate) async fn run_with_binary(script: &str, arguments: &[&str]) -> Value {
+    let arguments = [&[env!("CARGO_BIN_EXE_agent-service")], arguments].concat();
+    run(script, &arguments, &Value::Null).await
+}
+
 /// The path of a program in `tests/clients`, next to its libraries.
 fn command(script: &str) -> Command {
     let folder = folder();

@@ -1,33 +1,36 @@
 //! The official clients, unmodified, with the service as a process of its own.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::child_program;
-
-async fn run(program: &str, arguments: &[&str]) -> Value {
-    let service = env!("CARGO_BIN_EXE_agent-service");
-    let arguments = [&[service], arguments].concat();
-    child_program::run(&format!("ag_ui/{program}"), &arguments, &Value::Null).await
-}
+use crate::child_program::run_with_binary;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn http_agent_of_both_versions_works() {
-    assert_eq!(run("http_agent.mjs", &[]).await, json!({"ok": true}));
+    assert_eq!(
+        run_with_binary("ag_ui/http_agent.mjs", &[]).await,
+        json!({"ok": true})
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn http_agent_reports_a_shutdown_in_mid_reply() {
-    assert_eq!(run("http_agent.mjs", &["drain"]).await, json!({"ok": true}));
+    assert_eq!(
+        run_with_binary("ag_ui/http_agent.mjs", &["drain"]).await,
+        json!({"ok": true})
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tanstack_ai_resumes() {
-    assert_eq!(run("tanstack.mjs", &[]).await, json!({"ok": true}));
+    assert_eq!(
+        run_with_binary("ag_ui/tanstack.mjs", &[]).await,
+        json!({"ok": true})
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tanstack_ai_shows_no_half_reply_after_cuts() {
-    let counts = run("cuts.mjs", &["60"]).await;
+    let counts = run_with_binary("ag_ui/cuts.mjs", &["60"]).await;
     assert_eq!(counts["runs"], 60);
     for count in [
         "wrongText",

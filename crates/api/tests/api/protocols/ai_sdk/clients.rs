@@ -2,13 +2,7 @@
 
 use serde_json::Value;
 
-use crate::child_program;
-
-async fn run(program: &str, arguments: &[&str]) -> Value {
-    let service = env!("CARGO_BIN_EXE_agent-service");
-    let arguments = [&[service], arguments].concat();
-    child_program::run(&format!("ai_sdk/{program}"), &arguments, &Value::Null).await
-}
+use crate::child_program::run_with_binary;
 
 /// The program fails unless all cases pass; this checks that they ran.
 fn assert_passed(result: &Value, cases: u64) {
@@ -18,23 +12,23 @@ fn assert_passed(result: &Value, cases: u64) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn chats_of_version_6_work() {
-    assert_passed(&run("chats.mjs", &["6"]).await, 18);
+    assert_passed(&run_with_binary("ai_sdk/chats.mjs", &["6"]).await, 18);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn chats_of_version_7_work() {
-    assert_passed(&run("chats.mjs", &["7"]).await, 18);
+    assert_passed(&run_with_binary("ai_sdk/chats.mjs", &["7"]).await, 18);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn chats_over_websocket_work() {
-    assert_passed(&run("sockets.mjs", &[]).await, 11);
+    assert_passed(&run_with_binary("ai_sdk/sockets.mjs", &[]).await, 11);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_half_reply_is_shown_after_cuts() {
     for version in ["6", "7"] {
-        let counts = run("cuts.mjs", &[version, "40"]).await;
+        let counts = run_with_binary("ai_sdk/cuts.mjs", &[version, "40"]).await;
         assert_eq!(counts["runs"], 40, "{counts}");
         for count in ["halfShownAsWhole", "otherText", "otherTurns"] {
             assert_eq!(counts[count], 0, "{count}: {counts}");
