@@ -58,7 +58,7 @@ pub struct MessageQuery {
     pub after: Option<i64>,
     /// The maximum number of messages.
     pub limit: usize,
-    /// Whether superseded messages are listed, too.
+    /// True if superseded messages are listed, too.
     pub with_superseded: bool,
 }
 

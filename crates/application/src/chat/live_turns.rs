@@ -194,7 +194,7 @@ pub struct TurnSubject {
     pub started_by: PrincipalId,
     /// The request that sent the message, if this process received it.
     pub request_id: Option<String>,
-    /// Whether nothing of the turn is stored. Its conversation then does not exist.
+    /// True if nothing of the turn is stored. Its conversation then does not exist.
     pub is_ephemeral: bool,
 }
 

@@ -35,7 +35,7 @@ pub(super) struct TurnTask {
     /// The failure of the agent's own engine, if it was called before the turn was stored.
     pub(super) failure: Option<Problem>,
     pub(super) place: TurnPlace,
-    /// Whether the history for the turn may be cached; one that contains superseded messages is not
+    /// True if the history for the turn may be cached; one that contains superseded messages is not
     /// used.
     pub(super) has_cached_history: bool,
     /// The time spent in the store so far.

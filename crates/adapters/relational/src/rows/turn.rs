@@ -18,7 +18,7 @@ pub struct TurnRow {
     pub principal: PrincipalId,
     /// The id of the user's message.
     pub message_id: MessageId,
-    /// Whether an earlier turn has stored the user's message.
+    /// True if an earlier turn stored the user's message.
     pub reuses_message: bool,
     /// The id of the agent's message; `None` for a turn of an earlier version.
     pub reply_id: Option<MessageId>,

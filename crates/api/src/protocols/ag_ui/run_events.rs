@@ -19,9 +19,9 @@ use crate::sse::Event;
 pub(super) struct Run {
     pub(super) thread: String,
     pub(super) id: String,
-    /// Whether the client knows the outcomes of version 1.0.
+    /// True if the client knows the outcomes of version 1.0.
     pub(super) knows_outcomes: bool,
-    /// Whether the client shows the parts of a message in their order.
+    /// True if the client shows the parts of a message in their order.
     pub(super) is_one_message: bool,
 }
 

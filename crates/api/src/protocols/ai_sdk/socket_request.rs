@@ -27,7 +27,7 @@ use crate::{
     state::ApiState,
 };
 
-/// What all requests of a socket share.
+/// The context of all requests of a socket.
 #[derive(Clone)]
 pub(super) struct SocketContext {
     pub(super) state: Data<ApiState>,
@@ -53,7 +53,7 @@ pub(super) struct SocketRequest {
 /// The connection is lost.
 struct Disconnected;
 
-/// What ends a request before its turn.
+/// An error that ends a request before its turn.
 enum Failure {
     Rejected(ApiError),
     Disconnected,

@@ -64,9 +64,9 @@ pub(super) struct CompletionRequest {
     pub(super) texts: Texts,
     /// The stored conversation; `None` if nothing is stored.
     pub(super) stored: Option<StoredConversation>,
-    /// Whether the reply is streamed.
+    /// True if the reply is streamed.
     pub(super) stream: bool,
-    /// Whether the last chunk of a stream has the token counts.
+    /// True if the last chunk of a stream has the token counts.
     pub(super) include_usage: bool,
 }
 

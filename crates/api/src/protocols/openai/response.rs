@@ -3,7 +3,7 @@
 use domain::{ChatReply, FinishReason, TurnId, Usage};
 use serde::Serialize;
 
-/// What a completion and all its chunks have in common. It follows from the turn, so that a
+/// The members that a completion and its chunks have in common. They follow from the turn, so that a
 /// repeated request gets the same.
 #[derive(Debug, Clone)]
 pub(super) struct Head {
@@ -111,9 +111,9 @@ struct Delta<'a> {
 /// The chunks of one reply.
 #[derive(Debug)]
 pub(super) struct Chunks {
-    /// What they have in common.
+    /// The members that they have in common.
     pub(super) head: Head,
-    /// Whether the last chunk has the token counts.
+    /// True if the last chunk has the token counts.
     pub(super) include_usage: bool,
 }
 

@@ -121,7 +121,7 @@ impl Writing {
         }))
     }
 
-    /// Whether the write begins a conversation with the name of another one.
+    /// True if the write begins a conversation with the name of another one.
     pub(super) fn uses_used_name(&self, op: &WriteOp) -> bool {
         let name = op.new_name().map(|name| (fixture::tenant(), name));
         name.is_some_and(|name| self.model.0.lock().named.contains_key(&name))
