@@ -82,7 +82,7 @@ impl Environment {
             ("open", vec![])
         };
         Service::start(Settings {
-            program: self.binaries.open_reading.clone(),
+            program: self.binaries.baseline("agent-service", "open_reading")?,
             variables,
             ..self.on_file(name)
         })
@@ -112,7 +112,8 @@ impl Environment {
 
     /// Starts the bare framework with a body of `bytes` bytes.
     pub(crate) fn bare_hello(&self, bytes: usize) -> Result<ServerProcess> {
-        let mut command = std::process::Command::new(&self.binaries.bare_hello);
+        let program = self.binaries.baseline("agent-service", "bare_hello")?;
+        let mut command = std::process::Command::new(program);
         let arguments = [self.settings.workers, bytes].map(|number| number.to_string());
         ServerProcess::start(command.args(arguments))
     }

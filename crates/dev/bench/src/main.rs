@@ -17,6 +17,7 @@ mod footprint;
 mod measured_server;
 mod models;
 mod pgbench;
+mod protocols;
 mod read;
 mod sockets;
 mod workload;
@@ -105,6 +106,9 @@ enum Row {
     /// Concurrent complete chats by a language model
     #[value(name = "S14")]
     S14,
+    /// Chats over the client protocols
+    #[value(name = "P1")]
+    P1,
     /// Access control: A1 to A6
     #[value(name = "A")]
     A,
@@ -172,6 +176,9 @@ fn measure(
     }
     figures.extend(measure_writes(environment, steps, &workloads, wanted)?);
     figures.extend(models::measure(environment, steps, wanted)?);
+    if wanted(Row::P1) {
+        figures.extend(steps.run("P1", || protocols::measure(environment, &sqlite))?);
+    }
     if wanted(Row::S7) || wanted(Row::S8) {
         figures.extend(steps.run("S7, S8", || sockets::measure(environment, wanted))?);
     }

@@ -24,7 +24,7 @@ const FILLED: Duration = Duration::from_mins(5);
 
 /// An agent and its conversations in a running service.
 pub(crate) struct Workload {
-    endpoint: Endpoint,
+    pub(crate) endpoint: Endpoint,
     /// The agent as the service returns it.
     pub(crate) agent: Value,
     conversations: Vec<String>,
@@ -39,7 +39,7 @@ impl Workload {
     /// The same with another agent, which must give the same reply.
     pub(crate) fn with_agent(endpoint: Endpoint, draft: &Value) -> Result<Self> {
         let workload = Self::with_any_reply(endpoint, draft)?;
-        let first = workload.chat(&workload.conversations[0])?;
+        let first = workload.chat(0)?;
         let client = BlockingApiClient::new(&workload.endpoint)?;
         let reply = client.call(Method::POST, "/api/chat", Some(&first))?;
         if text(&reply, "message")? != REPLY {
@@ -66,12 +66,11 @@ impl Workload {
         let workload = Self::create(endpoint, &draft(), conversations)?;
         let connections = conversations.min(FILLING);
         let fill = |connection| {
-            let own = workload.conversations.iter().skip(connection);
-            let own: Vec<_> = own.step_by(connections).collect();
+            let own = (connection..workload.conversations.len()).step_by(connections);
             // A chat adds a message and a reply.
             let chats = own.len() * messages / 2;
-            let chats = own.into_iter().cycle().take(chats).map(|id| {
-                let chat = workload.chat(id)?;
+            let chats = own.cycle().take(chats).map(|conversation| {
+                let chat = workload.chat(conversation)?;
                 Ok(workload.endpoint.request("POST", "/api/chat", Some(&chat)))
             });
             chats.collect::<Result<Vec<_>>>().map(Script::once)
@@ -105,7 +104,7 @@ impl Workload {
 
     /// The body of one chat for each conversation.
     pub(crate) fn chats(&self) -> impl Iterator<Item = Result<Value>> {
-        self.conversations.iter().map(|id| self.chat(id))
+        (0..self.conversations.len()).map(|index| self.chat(index))
     }
 
     /// The path of the agent.
@@ -128,23 +127,22 @@ impl Workload {
     /// Scripts that chat on `connections` connections, each in conversations of its own.
     pub(crate) fn chat_scripts(&self, connections: usize) -> Result<Vec<Script>> {
         let script = |connection: usize| {
-            let own = self.conversations.iter().skip(connection);
-            own.step_by(connections)
-                .map(|id| {
-                    Ok(self
-                        .endpoint
-                        .request("POST", "/api/chat", Some(&self.chat(id)?)))
-                })
-                .collect::<Result<Vec<_>>>()
-                .map(Script::repeated)
+            let own = (connection..self.conversations.len()).step_by(connections);
+            own.map(|conversation| {
+                let chat = self.chat(conversation)?;
+                Ok(self.endpoint.request("POST", "/api/chat", Some(&chat)))
+            })
+            .collect::<Result<Vec<_>>>()
+            .map(Script::repeated)
         };
         (0..connections).map(script).collect()
     }
 
-    fn chat(&self, conversation: &str) -> Result<Value> {
+    /// The body of a chat in the conversation with this index.
+    pub(crate) fn chat(&self, conversation: usize) -> Result<Value> {
         Ok(json!({
             "agentId": text(&self.agent, "id")?,
-            "conversationId": conversation,
+            "conversationId": self.conversations[conversation],
             "message": MESSAGE,
         }))
     }

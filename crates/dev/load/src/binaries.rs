@@ -6,28 +6,26 @@ use anyhow::{Context as _, Result, bail};
 use dev_tools::process::cargo;
 use serde::Deserialize;
 
-/// The programs that are measured.
+/// The programs that are measured, built in one profile.
 pub struct Binaries {
+    profile: String,
     /// The service.
     pub service: PathBuf,
-    /// The bare framework with a body of a given size.
-    pub bare_hello: PathBuf,
-    /// The service without access control.
-    pub open_reading: PathBuf,
-    /// A chat service written by hand.
-    pub reference_service: PathBuf,
 }
 
 impl Binaries {
-    /// Builds all programs in `profile`, one after the other: building the examples together with
-    /// the service would give it features that only test dependencies enable.
+    /// Builds the service.
     pub fn build(profile: &str) -> Result<Self> {
         Ok(Self {
             service: build(profile, "agent-service", "--bin", "agent-service")?,
-            bare_hello: build(profile, "agent-service", "--example", "bare_hello")?,
-            open_reading: build(profile, "agent-service", "--example", "open_reading")?,
-            reference_service: build(profile, "dev_bench", "--example", "reference_service")?,
+            profile: profile.to_owned(),
         })
+    }
+
+    /// Builds a baseline, which is an example of `package`. It is not built together with the
+    /// service, to which it would give features that only test dependencies enable.
+    pub fn baseline(&self, package: &str, name: &str) -> Result<PathBuf> {
+        build(&self.profile, package, "--example", name)
     }
 }
 

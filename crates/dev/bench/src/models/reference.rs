@@ -37,7 +37,10 @@ impl Servers {
         let services = LlmServices::start(environment, upstream, ResponseMode::Pieces)?;
         let workload = Workload::with_any_reply(services.postgres.endpoint()?, &draft())?;
         environment.server.create(DATABASE)?;
-        let mut command = Command::new(&environment.binaries.reference_service);
+        let program = environment
+            .binaries
+            .baseline("dev_bench", "reference_service")?;
+        let mut command = Command::new(program);
         command
             .arg(environment.workers().to_string())
             .arg(environment.server.url(DATABASE))

@@ -23,7 +23,7 @@ pub struct Connection {
 pub struct RawResponse<'a> {
     /// The status code.
     pub status: u16,
-    /// The body.
+    /// The body; with the lengths of its chunks if it is sent in chunks.
     pub body: &'a [u8],
     /// The time in the store, of `Server-Timing`.
     pub store_time: Duration,
@@ -33,7 +33,7 @@ impl RawResponse<'_> {
     /// Returns an error for any other response: an error response is fast, and would count as
     /// speed.
     pub fn require(&self, expected: Expected) -> Result<()> {
-        if !expected.includes(self.status) {
+        if !expected.is_met_by(self.status, self.body) {
             bail!(
                 "expected {expected:?}, got {}: {}",
                 self.status,
@@ -66,14 +66,14 @@ impl Connection {
                 bail!("the connection was closed before the response was complete");
             }
             if let Some(head) = ResponseHead::parse(&self.received)?
-                && self.received.len() >= head.bytes + head.body_bytes
+                && head.is_complete(&self.received)
             {
                 break head;
             }
         };
         Ok(RawResponse {
             status: head.status,
-            body: &self.received[head.bytes..head.bytes + head.body_bytes],
+            body: &self.received[head.bytes..],
             store_time: head.store_time.unwrap_or_default(),
         })
     }

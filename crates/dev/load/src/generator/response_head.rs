@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 
+/// The end of a body in chunks.
+const LAST_CHUNK: &[u8] = b"\r\n0\r\n\r\n";
+
 /// The parsed head of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResponseHead {
@@ -11,14 +14,23 @@ pub struct ResponseHead {
     pub status: u16,
     /// The length of the head with the empty line, in bytes.
     pub bytes: usize,
-    /// The length of the body, in bytes.
-    pub body_bytes: usize,
+    /// The length of the body in bytes; `None` if it is sent in chunks.
+    pub body_bytes: Option<usize>,
     /// The time in the store, of `Server-Timing`.
     pub store_time: Option<Duration>,
 }
 
 impl ResponseHead {
-    /// Parses a head; `None` while its end has not arrived. A body without a length is an error.
+    /// Returns true if `received`, which begins with the head, ends with the body.
+    pub fn is_complete(&self, received: &[u8]) -> bool {
+        match self.body_bytes {
+            Some(bytes) => received.len() >= self.bytes + bytes,
+            None => received.ends_with(LAST_CHUNK),
+        }
+    }
+
+    /// Parses a head; `None` while its end has not arrived. A body of which neither the length nor
+    /// the end is known is an error.
     pub fn parse(received: &[u8]) -> Result<Option<Self>> {
         let Some(end) = received.windows(4).position(|bytes| bytes == b"\r\n\r\n") else {
             return Ok(None);
@@ -30,8 +42,9 @@ impl ResponseHead {
             .and_then(|line| line.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok())
             .with_context(|| format!("no status line: {head}"))?;
         let body_bytes = match lines.clone().find_map(content_length) {
-            Some(bytes) => bytes,
-            None if matches!(status, 204 | 304) => 0,
+            Some(bytes) => Some(bytes),
+            None if matches!(status, 204 | 304) => Some(0),
+            None if lines.clone().any(is_chunked) => None,
             None => bail!("a response without Content-Length: {head}"),
         };
         Ok(Some(Self {
@@ -45,6 +58,10 @@ impl ResponseHead {
 
 fn content_length(line: &str) -> Option<usize> {
     value_of("content-length", line)?.parse().ok()
+}
+
+fn is_chunked(line: &str) -> bool {
+    value_of("transfer-encoding", line) == Some("chunked")
 }
 
 fn store_time(line: &str) -> Option<Duration> {

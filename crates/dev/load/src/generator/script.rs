@@ -15,6 +15,8 @@ pub struct Script {
 pub enum Expected {
     /// 2xx
     Success,
+    /// 2xx with this text in its body, as streams report errors in their bodies.
+    Text(&'static str),
     /// 429
     RateLimited,
 }
@@ -46,6 +48,15 @@ impl Script {
         }
     }
 
+    /// The same requests, all of which must have this text in their responses.
+    #[must_use]
+    pub fn expect_text(self, text: &'static str) -> Self {
+        Self {
+            expected: Expected::Text(text),
+            ..self
+        }
+    }
+
     /// The requests in the order of sending.
     pub(super) fn requests(&self) -> impl Iterator<Item = &Vec<u8>> {
         let repeated = if self.is_repeated {
@@ -58,13 +69,19 @@ impl Script {
 }
 
 impl Expected {
-    /// Whether a response with this status is the expected one.
-    pub(super) fn includes(self, status: u16) -> bool {
+    /// Returns true if this is the expected response.
+    pub(super) fn is_met_by(self, status: u16, body: &[u8]) -> bool {
+        let is_success = (200..300).contains(&status);
         match self {
-            Self::Success => (200..300).contains(&status),
+            Self::Success => is_success,
+            Self::Text(text) => is_success && contains(body, text.as_bytes()),
             Self::RateLimited => status == 429,
         }
     }
+}
+
+fn contains(body: &[u8], text: &[u8]) -> bool {
+    body.windows(text.len()).any(|window| window == text)
 }
 
 #[cfg(test)]
@@ -81,9 +98,18 @@ mod tests {
             (429, false, true),
             (503, false, false),
         ] {
-            assert_eq!(Expected::Success.includes(status), is_success, "{status}");
-            let includes = Expected::RateLimited.includes(status);
-            assert_eq!(includes, is_rate_limited, "{status}");
+            let is_met = Expected::Success.is_met_by(status, b"");
+            assert_eq!(is_met, is_success, "{status}");
+            let is_met = Expected::RateLimited.is_met_by(status, b"");
+            assert_eq!(is_met, is_rate_limited, "{status}");
         }
+    }
+
+    #[test]
+    fn a_text_is_searched_in_successful_responses() {
+        let expected = Expected::Text("end");
+        assert!(expected.is_met_by(200, b"the end."));
+        assert!(!expected.is_met_by(200, b"the error"));
+        assert!(!expected.is_met_by(500, b"the end."));
     }
 }
