@@ -1,7 +1,7 @@
 //! `ConversationRepository`: creating, finding and updating conversations.
 
-use domain::{Conversation, EventData, EventType, HistoryLimits, IdempotencyEntry};
-use ports::{FirstMessages, HistoryQuery, ListingOrder, MessageQuery, Storage};
+use domain::{Conversation, EventData, EventType, HistoryLimits, IdempotencyEntry, SentMessage};
+use ports::{BeginTurn, FirstMessages, HistoryQuery, ListingOrder, MessageQuery, Storage};
 use serde_json::json;
 
 use crate::{
@@ -209,23 +209,38 @@ pub async fn an_unknown_conversation_is_not_found(storage: &Storage) {
     assert!(history.success().is_empty());
 }
 
-/// The context has the number of messages and of started turns, and the turn in progress.
+/// The context has the number of messages and of started turns, the turn in progress, and the
+/// newest message of the user, but not that of a queued turn.
 pub async fn the_context_reflects_turns_and_messages(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
-    let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
+    let head = lookup::context(storage, conversation.id).await;
+    assert_eq!(head.newest_message, None);
+    let mut turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
+    turn.begin.client_message_id = Some("m1".to_owned());
+    let newest = sent_message(&turn.begin);
     setup::record_turn(storage, turn).await;
     let head = lookup::context(storage, conversation.id).await;
     assert_eq!((head.last_message_seq, head.turn_count), (2, 1));
-    assert_eq!(head.running_turn, None);
+    assert_eq!((head.running_turn, head.newest_message), (None, newest));
     let running = fixture::begin_turn(2, &agent, fixture::existing(&conversation, 1));
     setup::start_turn(storage, &running).await;
+    let head = lookup::context(storage, conversation.id).await;
+    assert_eq!(head.newest_message, sent_message(&running));
     let waiting = fixture::begin_turn(3, &agent, fixture::existing(&conversation, 1));
     setup::queue_turn(storage, &waiting).await;
     let head = lookup::context(storage, conversation.id).await;
     assert_eq!((head.last_message_seq, head.turn_count), (3, 2));
     assert_eq!(head.running_turn, Some(running.turn_id));
+    assert_eq!(head.newest_message, sent_message(&running));
     setup::cancel_turn(storage, &running, None).await;
     let head = lookup::context(storage, conversation.id).await;
     assert_eq!((head.last_message_seq, head.turn_count), (3, 2));
     assert_eq!(head.running_turn, None);
+}
+
+fn sent_message(begin: &BeginTurn) -> Option<SentMessage> {
+    Some(SentMessage {
+        id: begin.message_id,
+        client_id: begin.client_message_id.clone(),
+    })
 }

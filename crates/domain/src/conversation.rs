@@ -172,4 +172,15 @@ pub struct ConversationContext {
     pub turn_count: i64,
     /// The turn in progress, if any.
     pub running_turn: Option<TurnId>,
+    /// The newest message of the user. That of a queued turn is stored when the turn starts.
+    pub newest_message: Option<SentMessage>,
+}
+
+/// The ids of a user's message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SentMessage {
+    /// The message's id.
+    pub id: MessageId,
+    /// The client's own id.
+    pub client_id: Option<String>,
 }

@@ -51,7 +51,7 @@ pub use agent::{Agent, AgentDraft};
 pub use chat::ChatReply;
 pub use config::{AgentConfig, LlmSettings};
 pub use conversation::{
-    Conversation, ConversationContext, ConversationDraft, ForkOrigin, OpenTurn,
+    Conversation, ConversationContext, ConversationDraft, ForkOrigin, OpenTurn, SentMessage,
 };
 pub use conversation_key::ConversationKey;
 pub use credential::{Credential, CredentialId, CredentialKind, LimitOverrides};

@@ -21,7 +21,10 @@ impl MemorySize for Agent {
 
 impl MemorySize for ConversationContext {
     fn memory_bytes(&self) -> usize {
-        size_of::<Self>() + length(self.user_id.as_ref())
+        let newest = self.newest_message.as_ref();
+        size_of::<Self>()
+            + length(self.user_id.as_ref())
+            + length(newest.and_then(|message| message.client_id.as_ref()))
     }
 }
 

@@ -73,6 +73,17 @@ pub struct ConversationName {
     pub key: ConversationKey,
 }
 
+impl ConversationName {
+    /// Returns the name of a conversation, if the client has given it one.
+    pub fn of(conversation: &Conversation) -> Option<Self> {
+        Some(Self {
+            agent_id: conversation.agent_id,
+            user_id: conversation.user_id.clone(),
+            key: conversation.key.clone()?,
+        })
+    }
+}
+
 /// The way in which a client refers to a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageReference {

@@ -90,11 +90,7 @@ impl WriteOp {
                 ConversationTarget::Existing { .. } => return None,
             },
         };
-        Some(ConversationName {
-            agent_id: conversation.agent_id,
-            user_id: conversation.user_id.clone(),
-            key: conversation.key.clone()?,
-        })
+        ConversationName::of(conversation)
     }
 
     /// The agent that it creates or changes.

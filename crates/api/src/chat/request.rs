@@ -173,6 +173,7 @@ impl ChatRequest {
             conversation_id: self.conversation_id.map(parse_conversation).transpose()?,
             conversation_key: key,
             supersedes,
+            supersedes_itself: false,
             title: self.title,
             client_message_id: self.client_message_id,
             user_id: self.user_id,

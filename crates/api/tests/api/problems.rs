@@ -226,6 +226,7 @@ async fn idempotency_key_in_use() {
         conversation_id: None,
         conversation_key: None,
         supersedes: None,
+        supersedes_itself: false,
         title: None,
         client_message_id: None,
         user_id: None,

@@ -59,6 +59,7 @@ impl ConversationRepository for CachedConversations {
                 last_message_seq: conversation.message_count,
                 turn_count: 0,
                 running_turn: None,
+                newest_message: None,
             };
             let key = (tenant.clone(), conversation.id);
             self.caches

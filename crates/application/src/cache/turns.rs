@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    AgentId, AsOf, ConversationContext, ConversationId, Listed, NodeId, Page, Stamp, TenantId,
-    Turn, TurnId,
+    AgentId, AsOf, ConversationContext, ConversationId, Listed, MessageId, NodeId, Page,
+    SentMessage, Stamp, TenantId, Turn, TurnId,
 };
 use ports::{
-    BeginOutcome, BeginTurn, CancelOutcome, Committed, CompletedTurn, ConversationTarget,
-    FinishOutcome, FinishTurn, FoundTurn, RecordTurnOutcome, Reply, RepositoryError, TurnEnding,
-    TurnQuery, TurnRepository,
+    BeginOutcome, BeginTurn, CancelOutcome, Committed, CompletedTurn, ConversationName,
+    ConversationTarget, FinishOutcome, FinishTurn, FoundTurn, RecordTurnOutcome, Reply,
+    RepositoryError, TurnEnding, TurnQuery, TurnRepository,
 };
 
 use super::Caches;
@@ -28,6 +28,23 @@ struct NewTurn {
     agent: AgentId,
     /// The context before the turn, if it is cached.
     before: Option<ConversationContext>,
+    client_message_id: Option<String>,
+    /// The name of a conversation that is created with the turn.
+    name: Option<ConversationName>,
+}
+
+impl NewTurn {
+    /// Returns the context before the turn, with the message of the turn.
+    fn context_with(&self, message: MessageId) -> Option<ConversationContext> {
+        let context = self.before.clone()?;
+        Some(ConversationContext {
+            newest_message: Some(SentMessage {
+                id: message,
+                client_id: self.client_message_id.clone(),
+            }),
+            ..context
+        })
+    }
 }
 
 impl CachedTurns {
@@ -45,6 +62,7 @@ impl CachedTurns {
                 last_message_seq: 0,
                 turn_count: 0,
                 running_turn: None,
+                newest_message: None,
             }),
             ConversationTarget::Existing { id, turn_count } => self
                 .cached_context(&begin.tenant, *id)
@@ -55,6 +73,11 @@ impl CachedTurns {
             conversation: begin.target.id(),
             agent: begin.agent_id,
             before,
+            client_message_id: begin.client_message_id.clone(),
+            name: match &begin.target {
+                ConversationTarget::New(conversation) => ConversationName::of(conversation),
+                ConversationTarget::Existing { .. } => None,
+            },
         }
     }
 
@@ -75,6 +98,14 @@ impl CachedTurns {
         self.drop_context(&turn.tenant, turn.conversation);
         if error.is_none_or(|error| matches!(error, RepositoryError::Stale { .. })) {
             self.caches.agents.remove(&(turn.tenant, turn.agent));
+        }
+    }
+
+    /// Caches the name of a conversation that was created with the turn.
+    fn insert_name(&self, turn: &NewTurn) {
+        if let Some(name) = &turn.name {
+            let key = (turn.tenant.clone(), name.clone());
+            self.caches.names.insert(key, turn.conversation);
         }
     }
 
@@ -109,11 +140,13 @@ impl TurnRepository for CachedTurns {
         let outcome = self.inner.record_completed_turn(completed).await;
         match &outcome {
             Ok(RecordTurnOutcome::Recorded { committed, place }) => {
-                let context = turn.before.map(|context| ConversationContext {
+                let context = turn.context_with(place.message.id);
+                let context = context.map(|context| ConversationContext {
                     last_message_seq: place.reply_seq,
                     turn_count: context.turn_count + 1,
                     ..context
                 });
+                self.insert_name(&turn);
                 self.apply_write(&turn.tenant, turn.conversation, context, *committed);
             }
             Ok(RecordTurnOutcome::Replayed(_)) => {}
@@ -132,12 +165,14 @@ impl TurnRepository for CachedTurns {
         let outcome = self.inner.begin_turn(begin).await;
         match &outcome {
             Ok(BeginOutcome::Started { committed, place }) => {
-                let context = turn.before.map(|context| ConversationContext {
+                let context = turn.context_with(place.message.id);
+                let context = context.map(|context| ConversationContext {
                     last_message_seq: place.reply_seq - 1,
                     turn_count: place.turn_number + 1,
                     running_turn: Some(turn_id),
                     ..context
                 });
+                self.insert_name(&turn);
                 self.apply_write(&turn.tenant, turn.conversation, context, *committed);
             }
             Ok(BeginOutcome::Queued(committed)) => {

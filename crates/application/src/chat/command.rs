@@ -32,6 +32,10 @@ pub struct ChatCommand {
     /// The message that is replaced, with all later ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<MessageId>,
+    /// True to supersede the newest message of the user if it has the same `client_message_id`:
+    /// it is sent again for another reply.
+    #[serde(skip)]
+    pub supersedes_itself: bool,
     /// The title of a conversation that this message creates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use domain::{
-    Agent, AgentId, Conversation, ConversationId, FaultCode, IdempotencyEntry, InputFault, Message,
-    MessageId, NodeId, Principal, Role, Stamp, Timestamp, TurnId, TurnStarted,
+    Agent, AgentId, Conversation, ConversationContext, ConversationId, FaultCode, IdempotencyEntry,
+    InputFault, Message, MessageId, NodeId, Principal, Role, Stamp, Timestamp, TurnId, TurnStarted,
 };
 use ports::{
     AnsweredMessage, BeginTurn, ConversationName, ConversationTarget, MessageReference,
@@ -96,6 +96,17 @@ impl ChatAttempt {
             (None, Resumption::ContinueIn(resumed)) => Some(resumed),
             (None, Resumption::None | Resumption::RestartInNewConversation) => None,
         }
+    }
+
+    /// Returns the newest message of the user, if it is this one and to be superseded. If the turn
+    /// of this message has failed, the message is not superseded: it is answered at last.
+    fn sent_before(&self, conversation: &ConversationContext) -> Option<MessageId> {
+        let sent = self.command.client_message_id.as_deref()?;
+        let newest = conversation.newest_message.as_ref()?;
+        let is_repeated = newest.client_id.as_deref() == Some(sent)
+            && self.command.supersedes_itself
+            && self.resumption == Resumption::None;
+        is_repeated.then_some(newest.id)
     }
 
     /// Returns the write that starts or queues the turn.
@@ -225,7 +236,10 @@ pub(super) async fn resolve_target(
         ChatError::AgentNotFound => ChatError::ConversationNotFound,
         other => other,
     })?;
-    let replacement = match command.supersedes {
+    let superseded = command
+        .supersedes
+        .or_else(|| attempt.sent_before(&conversation));
+    let replacement = match superseded {
         Some(message) => Some(find_replacement(ports, attempt, id, message).await?),
         None => None,
     };

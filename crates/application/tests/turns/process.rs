@@ -107,6 +107,7 @@ impl Process {
             conversation_id,
             conversation_key: None,
             supersedes: None,
+            supersedes_itself: false,
             title: None,
             client_message_id: None,
             user_id: None,

@@ -1,8 +1,8 @@
 //! A conversation as it is stored.
 
 use domain::{
-    AgentId, Conversation, ConversationContext, ConversationId, ForkOrigin, OpenTurn, Timestamp,
-    TurnId, config::Metadata,
+    AgentId, Conversation, ConversationContext, ConversationId, ForkOrigin, MessageId, OpenTurn,
+    SentMessage, Timestamp, TurnId, config::Metadata,
 };
 use ports::RepositoryError;
 use serde::Deserialize;
@@ -104,6 +104,8 @@ pub struct StoredContext {
     last_message_seq: i64,
     turn_count: i64,
     running_turn: Option<Uuid>,
+    newest_message_id: Option<Uuid>,
+    newest_client_message_id: Option<String>,
 }
 
 impl From<StoredContext> for ConversationContext {
@@ -115,6 +117,10 @@ impl From<StoredContext> for ConversationContext {
             last_message_seq: row.last_message_seq,
             turn_count: row.turn_count,
             running_turn: row.running_turn.map(TurnId::new),
+            newest_message: row.newest_message_id.map(|id| SentMessage {
+                id: MessageId::new(id),
+                client_id: row.newest_client_message_id,
+            }),
         }
     }
 }

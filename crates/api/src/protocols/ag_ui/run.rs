@@ -5,8 +5,7 @@ use application::{
     ChatCommand, IdempotencyConflict,
     chat::{AcceptedTurn, ChatError, OnBusy},
 };
-use domain::{AgentId, ConversationKey, IdempotencyKey, MessageId, Role, config::Metadata};
-use ports::ListingOrder;
+use domain::{AgentId, ConversationKey, IdempotencyKey, config::Metadata};
 use serde_json::json;
 
 use super::{
@@ -99,12 +98,7 @@ impl Sending<'_> {
         {
             return Ok((turn, Some(cursor.received)));
         }
-        let supersedes = match self.find_sent_before().await? {
-            Some(SentBefore::ByThisRun(turn)) => return Ok((turn, None)),
-            Some(SentBefore::ByAnother(message)) => Some(message),
-            None => None,
-        };
-        Ok((self.send(supersedes).await?, None))
+        Ok((self.send().await?, None))
     }
 
     /// Returns the turn that the client has lost.
@@ -117,46 +111,11 @@ impl Sending<'_> {
         }))
     }
 
-    /// Returns how the message was sent before, if it is the newest of the conversation.
-    async fn find_sent_before(&self) -> Result<Option<SentBefore>, ApiError> {
-        let (caller, conversations) = (self.authorized.caller(), &self.authorized.conversations);
-        let Some(message_id) = self.message.id.as_deref() else {
-            return Ok(None);
-        };
-        let user_id = self.user_id.as_deref();
-        let named = conversations.find_named(caller, self.agent_id, user_id, self.key.clone());
-        let Some(conversation) = named.await? else {
-            return Ok(None);
-        };
-        // The newest message of the user is the last one, or is followed by its reply.
-        let newest = ListingOrder::Descending;
-        let page = conversations.messages(caller, conversation, newest, None, 2, false);
-        let (page, _) = page.await?.value;
-        let sent = page.items.into_iter().find(|it| it.role == Role::User);
-        let Some(sent) = sent.filter(|it| it.client_message_id.as_deref() == Some(message_id))
-        else {
-            return Ok(None);
-        };
-        let Some(turn_id) = sent.turn_id else {
-            return Ok(Some(SentBefore::ByAnother(sent.id)));
-        };
-        let turn = self.authorized.turns.get(caller, turn_id).await?.value;
-        if turn.metadata.get(RUN_ID).map(String::as_str) != Some(self.run_id) {
-            return Ok(Some(SentBefore::ByAnother(sent.id)));
-        }
-        if turn.error.is_some_and(|error| error.retryable) {
-            // The run is tried again: its key is free.
-            return Ok(None);
-        }
-        let found = self.authorized.chat.find_turn(caller, turn_id).await?;
-        Ok(found.map(SentBefore::ByThisRun))
-    }
-
     /// Sends the message. A run id that has named another message before is no reason to reject it.
-    async fn send(&self, supersedes: Option<MessageId>) -> Result<AcceptedTurn, ApiError> {
+    async fn send(&self) -> Result<AcceptedTurn, ApiError> {
         let user_id = self.user_id.as_deref();
         let key = run_key(self.agent_id, user_id, self.run_id);
-        let sent = self.send_with(supersedes, key).await;
+        let sent = self.send_with(key).await;
         if !matches!(
             sent,
             Err(ChatError::Idempotency(IdempotencyConflict::Reused))
@@ -170,20 +129,18 @@ impl Sending<'_> {
             &*self.message.text,
         );
         let key = resend_key(PROTOCOL.name, &[&agent_id, user, self.run_id, key, text]);
-        Ok(self.send_with(supersedes, key).await?)
+        Ok(self.send_with(key).await?)
     }
 
-    async fn send_with(
-        &self,
-        supersedes: Option<MessageId>,
-        key: Option<IdempotencyKey>,
-    ) -> Result<AcceptedTurn, ChatError> {
+    async fn send_with(&self, key: Option<IdempotencyKey>) -> Result<AcceptedTurn, ChatError> {
         let command = ChatCommand {
             agent_id: Some(self.agent_id),
             message: Some(self.message.text.clone()),
             conversation_id: None,
             conversation_key: Some(self.key.clone()),
-            supersedes,
+            supersedes: None,
+            // Another run for the message that the conversation ends with generates its reply again.
+            supersedes_itself: true,
             title: None,
             client_message_id: self.message.id.clone(),
             user_id: self.user_id.clone(),
@@ -194,14 +151,6 @@ impl Sending<'_> {
         let chat = &self.authorized.chat;
         chat.send(self.authorized.caller(), command, key).await
     }
-}
-
-/// A message that is in the conversation already.
-enum SentBefore {
-    /// The same run is requested again.
-    ByThisRun(AcceptedTurn),
-    /// Another run has sent it: it is to be answered again.
-    ByAnother(MessageId),
 }
 
 /// Returns the idempotency key of a run.

@@ -154,6 +154,7 @@ impl ChatSubmission<'_> {
             conversation_id: None,
             conversation_key: Some(self.chat.key),
             supersedes: None,
+            supersedes_itself: false,
             title: None,
             client_message_id: None,
             user_id: self.chat.user_id,

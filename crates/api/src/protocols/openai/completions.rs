@@ -113,6 +113,7 @@ impl Sender<'_> {
             conversation_id: None,
             conversation_key: Some(conversation.key),
             supersedes: None,
+            supersedes_itself: false,
             title: None,
             client_message_id,
             user_id: self.user,

@@ -30,6 +30,7 @@ fn conversation(user: Option<&str>) -> ConversationContext {
         last_message_seq: 0,
         turn_count: 0,
         running_turn: None,
+        newest_message: None,
     }
 }
 

@@ -148,7 +148,7 @@ impl Tables {
             let conversation = &row.conversation;
             let facts = ConversationFacts::without_open_turns(conversation, row.turn_count, 0);
             let key = (row.tenant.clone(), conversation.id);
-            if let Some(name) = conversation_name(conversation) {
+            if let Some(name) = ConversationName::of(conversation) {
                 let name = (row.tenant.clone(), name);
                 assert_eq!(self.named.insert(name, conversation.id), None);
             }
@@ -226,14 +226,6 @@ impl Tables {
             turn.message_seq = Some(row.message_seq);
         }
     }
-}
-
-fn conversation_name(conversation: &Conversation) -> Option<ConversationName> {
-    Some(ConversationName {
-        agent_id: conversation.agent_id,
-        user_id: conversation.user_id.clone(),
-        key: conversation.key.clone()?,
-    })
 }
 
 /// The model. Clones share the tables.
