@@ -55,9 +55,8 @@ impl BatchStore for SqliteBatchStore {
 
     async fn commit_if_current(&mut self, batch: Arc<PlannedBatch>) -> Result<bool, BatchError> {
         let heads = batch.facts.heads.clone();
-        let written = self.writer.run(move |connection| {
-            Box::pin(async move { rows::write_if_current(connection, &batch).await })
-        });
+        let write = move |connection: &mut _| rows::write_if_current(connection, &batch);
+        let written = self.writer.run_directly(write);
         written.await.map_err(|error| match error {
             WriteError::Unknown(source) if source.is_retryable() => {
                 BatchError::Unknown { heads, source }

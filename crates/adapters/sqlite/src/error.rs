@@ -2,7 +2,7 @@
 
 use ports::RepositoryError;
 use relational::sql_error;
-use sqlx::error::DatabaseError;
+use rusqlite::ffi;
 
 /// Converts an error for which no port method promises a special outcome. Rejected data is not
 /// `Unavailable`: a retry would not help, and in a batch the error belongs to one write.
@@ -12,7 +12,7 @@ pub(crate) fn from_sqlx(error: sqlx::Error) -> RepositoryError {
             what: "a value".to_owned(),
             source,
         },
-        sqlx::Error::Database(error) if is_of_data(error.as_ref()) => RepositoryError::Corrupt {
+        error if code_of(&error).is_some_and(is_of_data) => RepositoryError::Corrupt {
             what: "a written row".to_owned(),
             source: error.into(),
         },
@@ -20,25 +20,41 @@ pub(crate) fn from_sqlx(error: sqlx::Error) -> RepositoryError {
     }
 }
 
-/// Whether the disk was full.
-pub(crate) fn is_full(error: &sqlx::Error) -> bool {
-    const FULL: i32 = 13;
-    let database = error.as_database_error();
-    database.and_then(primary_code) == Some(FULL)
+/// The same for errors of [`rusqlite`].
+pub(crate) fn from_rusqlite(error: rusqlite::Error) -> RepositoryError {
+    let code = error.sqlite_error().map(|error| error.extended_code);
+    if code.is_some_and(is_of_data) {
+        return RepositoryError::Corrupt {
+            what: "a written row".to_owned(),
+            source: error.into(),
+        };
+    }
+    RepositoryError::Unavailable(error.into())
 }
 
-/// Whether SQLite rejected the data of a statement: constraint, type of a strict table, or size.
-fn is_of_data(error: &dyn DatabaseError) -> bool {
-    const TOO_BIG: i32 = 18;
-    const CONSTRAINT: i32 = 19;
-    const MISMATCH: i32 = 20;
-    matches!(primary_code(error), Some(TOO_BIG | CONSTRAINT | MISMATCH))
+/// Returns the extended result code of SQLite.
+pub(crate) fn code_of(error: &sqlx::Error) -> Option<i32> {
+    let error = error.as_database_error()?;
+    error.code()?.parse().ok()
 }
 
-fn primary_code(error: &dyn DatabaseError) -> Option<i32> {
-    let extended: i32 = error.code()?.parse().ok()?;
-    // The last byte of an extended code is the primary code.
-    Some(extended & 0xff)
+/// Returns true for the code of a full disk.
+pub(crate) const fn is_full(code: i32) -> bool {
+    primary(code) == ffi::SQLITE_FULL
+}
+
+/// Returns true if SQLite rejected the data of a statement: constraint, type of a strict table, or
+/// size.
+const fn is_of_data(code: i32) -> bool {
+    matches!(
+        primary(code),
+        ffi::SQLITE_TOOBIG | ffi::SQLITE_CONSTRAINT | ffi::SQLITE_MISMATCH
+    )
+}
+
+/// Returns the primary code: the last byte of an extended code.
+const fn primary(extended: i32) -> i32 {
+    extended & 0xff
 }
 
 /// Returns the conversion of errors of reading `table`.

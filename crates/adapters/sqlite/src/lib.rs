@@ -46,7 +46,6 @@ mod writer;
 
 pub use location::{LocationError, file_of};
 #[doc(hidden)]
-pub use script::CREATE_CONDITION;
 pub use store::{SqliteOptions, SqliteStore};
 
 /// All statements of this crate, for the test that prepares them.

@@ -1,7 +1,7 @@
 //! Writes the rows of a plan, with one statement for each table and kind of change.
 //!
 //! Rows are sent as JSON arrays with hexadecimal ids, and all statements together: during each
-//! round trip to SQLite's thread no other write can run.
+//! round trip to the driver's thread no other write can run.
 
 /// The start of a statement on all rows of its parameter, as entries of `given`. Without
 /// `materialized`, SQLite would serialise the JSON of an entry again for each extracted column.
@@ -22,18 +22,19 @@ use std::fmt::Write as _;
 
 use ports::RepositoryError;
 use relational::{PlannedBatch, Rows};
+use rusqlite::{Connection, TransactionBehavior};
 use serde_json::json;
 use sqlx::SqliteConnection;
 
 use crate::{
+    error::from_rusqlite,
     facts::{key_columns, name_columns},
     script::Script,
-    writer::WriteError,
+    writer::{WriteError, commit_error},
 };
 
-/// Sets the condition under which a planned batch is written.
-const SET_CONDITION: &str = "\
-    update temp.condition set is_met = ( \
+/// The condition under which a planned batch is written.
+const IS_CURRENT: &str = "\
         select (select count(*) from json_each(given.entry, '$.heads') q \
                 cross join tenants t on t.id = q.value ->> 0 \
                 where t.head_seq = q.value ->> 1) \
@@ -55,11 +56,11 @@ const SET_CONDITION: &str = "\
                 and c.agent_id = unhex(q.value ->> 1) \
                 and coalesce(c.user_id, '') = q.value ->> 2 and c.key = q.value ->> 3 \
             where c.key is not null and c.deleted_at is null) \
-        from (select ? as entry) given)";
+        from (select ? as entry) given";
 
 /// The statements of this module.
 pub(crate) const STATEMENTS: &[&[&str]] = &[
-    &[SET_CONDITION],
+    &[IS_CURRENT],
     agents::STATEMENTS,
     conversations::STATEMENTS,
     credentials::STATEMENTS,
@@ -79,13 +80,31 @@ pub(crate) async fn write(
     script.run(connection).await
 }
 
-/// Writes the rows of `batch` in one round trip, unless a fact has changed on which it was decided;
-/// returns whether they were written.
-pub(crate) async fn write_if_current(
-    connection: &mut SqliteConnection,
+/// Writes the rows of `batch` in a transaction, unless a fact has changed on which it was decided;
+/// returns true if they were written.
+pub(crate) fn write_if_current(
+    connection: &mut Connection,
     batch: &PlannedBatch,
 ) -> Result<bool, WriteError> {
-    let PlannedBatch { query, facts, rows } = batch;
+    let mut script = Script::default();
+    add_changes(&mut script, &batch.rows).map_err(WriteError::RolledBack)?;
+    let rolled_back = |error| WriteError::RolledBack(from_rusqlite(error));
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate);
+    let transaction = transaction.map_err(rolled_back)?;
+    if !is_current(&transaction, batch).map_err(rolled_back)? {
+        return Ok(false);
+    }
+    script.run_directly(&transaction).map_err(rolled_back)?;
+    transaction.commit().map_err(|error| {
+        let code = error.sqlite_error().map(|error| error.extended_code);
+        commit_error(code, from_rusqlite(error))
+    })?;
+    Ok(true)
+}
+
+/// Returns true if the facts of `batch` are unchanged.
+fn is_current(connection: &Connection, batch: &PlannedBatch) -> rusqlite::Result<bool> {
+    let PlannedBatch { query, facts, .. } = batch;
     let heads = facts.heads.iter().map(|(of, head)| (of.as_str(), head.0));
     let nodes = query.nodes.iter().map(|id| id.uuid().simple());
     let credentials = facts.credentials.iter();
@@ -98,9 +117,8 @@ pub(crate) async fn write_if_current(
         "credentials": credentials.collect::<Vec<_>>(),
         "names": query.names.iter().map(name_columns).collect::<Vec<_>>(),
     });
-    let mut script = Script::conditional(SET_CONDITION, condition.to_string());
-    add_changes(&mut script, rows).map_err(WriteError::RolledBack)?;
-    script.commit(connection).await
+    let mut statement = connection.prepare_cached(IS_CURRENT)?;
+    statement.query_row([condition.to_string()], |row| row.get(0))
 }
 
 fn add_changes(script: &mut Script, rows: &Rows) -> Result<(), RepositoryError> {

@@ -5,13 +5,8 @@ mod database;
 use sqlx::{AssertSqlSafe, Connection, Executor, SqlSafeStr, SqliteConnection};
 use tempfile::TempDir;
 
-/// A connection like that of the writer.
 async fn connect(url: &str) -> SqliteConnection {
-    let mut connection = SqliteConnection::connect(url).await.expect("a database");
-    let create = sqlx::raw_sql(sqlite_store::CREATE_CONDITION);
-    let created = create.execute(&mut connection).await;
-    created.expect("the statement succeeds");
-    connection
+    SqliteConnection::connect(url).await.expect("a database")
 }
 
 #[tokio::test]
@@ -27,8 +22,7 @@ async fn every_statement_can_be_prepared() {
 }
 
 /// Tables with few rows, which may be read completely.
-const SMALL: [&str; 7] = [
-    "temp.condition",
+const SMALL: [&str; 6] = [
     "tenants",
     "store_state",
     "nodes",

@@ -1,27 +1,28 @@
-//! The writer task, which owns the only write connection and runs one transaction at a time.
+//! The writer task, which owns the only write connections and runs one transaction at a time.
 //!
 //! A running transaction of this task is the lock of every tenant, because nothing else writes.
 //! (Another process may, such as a command that creates a key beside a running server; `BEGIN
 //! IMMEDIATE` waits for it.)
 
+mod connections;
 mod jobs;
 
 use std::{fs::File, time::Duration};
 
 use ports::RepositoryError;
 use relational::{Work, WriterThread};
-use sqlx::{
-    SqliteConnection,
-    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
-};
+use sqlx::{SqliteConnection, sqlite::SqliteConnectOptions};
 use tokio::{
     sync::{mpsc, oneshot},
     time::{Instant, error::Elapsed, timeout, timeout_at},
 };
 use tokio_util::task::TaskTracker;
 
-pub(crate) use self::jobs::{BEGIN, WholeTransaction, commit_error};
-use self::jobs::{Command, Job, in_transaction, run, run_job};
+pub(crate) use self::jobs::commit_error;
+use self::{
+    connections::Connections,
+    jobs::{Command, Job, WholeTransaction, in_transaction, run, run_job},
+};
 
 /// The time limit of a call; after it, the store counts as unavailable.
 pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -61,20 +62,10 @@ impl Writer {
         thread: WriterThread,
     ) -> Self {
         let (commands, queue) = mpsc::channel(MAX_QUEUED_JOBS);
-        let options = options
-            .clone()
-            .create_if_missing(true)
-            .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Full)
-            .foreign_keys(true)
-            .busy_timeout(CALL_TIMEOUT)
-            // A large batch touches more pages than fit into the default of 2 MB.
-            .pragma("cache_size", "-16384")
-            // Temporary data of statements needs no file.
-            .pragma("temp_store", "memory");
+        let connections = Connections::new(options);
         let runtime = thread.runtime().clone();
         let task = async move {
-            let closing = run(options, queue).await;
+            let closing = run(connections, queue).await;
             drop(lock);
             if let Some(done) = closing {
                 let _ = done.send(());
@@ -105,16 +96,35 @@ impl Writer {
         T: Send + 'static,
         W: for<'c> FnOnce(&'c mut SqliteConnection) -> Work<'c, T> + Send + 'static,
     {
-        self.run(move |connection| Box::pin(in_transaction(connection, work)))
-            .await
+        self.run(move |connections| {
+            Box::pin(async move {
+                let connection = connections.driver().await.map_err(WriteError::RolledBack)?;
+                in_transaction(connection, work).await
+            })
+        })
+        .await
     }
 
-    /// Runs `work`, which begins and ends a transaction itself, with the same limits as
-    /// [`Self::transaction_without_deadline`].
-    pub(crate) async fn run<T, W>(&self, work: W) -> Result<T, WriteError>
+    /// Runs `work`, which begins and ends a transaction itself, in the thread of the task, with the
+    /// same limits as [`Self::transaction_without_deadline`].
+    pub(crate) async fn run_directly<T, W>(&self, work: W) -> Result<T, WriteError>
     where
         T: Send + 'static,
-        W: for<'c> FnOnce(&'c mut SqliteConnection) -> WholeTransaction<'c, T> + Send + 'static,
+        W: FnOnce(&mut rusqlite::Connection) -> Result<T, WriteError> + Send + 'static,
+    {
+        self.run(move |connections| {
+            Box::pin(async move {
+                let connection = connections.direct().map_err(WriteError::RolledBack)?;
+                work(connection)
+            })
+        })
+        .await
+    }
+
+    async fn run<T, W>(&self, work: W) -> Result<T, WriteError>
+    where
+        T: Send + 'static,
+        W: for<'c> FnOnce(&'c mut Connections) -> WholeTransaction<'c, T> + Send + 'static,
     {
         let timed_out =
             |elapsed: Elapsed| WriteError::RolledBack(RepositoryError::Unavailable(elapsed.into()));
@@ -122,7 +132,7 @@ impl Writer {
         let (start, mut started) = oneshot::channel();
         let (result_sender, outcome) = oneshot::channel();
         let job: Job =
-            Box::new(move |connection| Box::pin(run_job(connection, work, start, result_sender)));
+            Box::new(move |connections| Box::pin(run_job(connections, work, start, result_sender)));
         let sent = timeout_at(deadline, self.commands.send(Command::Run(job))).await;
         sent.map_err(timed_out)?
             .map_err(|_closed| WriteError::RolledBack(closed()))?;
@@ -146,7 +156,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Waits for the queued transactions, then closes the connection. SQLite then merges the log
+    /// Waits for the queued transactions, then closes the connections. SQLite then merges the log
     /// file into the database.
     pub(crate) async fn close(&self) {
         let (done, closed) = oneshot::channel();

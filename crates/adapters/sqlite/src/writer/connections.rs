@@ -1,0 +1,92 @@
+//! The write connections, which the writer task opens when it first needs them.
+
+use ports::RepositoryError;
+use sqlx::{
+    ConnectOptions as _, Connection as _, SqliteConnection,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
+};
+
+use super::CALL_TIMEOUT;
+use crate::error::{from_rusqlite, from_sqlx};
+
+/// The settings of both connections. A large batch touches more pages than fit into the default
+/// cache of 2 MB, and temporary data of statements needs no file.
+const PRAGMAS: [(&str, &str); 2] = [("cache_size", "-16384"), ("temp_store", "memory")];
+/// The number of statements that stay prepared: more than there are for a batch.
+const MAX_PREPARED: usize = 64;
+
+/// Two connections to one file, of which one is used at a time.
+pub(super) struct Connections {
+    options: SqliteConnectOptions,
+    /// For transactions that decode rows. The driver runs it in a thread of its own, which costs two
+    /// context switches for each statement.
+    driver: Option<SqliteConnection>,
+    /// For transactions that only write: it runs in the thread of the caller.
+    direct: Option<rusqlite::Connection>,
+}
+
+impl Connections {
+    /// Connections to the file of `options`.
+    pub(super) fn new(options: &SqliteConnectOptions) -> Self {
+        let options = options
+            .clone()
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .foreign_keys(true)
+            .busy_timeout(CALL_TIMEOUT);
+        let options = PRAGMAS.into_iter().fold(options, |options, (name, value)| {
+            options.pragma(name, value)
+        });
+        Self {
+            options,
+            driver: None,
+            direct: None,
+        }
+    }
+
+    /// Returns the connection through the driver.
+    pub(super) async fn driver(&mut self) -> Result<&mut SqliteConnection, RepositoryError> {
+        let connection = match self.driver.take() {
+            Some(open) => open,
+            None => self.options.connect().await.map_err(from_sqlx)?,
+        };
+        Ok(self.driver.insert(connection))
+    }
+
+    /// Returns the direct connection.
+    pub(super) fn direct(&mut self) -> Result<&mut rusqlite::Connection, RepositoryError> {
+        let connection = match self.direct.take() {
+            Some(open) => open,
+            None => open_direct(&self.options).map_err(from_rusqlite)?,
+        };
+        Ok(self.direct.insert(connection))
+    }
+
+    /// Closes the connections. SQLite then merges the log file into the database.
+    pub(super) async fn close(mut self) {
+        self.direct = None;
+        if let Some(open) = self.driver {
+            let _ = open.close().await;
+        }
+    }
+
+    /// Closes the connections after an error.
+    pub(super) async fn close_hard(&mut self) {
+        self.direct = None;
+        if let Some(open) = self.driver.take() {
+            let _ = open.close_hard().await;
+        }
+    }
+}
+
+fn open_direct(options: &SqliteConnectOptions) -> rusqlite::Result<rusqlite::Connection> {
+    let connection = rusqlite::Connection::open(options.get_filename())?;
+    connection.busy_timeout(CALL_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(MAX_PREPARED);
+    let always = [("synchronous", "full"), ("foreign_keys", "on")];
+    for (name, value) in always.into_iter().chain(PRAGMAS) {
+        connection.pragma_update(None, name, value)?;
+    }
+    Ok(connection)
+}
