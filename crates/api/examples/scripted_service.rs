@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use api::{cli::CommandLine, commands, wiring};
+use api::{cli::CommandLine, subcommands, wiring};
 use clap::Parser as _;
 use scripted_engine::ScriptedEngine;
 
@@ -15,5 +15,5 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 async fn main() -> anyhow::Result<()> {
     let mut engines = wiring::built_in_engines()?;
     engines.insert("scripted".to_owned(), Arc::new(ScriptedEngine::new()));
-    commands::run(CommandLine::parse(), engines).await
+    subcommands::run(CommandLine::parse(), engines).await
 }

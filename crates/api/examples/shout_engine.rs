@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use api::{cli::CommandLine, commands, wiring};
+use api::{cli::CommandLine, subcommands, wiring};
 use async_trait::async_trait;
 use clap::Parser as _;
 use domain::FinishReason;
@@ -33,5 +33,5 @@ impl ReplyEngine for ShoutEngine {
 async fn main() -> anyhow::Result<()> {
     let mut engines = wiring::built_in_engines()?;
     engines.insert("shout".to_owned(), Arc::new(ShoutEngine));
-    commands::run(CommandLine::parse(), engines).await
+    subcommands::run(CommandLine::parse(), engines).await
 }

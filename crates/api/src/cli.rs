@@ -37,7 +37,7 @@ impl CommandLine {
     }
 }
 
-/// The commands.
+/// The subcommands.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum Command {
     /// Serve the HTTP interface until a signal ends it (the default)

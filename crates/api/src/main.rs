@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use api::{cli::CommandLine, commands, wiring};
+use api::{cli::CommandLine, subcommands, wiring};
 use clap::Parser;
 
 // The memory of closed connections is returned at once; huge pages would cost an idle process
@@ -24,5 +24,5 @@ async fn main() -> ExitCode {
 }
 
 async fn run() -> anyhow::Result<()> {
-    commands::run(CommandLine::parse(), wiring::built_in_engines()?).await
+    subcommands::run(CommandLine::parse(), wiring::built_in_engines()?).await
 }

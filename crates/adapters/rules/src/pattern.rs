@@ -55,16 +55,17 @@ pub(crate) struct Pattern {
     kept_bytes: usize,
 }
 
-/// The working memory of one search of one pattern: the states of the DFA, and the progress of a
-/// paused search.
+/// The working memory of one search of one pattern: the states of the DFA, and a paused
+/// search.
 #[derive(Debug, Default)]
 pub(crate) struct PatternMemory {
     cache: Option<Cache>,
-    progress: Progress,
+    search: Search,
 }
 
+/// A search, at the position that it has reached.
 #[derive(Debug, Default)]
-enum Progress {
+enum Search {
     #[default]
     NotStarted,
     /// From the first candidate position on.
@@ -146,20 +147,20 @@ impl Pattern {
     ) -> Poll<Option<Captures>> {
         let prefilter = self.prefilter.as_ref();
         loop {
-            memory.progress = match mem::take(&mut memory.progress) {
-                Progress::NotStarted => {
+            memory.search = match mem::take(&mut memory.search) {
+                Search::NotStarted => {
                     let Some(first) = next_candidate(prefilter, message, 0) else {
                         return Poll::Ready(None);
                     };
                     self.begin(&mut memory.cache, message, first)
                 }
-                Progress::Dfa(first, mut search) => {
+                Search::Dfa(first, mut search) => {
                     let (Some(dfa), Some(cache)) = (&self.dfa, &mut memory.cache) else {
                         unreachable!("a search with the DFA has a DFA and a cache");
                     };
                     match search.advance(dfa, cache, prefilter, message, slice) {
                         Poll::Pending => {
-                            memory.progress = Progress::Dfa(first, search);
+                            memory.search = Search::Dfa(first, search);
                             return Poll::Pending;
                         }
                         Poll::Ready(DfaOutcome::NoMatch) => return Poll::Ready(None),
@@ -169,10 +170,10 @@ impl Pattern {
                         Poll::Ready(DfaOutcome::Match | DfaOutcome::GaveUp) => self.by_nfa(first),
                     }
                 }
-                Progress::Nfa(mut search) => {
+                Search::Nfa(mut search) => {
                     let found = search.advance(&self.nfa, prefilter, message, slice);
                     if found.is_pending() {
-                        memory.progress = Progress::Nfa(search);
+                        memory.search = Search::Nfa(search);
                     }
                     return found;
                 }
@@ -181,19 +182,19 @@ impl Pattern {
     }
 
     /// Starts a search at the first position where the pattern can match.
-    fn begin(&self, cache: &mut Option<Cache>, message: &str, first: usize) -> Progress {
+    fn begin(&self, cache: &mut Option<Cache>, message: &str, first: usize) -> Search {
         let Some(dfa) = &self.dfa else {
             return self.by_nfa(first);
         };
         let cache = cache.get_or_insert_with(|| dfa.create_cache());
         match DfaSearch::new(dfa, cache, message, first) {
-            Some(search) => Progress::Dfa(first, search),
+            Some(search) => Search::Dfa(first, search),
             None => self.by_nfa(first),
         }
     }
 
-    fn by_nfa(&self, first: usize) -> Progress {
-        Progress::Nfa(Box::new(NfaSearch::new(
+    fn by_nfa(&self, first: usize) -> Search {
+        Search::Nfa(Box::new(NfaSearch::new(
             &self.nfa,
             first,
             self.keeps_captures,

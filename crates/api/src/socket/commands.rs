@@ -1,4 +1,4 @@
-//! Executes commands.
+//! Executes the commands of clients.
 
 mod channels;
 mod connecting;

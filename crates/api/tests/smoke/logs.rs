@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    commands::PARTIES,
+    commands_without_store::UNREACHABLE_SERVERS,
     process::{RunningService, folder, printed, service},
     requests::post,
 };
@@ -113,7 +113,7 @@ async fn an_engine_failure_is_logged_with_the_request_id() {
 #[test]
 fn the_start_logs_engines_and_tool_servers() {
     let folder = folder();
-    let settings = [&PARTIES[..], &[("SERVER__PORT", "0")]].concat();
+    let settings = [&UNREACHABLE_SERVERS[..], &[("SERVER__PORT", "0")]].concat();
     let lines = logged(RunningService::of(service(folder.path(), &[], &settings)));
     let named = "engines: llm (default), rules, spare; tool servers: files, remote";
     assert!(

@@ -1,7 +1,7 @@
 //! Tests of the built binary: its commands, its first start, its end.
 
 mod chat_client;
-mod commands;
+mod commands_without_store;
 mod first_key;
 mod killed;
 mod logs;

@@ -1,4 +1,4 @@
-//! The commands of the command line.
+//! Executes the subcommands of the command line, which `cli` parses.
 
 mod credentials;
 mod signing_keys;

@@ -6,7 +6,7 @@ use tokio::net::TcpSocket;
 use crate::process::{folder, printed, refusal, run};
 
 /// Engines and tool servers whose addresses have no listener.
-pub(crate) const PARTIES: [(&str, &str); 7] = [
+pub(crate) const UNREACHABLE_SERVERS: [(&str, &str); 7] = [
     ("LLM__BASE_URL", "http://127.0.0.1:1/v1"),
     ("LLM__API_KEY", "sk-secret"),
     ("LLM__MODEL", "any"),
@@ -65,12 +65,12 @@ fn a_missing_tool_program_is_named() {
 #[test]
 fn a_valid_configuration_is_confirmed_with_engines_and_tool_servers() {
     let folder = folder();
-    let output = run(folder.path(), &["config", "check"], &PARTIES);
+    let output = run(folder.path(), &["config", "check"], &UNREACHABLE_SERVERS);
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     let named = "engines: llm (default), rules, spare; tool servers: files, remote";
     assert_eq!(text, format!("the configuration is valid\n{named}\n"));
-    let chosen = [&PARTIES[..], &[("ENGINES__DEFAULT", "spare")]].concat();
+    let chosen = [&UNREACHABLE_SERVERS[..], &[("ENGINES__DEFAULT", "spare")]].concat();
     let output = run(folder.path(), &["config", "check"], &chosen);
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     assert!(
