@@ -166,7 +166,7 @@ fn the_configuration_file_of_the_documentation_is_valid() {
     assert_eq!(servers.collect::<Vec<_>>(), ["everything", "remote"]);
 }
 
-/// What a shell makes of the right side of an assignment.
+/// Returns the value that a shell reads from the right side of an assignment.
 fn value_in_shell(written: &str) -> String {
     let words = shlex::split(written).expect("whole quotes");
     let [value] = <[String; 1]>::try_from(words).expect("one word; quote what has spaces");

@@ -39,9 +39,9 @@ pub struct NoDefaultEngine(pub String);
 pub struct EngineInfo {
     /// The name of the engine.
     pub name: String,
-    /// Whether the engine serves agents that name no engine.
+    /// True if the engine serves agents that name no engine.
     pub is_default: bool,
-    /// Whether the tenant's requests reach the engine: none of its circuit breakers is open. An
+    /// True if the tenant's requests reach the engine: none of its circuit breakers is open. An
     /// engine that was never called is available.
     pub is_available: bool,
     /// The models that agents can choose from, if the engine knows them.
@@ -55,7 +55,7 @@ pub struct Candidate {
     pub name: String,
     /// The engine.
     pub engine: Arc<dyn ReplyEngine>,
-    /// Whether it is a fallback for the agent's own engine.
+    /// True if it is a fallback for the agent's own engine.
     pub is_fallback: bool,
     /// The circuit breakers that an attempt with the engine has to pass.
     breakers: AttemptBreakers,

@@ -23,7 +23,7 @@ pub enum IdempotencyConflict {
 pub struct Created<T> {
     /// The created resource.
     pub value: T,
-    /// Whether an earlier request with the key created it, and this is the stored result of that
+    /// True if an earlier request with the key created it, and this is the stored result of that
     /// request.
     pub is_replayed: bool,
 }

@@ -99,12 +99,12 @@ fn suite(has_nextest: bool, options: &Options) -> Command {
     command
 }
 
-/// Whether tests of the service may run, which start an example.
+/// Returns true if tests of the service may run, which start an example.
 fn tests_the_service(arguments: &[String]) -> bool {
     tests_one_of(&["agent-service"], arguments)
 }
 
-/// Whether tests may run that use third-party programs.
+/// Returns true if tests may run that use third-party programs.
 fn needs_clients(arguments: &[String]) -> bool {
     tests_one_of(&["agent-service", "mcp_tools"], arguments)
 }

@@ -40,7 +40,7 @@ pub(crate) const STATEMENTS: &[&str] = &[MIGRATIONS_TABLE, APPLIED_MIGRATIONS];
 /// The options of a store.
 #[derive(Debug, Clone, Copy)]
 pub struct SqliteOptions {
-    /// Whether this process takes the lock file beside the database. The server does, so all nodes
+    /// True if this process takes the lock file beside the database. The server does, so all nodes
     /// of other processes are dead. A command on the store does not.
     pub exclusive: bool,
     /// The maximum number of read connections.

@@ -37,7 +37,8 @@ const DELETED_AGENTS: &str = "agents_deleted (deleted_at>?)";
 /// The index of queued turns, which are few.
 const QUEUE_INDEX: &str = " USING INDEX turns_waiting";
 
-/// Whether the cost of a plan's step grows with the size of a table, as far as the plan shows.
+/// Returns true if the cost of a plan's step grows with the size of a table, as far as the plan
+/// shows.
 fn grows(step: &str, materialized: &[&str]) -> bool {
     let mut words = step.split(' ');
     let is_scan = words.next() == Some("SCAN");

@@ -2,7 +2,7 @@
 
 use actix_ws::CloseReason;
 
-/// What a client should do after a close.
+/// The advice to a client on reconnecting after a close.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reconnect {
     /// Do not connect again: the same close would follow.
@@ -40,7 +40,7 @@ macro_rules! close_codes {
                 match self { $(Self::$name => $title),* }
             }
 
-            /// What the client should do after the close.
+            /// The advice to the client on reconnecting.
             pub const fn reconnect(self) -> Reconnect {
                 match self { $(Self::$name => Reconnect::$reconnect),* }
             }

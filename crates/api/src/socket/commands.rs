@@ -83,7 +83,7 @@ impl OpenedChannel {
 pub(super) struct AcceptedChat {
     /// The turn.
     pub(super) turn: Box<Turn>,
-    /// Whether an earlier chat with the same idempotency key started the turn.
+    /// True if an earlier chat with the same idempotency key started the turn.
     pub(super) is_replayed: bool,
     /// The head of the log before the turn started.
     pub(super) position: Seq,

@@ -27,7 +27,7 @@ struct FollowedReply {
     turn: Weak<LiveTurn>,
     turn_id: TurnId,
     sent: ReplyCursor,
-    /// Whether a snapshot is sent next: the client joined in the middle of the reply.
+    /// True if a snapshot is sent next: the client joined in the middle of the reply.
     needs_snapshot: bool,
 }
 

@@ -33,7 +33,7 @@ pub(super) struct Session {
     commands: FuturesUnordered<LocalBoxFuture<'static, Finished>>,
     /// The subscriber; `None` before `connect` if the upgrade carried no credential.
     subscriber: Option<Box<Subscriber>>,
-    /// Whether a `connect` is running: later frames are not read meanwhile.
+    /// True if a `connect` is running: later frames are not read meanwhile.
     is_connecting: bool,
     has_connected: bool,
     deadlines: Deadlines,

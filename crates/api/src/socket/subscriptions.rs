@@ -44,7 +44,7 @@ struct Subscription {
     channel: Channel,
     /// The agent of a conversation: the subscription ends when the agent is deleted.
     agent: Option<AgentId>,
-    /// Whether the client subscribed explicitly; otherwise the subscription ends with its turns.
+    /// True if the client subscribed explicitly; otherwise the subscription ends with its turns.
     is_named: bool,
     turns: Vec<TurnId>,
     /// The position up to which all events were sent.
@@ -58,7 +58,7 @@ struct Subscription {
 pub(super) struct SubscriptionStart {
     /// The position after which events follow, if the client sent no cursor.
     pub(super) head: Seq,
-    /// Whether no replay comes first.
+    /// True if no replay comes first.
     pub(super) is_live: bool,
 }
 

@@ -156,7 +156,7 @@ impl IssuedTokens {
         self.0["idToken"].as_str().expect("an ID token")
     }
 
-    /// When the access token was issued: seconds since 1970.
+    /// The time of issue of the access token, in seconds since 1970.
     pub(crate) fn issued_at(&self) -> i64 {
         self.0["claims"]["iat"].as_i64().expect("a time")
     }

@@ -146,7 +146,7 @@ impl Operation {
         }
     }
 
-    /// Whether the body is a form, in which the client authenticates.
+    /// Returns true if the body is a form, in which the client authenticates.
     pub(crate) fn has_form_body(&self) -> bool {
         let content = &self.described["requestBody"]["content"];
         content["application/x-www-form-urlencoded"].is_object()

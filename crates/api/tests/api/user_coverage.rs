@@ -23,7 +23,7 @@ fn scopes_without_other_users() -> Vec<&'static str> {
         .collect()
 }
 
-/// Whether the path contains a conversation or a turn.
+/// Returns true if the path contains a conversation or a turn.
 fn names_a_conversation(operation: &Operation) -> bool {
     let nouns = ["/api/conversations/{id}", "/api/turns/{id}"];
     nouns

@@ -23,7 +23,7 @@ pub struct AcceptedTurn {
     pub turn_id: TurnId,
     /// The turn's conversation.
     pub conversation_id: ConversationId,
-    /// Whether an earlier request with the same idempotency key started the turn.
+    /// True if an earlier request with the same idempotency key started the turn.
     pub is_replayed: bool,
     source: Source,
 }

@@ -36,9 +36,9 @@ struct LockEntry {
 
 /// A lock on a conversation, until it is dropped.
 pub(super) struct ConversationLock {
-    /// Whether the holder had to wait for it.
+    /// True if the holder had to wait for it.
     pub(super) waited: bool,
-    /// Whether an earlier turn could not be stored meanwhile. The holder should then fail at once:
+    /// True if an earlier turn could not be stored meanwhile. The holder should then fail at once:
     /// otherwise, the time-outs of all waiters would add up.
     pub(super) met_outage: bool,
     outages: Arc<AtomicU64>,

@@ -28,7 +28,7 @@ pub(super) struct PendingFinish {
 }
 
 impl PendingFinishes {
-    /// Whether the limits are reached.
+    /// Returns true if the limits are reached.
     pub(super) fn is_full(&self) -> bool {
         self.turns.load(Ordering::Relaxed) >= MAX_PENDING
             || self.bytes.load(Ordering::Relaxed) >= MAX_PENDING_BYTES

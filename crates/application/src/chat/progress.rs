@@ -55,7 +55,7 @@ fn chat_reply_of(turn: Turn) -> Option<ChatReply> {
 /// The progress of a turn.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// Whether the turn is or was queued.
+    /// True if the turn is or was queued.
     pub was_queued: bool,
     /// The content of `turn.started`, once it has started.
     pub started: Option<TurnStarted>,
@@ -65,7 +65,7 @@ pub struct Progress {
     pub outcome: Option<TurnOutcome>,
     /// The node id under which this process runs the turn.
     pub(super) local_node: Option<NodeId>,
-    /// Whether it is stopped because the process ends or has lost its lease.
+    /// True if it is stopped because the process ends or has lost its lease.
     pub(super) is_interrupted: bool,
     /// The length of the text that clients may receive during a cancellation.
     held_at: Option<usize>,

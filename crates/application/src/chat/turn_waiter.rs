@@ -78,7 +78,7 @@ pub(super) const MAX_OUTAGE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct StorePoller {
     last: Instant,
-    /// Whether the event log has reported a change since the last poll.
+    /// True if the event log has reported a change since the last poll.
     is_requested: bool,
     unavailable_since: Option<Instant>,
 }

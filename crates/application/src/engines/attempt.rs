@@ -21,7 +21,7 @@ const MIN_COUNTED_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(super) struct FailedAttempt {
     pub(super) error: ReplyError,
-    /// Whether the agent's time-out ended the attempt, rather than the engine.
+    /// True if the agent's time-out ended the attempt, rather than the engine.
     pub(super) was_cut: bool,
 }
 

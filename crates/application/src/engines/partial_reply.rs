@@ -20,7 +20,7 @@ const MAX_STEP_BYTES: usize = 1024 * 1024;
 pub struct PartialReply {
     /// The engine that replies.
     pub engine: String,
-    /// Whether the engine is a fallback.
+    /// True if the engine is a fallback.
     pub degraded: bool,
     /// The text so far.
     pub text: String,
@@ -64,7 +64,7 @@ impl OpenCallStatus {
 }
 
 impl PartialReply {
-    /// Whether there is neither text nor a tool call.
+    /// Returns true if there is neither text nor a tool call.
     pub(crate) fn is_empty(&self) -> bool {
         self.text.is_empty() && self.tools.is_empty()
     }
@@ -226,7 +226,7 @@ pub struct ToolEvent {
     pub at: usize,
     /// The index of the call.
     call: usize,
-    /// Whether this is the end of the call.
+    /// True if this is the end of the call.
     pub has_ended: bool,
 }
 

@@ -23,7 +23,7 @@ pub enum LogRead {
         events: Vec<Arc<SerializedEvent>>,
         /// The position from which to continue.
         next: Seq,
-        /// Whether `next` is the end of the log as this process knows it. The log has grown once
+        /// True if `next` is the end of the log as this process knows it. The log has grown once
         /// the tail's position changes. A reader that waits for the change must subscribe to it
         /// before it reads.
         at_tail: bool,

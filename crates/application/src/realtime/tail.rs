@@ -24,7 +24,7 @@ pub struct Tail {
     position: watch::Sender<Seq>,
     /// The newest position that the log is known to have reached.
     head: watch::Sender<Seq>,
-    /// Whether a reader has requested the tail since the last check.
+    /// True if a reader has requested the tail since the last check.
     is_requested: AtomicBool,
     /// Set once the log is being read.
     pub(super) started: OnceCell<()>,

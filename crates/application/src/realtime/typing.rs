@@ -27,7 +27,7 @@ pub struct TypingUpdate {
     pub actor: PrincipalId,
     /// The connection that sent the update.
     pub connection_id: String,
-    /// Whether the principal is typing.
+    /// True if the principal is typing.
     pub typing: bool,
 }
 

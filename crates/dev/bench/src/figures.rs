@@ -25,7 +25,7 @@ pub(crate) struct Figure {
     pub(crate) target: Option<Target>,
     pub(crate) value: f64,
     pub(crate) unit: &'static str,
-    /// Whether the target is met; absent without a target, and when the build profile does not
+    /// True if the target is met; absent without a target, and when the build profile does not
     /// allow a verdict.
     pub(crate) met: Option<bool>,
     /// The values from which the figure was computed.

@@ -99,7 +99,7 @@ impl Acknowledgements {
         self
     }
 
-    /// Whether the chat must not be repeated.
+    /// Returns true if the chat must not be repeated.
     async fn is_final(&mut self, outcome: Outcome, nodes: &Nodes, deadline: Deadline) -> bool {
         if self.chat.key.is_none() {
             return true;

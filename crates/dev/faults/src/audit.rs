@@ -181,7 +181,7 @@ impl Audit<'_> {
         }
     }
 
-    /// Whether the reply is in the log, in the messages and in the turn.
+    /// Returns true if the reply is in the log, in the messages and in the turn.
     async fn is_stored(
         &self,
         acks: &Acknowledgements,

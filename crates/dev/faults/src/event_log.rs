@@ -33,18 +33,18 @@ pub(super) struct TurnHistory {
 }
 
 impl TurnHistory {
-    /// Whether the turn is final.
+    /// Returns true if the turn is final.
     pub(super) fn is_final(&self) -> bool {
         let last = self.steps.last().map(String::as_str);
         matches!(last, Some("completed" | "failed" | "cancelled"))
     }
 
-    /// Whether the turn is completed.
+    /// Returns true if the turn is completed.
     pub(super) fn is_completed(&self) -> bool {
         self.steps.last().is_some_and(|step| step == "completed")
     }
 
-    /// Whether its events have a valid order.
+    /// Returns true if its events have a valid order.
     fn is_sound(&self) -> bool {
         let steps: Vec<&str> = self.steps.iter().map(String::as_str).collect();
         let rest_of_turn = match steps.as_slice() {

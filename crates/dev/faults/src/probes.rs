@@ -38,7 +38,7 @@ pub(super) struct Outage {
     pub(super) ending: Instant,
     /// From now on all writes succeed.
     pub(super) ended: Instant,
-    /// Whether every write failed meanwhile.
+    /// True if every write failed meanwhile.
     pub(super) is_total: bool,
 }
 

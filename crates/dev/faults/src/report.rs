@@ -109,7 +109,7 @@ impl Report {
         lines.map(|line| line.join(", ")).join("\n")
     }
 
-    /// Whether nothing was lost.
+    /// Returns true if nothing was lost.
     pub(super) fn has_no_loss(&self) -> bool {
         self.losses.values().all(|number| *number == 0)
     }

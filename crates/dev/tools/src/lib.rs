@@ -1,4 +1,4 @@
-//! What the developer commands share: running programs, named steps, throw-away Postgres servers.
+//! Tools of the developer commands: running programs, named steps, throw-away Postgres servers.
 //!
 //! Few dependencies, since `cargo xtask` is built before any of its commands runs.
 

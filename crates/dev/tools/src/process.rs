@@ -74,7 +74,7 @@ pub fn output(command: &mut Command) -> Result<String> {
     String::from_utf8(output.stdout).with_context(|| format!("`{command_line}` printed no UTF-8"))
 }
 
-/// Whether a command starts and succeeds; its output is dropped.
+/// Returns true if a command starts and succeeds; its output is dropped.
 pub fn succeeds(command: &mut Command) -> bool {
     command
         .stdin(Stdio::null())

@@ -148,7 +148,7 @@ fn modules_declared<'a>(tokens: &[Token<'a>]) -> Vec<&'a str> {
     names.collect()
 }
 
-/// Whether the `::` before this name follows another name: `a::name`, but not `(::name`.
+/// Returns true if the `::` before this name follows another name: `a::name`, but not `(::name`.
 fn continues_a_path(tokens: &[Token<'_>], position: usize) -> bool {
     let piece_before = |distance: usize| {
         position

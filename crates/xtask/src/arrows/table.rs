@@ -127,7 +127,7 @@ pub(super) fn layer(package: &str) -> Option<&'static Layer> {
     LAYERS.iter().find(|layer| layer.package == package)
 }
 
-/// Whether `user` may depend on a package, `in_wiring` or elsewhere.
+/// Returns true if `user` may depend on a package, `in_wiring` or elsewhere.
 pub(super) fn allows(user: &Layer, dependency: &str, in_wiring: bool) -> bool {
     if layer(dependency).is_some() {
         return dependency == user.package
@@ -142,8 +142,8 @@ pub(super) fn allows(user: &Layer, dependency: &str, in_wiring: bool) -> bool {
         .all(|(_, homes)| homes.contains(&user.package))
 }
 
-/// Whether the first words of a crate's name are those of `prefix`: `sqlx-core` matches `sqlx`, but
-/// `configparser` does not match `config`.
+/// Returns true if the first words of a crate's name are those of `prefix`: `sqlx-core` matches
+/// `sqlx`, but `configparser` does not match `config`.
 fn begins_with(name: &str, prefix: &str) -> bool {
     name.strip_prefix(prefix)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))

@@ -127,7 +127,7 @@ fn quoted(rest: &str) -> Option<usize> {
     Some(rest.len())
 }
 
-/// Whether a single quote begins a lifetime and not a character.
+/// Returns true if a single quote begins a lifetime and not a character.
 fn is_lifetime(body: &str) -> bool {
     let mut characters = body.chars().skip(1);
     characters.next().is_some_and(is_word) && characters.next() != Some('\'')

@@ -78,7 +78,7 @@ impl FaultyProxy {
             .port(self.address.port())
     }
 
-    /// Whether the proxy has no fault: the configured fault has happened.
+    /// Returns true if the proxy has no fault: the configured fault has happened.
     pub(crate) fn is_sound(&self) -> bool {
         *self.fault.lock().expect("the lock is not poisoned") == ProxyFault::None
     }

@@ -42,7 +42,7 @@ async fn indexes(connection: &mut PgConnection) -> HashMap<String, Vec<String>> 
     columns.into_iter().collect()
 }
 
-/// Whether a join filter refers to `t`, the tenant, which has at most one row.
+/// Returns true if a join filter refers to `t`, the tenant, which has at most one row.
 fn names_tenant(filter: &str) -> bool {
     filter.contains("(t.") || filter.contains(" t.")
 }

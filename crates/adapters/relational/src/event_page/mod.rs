@@ -42,17 +42,17 @@ pub struct EventRecord {
     pub row: EventRow,
     /// The principal that sent the message of its turn, if the turn still exists.
     pub started_by: Option<PrincipalId>,
-    /// Whether its agent exists.
+    /// True if its agent exists.
     pub agent_exists: bool,
-    /// Whether its conversation exists; false if it refers to none.
+    /// True if its conversation exists; false if it refers to none.
     pub conversation_exists: bool,
     /// The size of the content to join, in bytes as stored.
     pub bytes: i64,
 }
 
 impl EventRecord {
-    /// Whether the event's subject is deleted, so that its content is no longer shown. The event of
-    /// the deletion itself stays visible.
+    /// Returns true if the event's subject is deleted, so that its content is no longer shown. The
+    /// event of the deletion itself stays visible.
     fn is_subject_deleted(&self) -> bool {
         match self.row.kind {
             EventType::AgentDeleted => false,

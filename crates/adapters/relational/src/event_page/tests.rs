@@ -126,7 +126,7 @@ fn deleted_content_counts_as_zero_bytes() {
     assert_eq!(scan.snapshot_positions(), [3]);
 }
 
-/// Whether the event at 1 still shows its content.
+/// Returns true if the event at 1 still shows its content.
 fn is_shown(record: EventRecord) -> bool {
     let agent = fixture::agent(1);
     let mut content = EventContent {

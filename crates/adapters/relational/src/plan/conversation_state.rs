@@ -171,7 +171,7 @@ impl<'a> ConversationState<'a> {
     }
 }
 
-/// Whether `begin` repeats the request of a record. A released record blocks only the same
+/// Returns true if `begin` repeats the request of a record. A released record blocks only the same
 /// request if it would begin a new conversation, because its caller does not know the existing one.
 fn is_replay(record: &IdempotencyRecord, begin: &BeginTurn) -> bool {
     let fingerprint = begin

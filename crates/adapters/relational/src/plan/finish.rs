@@ -46,8 +46,8 @@ pub(super) fn plan(planner: &mut Planner<'_>, finish: &FinishTurn) -> WriteOutco
     })
 }
 
-/// Whether the turn has already ended in this way: an earlier call succeeded, but its caller did
-/// not receive the outcome.
+/// Returns true if the turn has already ended in this way: an earlier call succeeded, but its caller
+/// did not receive the outcome.
 fn is_stored(row: &TurnRow, ending: &TurnEnding) -> bool {
     match ending {
         TurnEnding::Completed(reply) => {

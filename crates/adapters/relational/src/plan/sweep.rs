@@ -27,7 +27,7 @@ pub struct SweptConversation {
 pub struct WaitingTurn {
     /// The turn.
     pub id: TurnId,
-    /// Whether it was queued for too long.
+    /// True if it was queued for too long.
     pub is_expired: bool,
 }
 

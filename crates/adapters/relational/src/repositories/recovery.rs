@@ -18,7 +18,7 @@ type StoredAddress = (String, Uuid, Uuid);
 
 /// The SQL for the recovery of turns.
 pub trait RecoverySql: TurnSql {
-    /// Whether only one process can use the store, so that all other nodes are dead.
+    /// True if only one process can use the store, so that all other nodes are dead.
     const IS_OF_ONE_PROCESS: bool;
 
     /// `TurnRecovery::mark_dead_nodes`.

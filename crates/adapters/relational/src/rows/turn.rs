@@ -137,7 +137,7 @@ pub struct TurnEnd {
     pub status: TurnStatus,
     /// The position of the agent's message, if there is one.
     pub reply_seq: Option<i64>,
-    /// Whether a fallback engine replied.
+    /// True if a fallback engine replied.
     pub degraded: bool,
     /// The tool calls.
     pub tool_calls: Vec<ToolCall>,

@@ -80,7 +80,7 @@ pub struct CancelFrame {
 pub struct TypingFrame {
     /// The conversation.
     pub conversation_id: String,
-    /// Whether the user is typing.
+    /// True if the user is typing.
     pub typing: bool,
 }
 

@@ -49,7 +49,7 @@ pub enum Command {
 pub struct InvalidFrame {
     /// The id, if it could be read.
     pub id: Option<u64>,
-    /// Whether its type is `connect`: such a frame does not close a new socket.
+    /// True if its type is `connect`: such a frame does not close a new socket.
     pub is_connect: bool,
     /// The validation errors.
     pub error: Box<ApiError>,

@@ -72,7 +72,7 @@ pub enum ServerFrame {
 pub struct ReplyFrame {
     /// The command's `id`; null if it could not be read.
     pub id: Option<u64>,
-    /// Whether the command was executed.
+    /// True if the command was executed.
     pub ok: bool,
     /// The result of the command.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -141,9 +141,9 @@ pub struct SocketLimits {
 pub struct ChannelState {
     /// The channel as requested.
     pub channel: String,
-    /// Whether the channel is subscribed.
+    /// True if the channel is subscribed.
     pub ok: bool,
-    /// Whether all events after `since` follow. False without `since`, and when a `resync` follows.
+    /// True if all events after `since` follow. False without `since`, and when a `resync` follows.
     pub recovered: bool,
     /// The reason why the channel is not subscribed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -157,7 +157,7 @@ pub struct ChannelState {
 pub struct SubscribeResult {
     /// The channel.
     pub channel: Channel,
-    /// Whether all events after `since` follow. False without `since`, and when a `resync` follows.
+    /// True if all events after `since` follow. False without `since`, and when a `resync` follows.
     pub recovered: bool,
     /// The position of the newest event in the log.
     pub head_seq: Seq,
@@ -168,7 +168,7 @@ pub struct SubscribeResult {
 pub struct TurnResult {
     /// The current state of the turn.
     pub turn: Box<Turn>,
-    /// Whether an earlier chat with the same idempotency key started the turn.
+    /// True if an earlier chat with the same idempotency key started the turn.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub replayed: bool,
 }
@@ -219,7 +219,7 @@ pub enum LiveEvent {
         conversation_id: ConversationId,
         /// The principal that is typing.
         actor: PrincipalId,
-        /// Whether the user is typing.
+        /// True if the user is typing.
         typing: bool,
     },
 }

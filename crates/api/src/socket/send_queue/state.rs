@@ -21,7 +21,7 @@ pub(super) struct QueueState {
     /// The time since which frames wait and none was taken.
     pub(super) stalled_since: Option<Instant>,
     pub(super) end: End,
-    /// Whether the socket's task has ended.
+    /// True if the socket's task has ended.
     pub(super) is_dropped: bool,
     pub(super) wakes_on: WakeConditions,
     /// The connection's task.

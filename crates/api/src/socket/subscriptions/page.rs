@@ -16,7 +16,7 @@ pub(in crate::socket) struct PageRequest {
     pub(in crate::socket) channel: Channel,
     /// The position after which events are read.
     pub(in crate::socket) since: Seq,
-    /// Whether too many events match to be replayed.
+    /// True if too many events match to be replayed.
     pub(in crate::socket) is_too_long: bool,
 }
 
@@ -45,7 +45,7 @@ pub(in crate::socket) enum Page {
         events: Vec<Arc<SerializedEvent>>,
         /// The position from which to continue.
         next: Seq,
-        /// Whether `next` is the present.
+        /// True if `next` is the present.
         at_tail: bool,
     },
     /// The events cannot be replayed without a gap.

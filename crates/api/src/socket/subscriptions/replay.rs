@@ -14,9 +14,9 @@ use crate::socket::SendQueueFull;
 /// The progress of a replay.
 #[derive(Debug, Default)]
 pub(super) struct Replay {
-    /// Whether nothing is read because too many events match.
+    /// True if nothing is read because too many events match.
     is_too_long: bool,
-    /// Whether the client requested the replay and receives a notice of its end.
+    /// True if the client requested the replay and receives a notice of its end.
     is_requested: bool,
     is_being_read: bool,
     page: VecDeque<Arc<SerializedEvent>>,

@@ -7,11 +7,11 @@ use domain::Seq;
 pub(in crate::socket) struct ReplayRequest {
     /// The client's cursor.
     pub(in crate::socket) since: Seq,
-    /// Whether the events after the cursor can be replayed.
+    /// The availability of the events after the cursor.
     pub(in crate::socket) availability: ReplayAvailability,
 }
 
-/// Whether the events after a cursor can be replayed.
+/// The availability of the events after a cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::socket) enum ReplayAvailability {
     /// They are replayed completely.

@@ -8,9 +8,9 @@ const LONG_TIMEOUT: Duration = Duration::from_mins(1);
 struct Attempts {
     /// The agent's time-out.
     time: Duration,
-    /// Whether the time-out ended them.
+    /// True if the time-out ended them.
     was_cut: bool,
-    /// Whether the engine had begun to reply.
+    /// True if the engine had begun to reply.
     has_begun: bool,
 }
 

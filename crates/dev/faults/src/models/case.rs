@@ -13,7 +13,7 @@ pub(super) struct Case {
     pub(super) base_url: String,
     pub(super) status: u16,
     pub(super) code: &'static str,
-    /// Whether deltas are sent before the failure: then no fallback may continue.
+    /// True if deltas are sent before the failure: then no fallback may continue.
     pub(super) sends_words: bool,
     /// The agent's time limit for an engine, in milliseconds.
     pub(super) timeout: u32,

@@ -27,7 +27,7 @@ pub(super) struct ChatResponse {
     /// The reply or the problem document.
     pub(super) body: Value,
     pub(super) latency: Duration,
-    /// Whether the stream contained deltas.
+    /// True if the stream contained deltas.
     pub(super) has_words: bool,
 }
 
@@ -110,7 +110,7 @@ impl CaseAgents {
         })
     }
 
-    /// Whether the metrics report an open circuit breaker of the engine.
+    /// Returns true if the metrics report an open circuit breaker of the engine.
     pub(super) async fn breaker_is_open(&self, engine: &str) -> Result<bool> {
         let metrics = get(&self.endpoint, "/metrics").await?;
         let metrics = String::from_utf8_lossy(&metrics.body).into_owned();

@@ -12,7 +12,7 @@ pub(super) struct Request {
     pub(super) path: String,
     /// The length of head and body, in bytes.
     pub(super) bytes: usize,
-    /// Whether the client requests a stream.
+    /// True if the client requests a stream.
     pub(super) is_streamed: bool,
 }
 

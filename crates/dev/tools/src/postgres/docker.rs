@@ -15,7 +15,7 @@ const IMAGE: &str = "postgres:17";
 const START_LIMIT: Duration = Duration::from_mins(2);
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Whether a Docker engine is available.
+/// Returns true if a Docker engine is available.
 pub(super) fn is_available() -> bool {
     succeeds(docker().args(["version", "--format", "{{.Server.Version}}"]))
 }

@@ -67,7 +67,7 @@ impl SystemUser {
     }
 }
 
-/// Whether this process runs as root.
+/// Returns true if this process runs as root.
 pub fn is_root() -> Result<bool> {
     Ok(id_of(&["-u"])? == 0)
 }
