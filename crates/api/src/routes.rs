@@ -50,6 +50,7 @@ fn configure_pages(config: &mut web::ServiceConfig) {
         .service(
             web::scope("/docs")
                 .wrap(from_fn(openapi::swagger_headers))
+                .service(openapi::swagger_page())
                 .service(openapi::swagger_ui()),
         );
 }

@@ -23,5 +23,5 @@ pub use complete::complete;
 pub use component::MissingComponent;
 pub use config_body::AGENT_MEMBERS;
 pub use document::{BODIES, DocumentError, document};
-pub use swagger::{swagger_headers, swagger_ui};
+pub use swagger::{swagger_headers, swagger_page, swagger_ui};
 pub(crate) use variants::{pascal_case, tagged_variants};

@@ -1,17 +1,30 @@
 //! Swagger UI, embedded in the binary: nothing is downloaded at build or run time.
 
 use actix_web::{
-    Error,
+    Error, HttpResponse, Resource,
     body::MessageBody,
     dev::{ServiceRequest, ServiceResponse},
+    guard,
     http::header::{self, HeaderValue},
     middleware::Next,
+    web,
 };
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use crate::documents::PUBLIC;
 
-/// The pages under `/docs/`. They refer to the document by a relative path, because the public URL
+/// The first page under `/docs/`. It replaces the one of Swagger UI, which has another title.
+pub fn swagger_page() -> Resource {
+    web::resource(["/", "/index.html"])
+        .guard(guard::Get())
+        .to(|| async {
+            HttpResponse::Ok()
+                .content_type("text/html; charset=utf-8")
+                .body(include_str!("swagger.html"))
+        })
+}
+
+/// The files under `/docs/`. They refer to the document by a relative path, because the public URL
 /// may have a path.
 pub fn swagger_ui() -> SwaggerUi {
     SwaggerUi::new("/{_:.*}").config(Config::new(["../openapi.json"]))

@@ -36,6 +36,7 @@ mod external_users;
 mod fallbacks;
 mod following;
 mod headers;
+mod html_pages;
 mod http_grammar;
 mod idempotency;
 mod injection;

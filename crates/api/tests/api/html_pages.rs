@@ -1,0 +1,43 @@
+//! The start page and the API reference.
+
+use crate::api_server::ApiServer;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_api_reference_has_the_title_of_the_product_and_all_its_files() {
+    let api = ApiServer::start().await;
+    let page = api.anonymous().get("/docs/").await;
+    let page = page.text();
+    assert!(
+        page.contains("<title>Agent Service API reference</title>"),
+        "{page}"
+    );
+    let files: Vec<&str> = page
+        .split('"')
+        .filter_map(|it| it.strip_prefix("./"))
+        .collect();
+    assert!(files.contains(&"swagger-initializer.js"), "{files:?}");
+    for file in files {
+        let response = api.anonymous().get(&format!("/docs/{file}")).await;
+        assert_eq!(response.status, 200, "{file}");
+    }
+    let index = api.anonymous().get("/docs/index.html").await;
+    assert_eq!(index.text(), page);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn html_pages_cannot_load_external_resources() {
+    let api = ApiServer::start().await;
+    for path in ["/", "/docs/"] {
+        let response = api.anonymous().get(path).await;
+        assert!(
+            response.header("content-type").starts_with("text/html"),
+            "{path}"
+        );
+        let policy = response.header("content-security-policy");
+        assert!(policy.contains("default-src 'none'"), "{path}: {policy}");
+    }
+    let moved = api.anonymous().get("/docs").await;
+    assert_eq!((moved.status, moved.header("location")), (308, "/docs/"));
+    api.stop().await;
+}
