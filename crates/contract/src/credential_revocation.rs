@@ -1,9 +1,20 @@
 //! `CredentialRepository`: revoking credentials.
 
+use std::time::{Duration, Instant};
+
 use domain::Credential;
 use ports::Storage;
 
-use crate::{fixture, lookup, pages, results::ResultExt as _, setup};
+use crate::{
+    fixture, lookup, pages,
+    results::{IdempotentExt as _, ResultExt as _},
+    setup,
+};
+
+/// The number of races.
+const RACES: u32 = 40;
+/// The maximum duration of a call in a race. Postgres looks for deadlocks after one second.
+const RACE_LIMIT: Duration = Duration::from_millis(900);
 
 /// `revoke` sets the time of the revocation; the credential can still be read.
 pub async fn a_revoked_credential_has_the_time_of_its_revocation(storage: &Storage) {
@@ -72,4 +83,62 @@ pub async fn an_unknown_credential_cannot_be_revoked(storage: &Storage) {
     assert_eq!(lookup::credential(storage, &key).await, Some(key));
     assert_eq!(lookup::credential(storage, &client).await, Some(client));
     assert_eq!(lookup::access_version(storage).await, before);
+}
+
+/// Revocations, rotations and recorded uses of the same credentials at the same time all succeed, and
+/// none waits for a deadlock to be resolved.
+pub async fn concurrent_changes_of_credentials_do_not_block_each_other(storage: &Storage) {
+    let another = setup::second_tenant(storage).await;
+    for race in 0..RACES {
+        let mut tenants = [fixture::tenant(), another.clone()];
+        tenants.rotate_left((race % 2) as usize);
+        let [first, second] = [(1, &tenants[0]), (2, &tenants[1])].map(|(number, tenant)| {
+            let key = fixture::key(2 * race + number);
+            Credential {
+                tenant: tenant.clone(),
+                ..key
+            }
+        });
+        setup::credential(storage, first.clone()).await;
+        setup::credential(storage, second.clone()).await;
+        tokio::join!(
+            revoke_in_time(storage, &first),
+            rotate_in_time(storage, &first),
+            touch_in_time(storage, [&first, &second]),
+            rotate_in_time(storage, &second),
+            revoke_in_time(storage, &second),
+        );
+        for key in [first, second] {
+            let found = lookup::credential(storage, &key).await;
+            assert_eq!(found.and_then(|it| it.revoked_at), Some(fixture::at(9)));
+        }
+    }
+}
+
+async fn revoke_in_time(storage: &Storage, credential: &Credential) {
+    let started_at = Instant::now();
+    setup::revoke(storage, credential, fixture::at(9)).await;
+    assert!(started_at.elapsed() < RACE_LIMIT, "a revocation waited");
+}
+
+/// Rotates a credential, unless it was revoked first.
+async fn rotate_in_time(storage: &Storage, like: &Credential) {
+    let Credential {
+        kind, tenant, id, ..
+    } = like;
+    let started_at = Instant::now();
+    let proof = fixture::new_secret(8, None);
+    let credentials = &storage.credentials;
+    let result = credentials.rotate(*kind, tenant, id, &proof, None).await;
+    if let Some(rotated) = result.applied() {
+        assert_eq!(rotated.revoked_at, None);
+    }
+    assert!(started_at.elapsed() < RACE_LIMIT, "a rotation waited");
+}
+
+async fn touch_in_time(storage: &Storage, used: [&Credential; 2]) {
+    let started_at = Instant::now();
+    let used = used.map(|credential| (credential.id.clone(), fixture::at(8)));
+    storage.credentials.touch(&used).await.success();
+    assert!(started_at.elapsed() < RACE_LIMIT, "a use waited");
 }

@@ -122,6 +122,9 @@ pub(crate) async fn write_if_current(
 
 /// Adds all changes but those of idempotency keys.
 fn add_changes(batch: &mut CteBatch, rows: &Rows) {
+    // The database server runs the parts from the last to the first. A rotation, too, locks its
+    // credential before the state of the store.
+    credentials::change_state(batch, rows.state);
     agents::insert(batch, &rows.agents);
     agents::update(batch, &rows.agent_updates);
     conversations::insert(batch, &rows.conversations);
@@ -130,7 +133,6 @@ fn add_changes(batch: &mut CteBatch, rows: &Rows) {
     conversations::delete(batch, &rows.conversation_deletions);
     credentials::insert(batch, &rows.credentials);
     credentials::revoke(batch, &rows.revocations);
-    credentials::change_state(batch, rows.state);
     turns::insert(batch, &rows.turns);
     turns::end(batch, &rows.ends);
     turns::start(batch, &rows.starts);

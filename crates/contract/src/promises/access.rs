@@ -63,6 +63,7 @@ macro_rules! access_promises {
                 a_revocation_raises_the_access_version,
                 a_second_revocation_changes_nothing,
                 an_unknown_credential_cannot_be_revoked,
+                concurrent_changes_of_credentials_do_not_block_each_other,
             }
             token_repository {
                 a_revoked_token_stays_revoked,

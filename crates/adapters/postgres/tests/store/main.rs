@@ -1,6 +1,7 @@
 //! Tests of the store with a real server: `cargo xtask test` starts one.
 
 mod contract;
+mod credential_locks;
 mod database;
 mod faults;
 mod log_trim;
