@@ -7,20 +7,18 @@ use domain::{
     TenantId,
 };
 use ports::{
-    ConversationName, ConversationQuery, FoundMessage, HistoryQuery, MessageQuery,
-    MessageReference, RepositoryError,
+    ConversationName, ConversationQuery, HistoryQuery, MessageQuery, MessageReference,
+    RepositoryError,
 };
 use relational::{
     conversation_columns, page_budget, read,
     repositories::ConversationSql,
-    stored::{StoredContext, StoredConversation},
+    stored::{StoredContext, StoredConversation, StoredFoundMessage},
 };
-use sqlx::Row as _;
 use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    error::in_table,
     fragments::{open_turns, visible},
     messages,
 };
@@ -114,8 +112,7 @@ impl ConversationSql for PostgresStore {
             .bind(name.user_id.as_deref().unwrap_or_default())
             .bind(name.key.as_str());
         let row = self.connections.fetch_optional(find).await?;
-        let id = row.map(|row| row.try_get("id").map_err(in_table("conversations")));
-        Ok(id.transpose()?.map(ConversationId::new))
+        read::one("conversations", row, |(id,)| Ok(ConversationId::new(id)))
     }
 
     async fn find_message(
@@ -123,8 +120,17 @@ impl ConversationSql for PostgresStore {
         tenant: &TenantId,
         id: ConversationId,
         message: &MessageReference,
-    ) -> Result<Option<FoundMessage>, RepositoryError> {
+    ) -> Result<Option<StoredFoundMessage>, RepositoryError> {
         messages::find(self, tenant, id, message).await
+    }
+
+    async fn message_at(
+        &self,
+        tenant: &TenantId,
+        id: ConversationId,
+        seq: i64,
+    ) -> Result<Option<Message>, RepositoryError> {
+        messages::at(self, tenant, id, seq).await
     }
 
     async fn find_context(

@@ -7,6 +7,7 @@ use ports::{ConversationName, RepositoryError};
 use relational::{
     ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant, RecordKey, TurnRow, read,
     reply_columns,
+    repositories::TurnSql as _,
     stored::{
         StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
         facts::{agent_id, agent_version, credential, head, named, turn},
@@ -21,9 +22,9 @@ use sqlx::{
 use uuid::Uuid;
 
 use crate::{
+    PostgresStore,
     error::{from_sqlx, in_table},
     fragments::join_reply,
-    turns::open_turns_of_conversation,
 };
 
 /// The tenant lock. It is a statement of its own, because other conditions in it would see the
@@ -158,7 +159,7 @@ pub(crate) async fn read(
         facts.named = fetch(connection, named, "conversations", self::named).await?;
     }
     for ((tenant, id), agent) in query.deletions_with_open_turns(&facts.conversations) {
-        let open = open_turns_of_conversation(connection, &tenant, agent, id).await?;
+        let open = PostgresStore::open_turns(connection, &tenant, agent, Some(id)).await?;
         facts.open_turns.insert((tenant, id), open);
     }
     if !query.credentials.is_empty() {

@@ -12,7 +12,7 @@ use relational::{
     stored::{StoredTurn, StoredTurnToCancel, StoredTurnWithUser},
     turn_columns,
 };
-use sqlx::{PgConnection, Row as _};
+use sqlx::PgConnection;
 
 use crate::{
     PostgresStore,
@@ -48,24 +48,23 @@ const FIND: &str = concat!(
      where c.tenant_id = r.tenant_id and c.id = r.conversation_id offset 0) c on true \
      where t.id = $1"
 );
-/// `offset 0` sorts the turns after they are found: to find them in this order, the planner would
-/// read all turns of the tenant while tables are empty.
-const OPEN_OF_AGENT: &str = "\
-    select r.id, r.conversation_id, r.agent_id, (select c.user_id from conversations c \
-        where c.tenant_id = r.tenant_id and c.id = r.conversation_id) as user_id, \
-        coalesce(r.started_at, r.created_at) as latest_time \
-    from (select * from turns \
-        where tenant_id = $1 and agent_id = $2 and status in ('queued', 'in_progress') offset 0) r \
-    order by r.id";
-/// `offset 0` as in [`OPEN_OF_AGENT`].
-const OPEN_OF_CONVERSATION: &str = "\
-    select r.id, r.conversation_id, r.agent_id, (select c.user_id from conversations c \
-        where c.tenant_id = r.tenant_id and c.id = r.conversation_id) as user_id, \
-        coalesce(r.started_at, r.created_at) as latest_time \
-    from (select * from turns \
-        where tenant_id = $1 and agent_id = $2 and conversation_id = $3 \
-            and status in ('queued', 'in_progress') offset 0) r \
-    order by r.id";
+/// The open turns of an agent. `offset 0` sorts the turns after they are found: to find them in this
+/// order, the planner would read all turns of the tenant while tables are empty.
+macro_rules! open {
+    ($filter:literal) => {
+        concat!(
+            "select r.id, r.conversation_id, r.agent_id, (select c.user_id from conversations c \
+                where c.tenant_id = r.tenant_id and c.id = r.conversation_id) as user_id, \
+                coalesce(r.started_at, r.created_at) as latest_time \
+             from (select * from turns where tenant_id = $1 and agent_id = $2 ",
+            $filter,
+            " and status in ('queued', 'in_progress') offset 0) r order by r.id"
+        )
+    };
+}
+
+const OPEN_OF_AGENT: &str = open!("");
+const OPEN_OF_CONVERSATION: &str = open!("and conversation_id = $3");
 
 /// A page of turns joined to the tenant's head and to their conversation, if it exists.
 macro_rules! list {
@@ -172,8 +171,7 @@ impl TurnSql for PostgresStore {
             .bind(tenant.as_str())
             .bind(conversation.uuid());
         let row = self.connections.fetch_optional(find).await?;
-        let row = row.map(|row| read::row::<_, StoredTurnWithUser>("turns", &row));
-        row.transpose()?.map(FoundTurn::try_from).transpose()
+        read::one("turns", row, |row: StoredTurnWithUser| row.try_into())
     }
 
     async fn list_turns(
@@ -204,13 +202,9 @@ impl TurnSql for PostgresStore {
             page = page.bind(status.as_str());
         }
         let rows = self.connections.fetch_all(page).await?;
-        let is_found = match rows.first() {
-            Some(row) => row.try_get("is_found").map_err(in_table("conversations"))?,
-            None => false,
-        };
         let convert = |row: StoredTurn| row.try_into();
         let page = read::as_of_listing("turns", &rows, query.limit, convert)?;
-        Ok(page.map(|page| is_found.then_some(page)))
+        read::if_found("conversations", &rows, page)
     }
 
     async fn read_facts(
@@ -227,34 +221,26 @@ impl TurnSql for PostgresStore {
         facts::turns(connection, wanted).await
     }
 
-    async fn open_turns_of_agent(
+    async fn open_turns(
         connection: &mut PgConnection,
         tenant: &TenantId,
         agent_id: AgentId,
+        conversation: Option<ConversationId>,
     ) -> Result<Vec<TurnToCancel>, RepositoryError> {
-        let rows: Vec<StoredTurnToCancel> = sqlx::query_as(OPEN_OF_AGENT)
+        let statement = match conversation {
+            Some(_) => OPEN_OF_CONVERSATION,
+            None => OPEN_OF_AGENT,
+        };
+        let mut open = sqlx::query_as(statement)
             .bind(tenant.as_str())
-            .bind(agent_id.uuid())
+            .bind(agent_id.uuid());
+        if let Some(id) = conversation {
+            open = open.bind(id.uuid());
+        }
+        let rows: Vec<StoredTurnToCancel> = open
             .fetch_all(connection)
             .await
             .map_err(in_table("turns"))?;
         Ok(rows.into_iter().map(TurnToCancel::from).collect())
     }
-}
-
-/// Returns the open turns of a conversation, by id.
-pub(crate) async fn open_turns_of_conversation(
-    connection: &mut PgConnection,
-    tenant: &TenantId,
-    agent_id: AgentId,
-    id: ConversationId,
-) -> Result<Vec<TurnToCancel>, RepositoryError> {
-    let rows: Vec<StoredTurnToCancel> = sqlx::query_as(OPEN_OF_CONVERSATION)
-        .bind(tenant.as_str())
-        .bind(agent_id.uuid())
-        .bind(id.uuid())
-        .fetch_all(connection)
-        .await
-        .map_err(in_table("turns"))?;
-    Ok(rows.into_iter().map(TurnToCancel::from).collect())
 }

@@ -16,6 +16,20 @@ where
     T::from_row(row).map_err(sql_error::in_table(table, sql_error::from_sqlx))
 }
 
+/// Reads the row of `table` that a statement found, if there is one, and converts it.
+pub fn one<R, S, T>(
+    table: &'static str,
+    found: Option<R>,
+    into: impl Fn(S) -> Result<T, RepositoryError>,
+) -> Result<Option<T>, RepositoryError>
+where
+    R: Row,
+    S: for<'r> FromRow<'r, R>,
+{
+    let convert = |found| into(row(table, &found)?);
+    found.map(convert).transpose()
+}
+
 /// Reads rows of `table` and converts each. A row is dropped as soon as it is converted.
 pub fn rows<R, S, T, C>(
     table: &'static str,
@@ -104,6 +118,22 @@ where
     as_of_page(table, rows, limit, |row: ListedRow<S>| row.convert(&into))
 }
 
+/// Replaces `page` with `None` if the entity of `table` to which it belongs does not exist, according
+/// to the column `is_found`.
+pub fn if_found<R, T>(
+    table: &'static str,
+    rows: &[R],
+    page: AsOf<T>,
+) -> Result<AsOf<Option<T>>, RepositoryError>
+where
+    R: Row,
+    FoundColumn: for<'r> FromRow<'r, R>,
+{
+    let found: Option<FoundColumn> = rows.first().map(|first| row(table, first)).transpose()?;
+    let is_found = found.is_some_and(|found| found.is_found);
+    Ok(page.map(|page| is_found.then_some(page)))
+}
+
 /// Reads the rows of a listing that is not joined to a tenant's head.
 pub fn listing<R, S, T>(
     table: &'static str,
@@ -151,6 +181,12 @@ pub struct HeadColumn {
 #[derive(sqlx::FromRow)]
 pub struct IdColumn {
     id: Option<Uuid>,
+}
+
+/// The column that is true if the entity to which the rows belong exists.
+#[derive(sqlx::FromRow)]
+pub struct FoundColumn {
+    is_found: bool,
 }
 
 /// The column of [`page_budget!`](crate::page_budget!) with the running total of bytes.

@@ -7,20 +7,18 @@ use domain::{
     TenantId,
 };
 use ports::{
-    ConversationName, ConversationQuery, FoundMessage, HistoryQuery, MessageQuery,
-    MessageReference, RepositoryError,
+    ConversationName, ConversationQuery, HistoryQuery, MessageQuery, MessageReference,
+    RepositoryError,
 };
 use relational::{
     conversation_columns, page_budget, read,
     repositories::ConversationSql,
-    stored::{StoredContext, StoredConversation},
+    stored::{StoredContext, StoredConversation, StoredFoundMessage},
 };
-use sqlx::Row as _;
 use uuid::Uuid;
 
 use crate::{
     SqliteStore,
-    error::in_table,
     fragments::{open_turns, visible},
     messages,
 };
@@ -115,8 +113,7 @@ impl ConversationSql for SqliteStore {
             .bind(name.user_id.as_deref().unwrap_or_default())
             .bind(name.key.as_str());
         let row = self.fetch_optional(find).await?;
-        let id = row.map(|row| row.try_get("id").map_err(in_table("conversations")));
-        Ok(id.transpose()?.map(ConversationId::new))
+        read::one("conversations", row, |(id,)| Ok(ConversationId::new(id)))
     }
 
     async fn find_message(
@@ -124,8 +121,17 @@ impl ConversationSql for SqliteStore {
         tenant: &TenantId,
         id: ConversationId,
         message: &MessageReference,
-    ) -> Result<Option<FoundMessage>, RepositoryError> {
+    ) -> Result<Option<StoredFoundMessage>, RepositoryError> {
         messages::find(self, tenant, id, message).await
+    }
+
+    async fn message_at(
+        &self,
+        tenant: &TenantId,
+        id: ConversationId,
+        seq: i64,
+    ) -> Result<Option<Message>, RepositoryError> {
+        messages::at(self, tenant, id, seq).await
     }
 
     async fn find_context(

@@ -7,6 +7,7 @@ use ports::{ConversationName, RepositoryError};
 use relational::{
     ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant, RecordKey, TurnRow, read,
     reply_columns,
+    repositories::TurnSql as _,
     stored::{
         StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
         facts::{agent_id, agent_version, credential, head, named, turn},
@@ -17,10 +18,10 @@ use sqlx::{SqliteConnection, types::Json};
 use uuid::{Uuid, fmt::Simple};
 
 use crate::{
+    SqliteStore,
     error::from_sqlx,
     fragments::join_reply,
     script::{self, BatchQuery},
-    turns::open_turns_of_conversation,
 };
 
 const HEADS: &str = "\
@@ -169,7 +170,7 @@ async fn read_more(
         )?);
     }
     for ((tenant, id), agent) in query.deletions_with_open_turns(&facts.conversations) {
-        let open = open_turns_of_conversation(connection, &tenant, agent, id).await?;
+        let open = SqliteStore::open_turns(connection, &tenant, agent, Some(id)).await?;
         facts.open_turns.insert((tenant, id), open);
     }
     let turns = query.more_turns(facts);

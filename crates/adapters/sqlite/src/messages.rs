@@ -1,16 +1,13 @@
 //! Messages: the pages of a conversation, and the history for an engine.
 
 use domain::{AsOf, ConversationId, HistoryMessage, Message, Page, TenantId};
-use ports::{
-    FoundMessage, HistoryQuery, ListingOrder, MessageQuery, MessageReference, RepositoryError,
-};
+use ports::{HistoryQuery, ListingOrder, MessageQuery, MessageReference, RepositoryError};
 use relational::{
     column, message_columns, message_turn_columns, page_budget, read,
-    stored::{StoredListedMessage, StoredPlace},
+    stored::{StoredFoundMessage, StoredListedMessage},
 };
-use sqlx::Row as _;
 
-use crate::{SqliteStore, error::in_table, fragments::visible};
+use crate::{SqliteStore, fragments::visible};
 
 /// A page of messages joined to the tenant's head and to their conversation, if it exists.
 macro_rules! page {
@@ -111,26 +108,22 @@ pub(crate) async fn page(
         .bind(page_budget::one_more(query.limit))
         .bind(query.with_superseded);
     let rows = store.fetch_all(page).await?;
-    let is_found = match rows.first() {
-        Some(row) => row.try_get("is_found").map_err(in_table("conversations"))?,
-        None => false,
-    };
     let page = read::as_of_page(
         "messages",
         &rows,
         query.limit,
         |row: StoredListedMessage| row.try_into(),
     )?;
-    Ok(page.map(|page| is_found.then_some(page)))
+    read::if_found("conversations", &rows, page)
 }
 
-/// Implements `ConversationRepository::find_message`.
+/// Returns the message that `message` refers to.
 pub(crate) async fn find(
     store: &SqliteStore,
     tenant: &TenantId,
     id: ConversationId,
     message: &MessageReference,
-) -> Result<Option<FoundMessage>, RepositoryError> {
+) -> Result<Option<StoredFoundMessage>, RepositoryError> {
     let (message_id, client_id) = match message {
         MessageReference::Id(id) => (Some(id.uuid()), None),
         MessageReference::ClientId(id) => (None, Some(id.as_str())),
@@ -140,28 +133,22 @@ pub(crate) async fn find(
         .bind(id.uuid())
         .bind(message_id)
         .bind(client_id);
-    let Some(row) = store.fetch_optional(find).await? else {
-        return Ok(None);
-    };
-    let place: StoredPlace = read::row("messages", &row)?;
-    let found: StoredListedMessage = read::row("messages", &row)?;
-    let previous = match place.previous {
-        Some(seq) => {
-            let find = sqlx::query(AT)
-                .bind(tenant.as_str())
-                .bind(id.uuid())
-                .bind(seq);
-            store.fetch_optional(find).await?
-        }
-        None => None,
-    };
-    let previous = previous.as_ref();
-    let previous = previous.map(|row| read::row::<_, StoredListedMessage>("messages", row));
-    Ok(Some(FoundMessage {
-        message: found.try_into()?,
-        before: place.before,
-        previous: previous.transpose()?.map(Message::try_from).transpose()?,
-    }))
+    read::one("messages", store.fetch_optional(find).await?, Ok)
+}
+
+/// Returns the message at a position, also in a conversation that is deleted.
+pub(crate) async fn at(
+    store: &SqliteStore,
+    tenant: &TenantId,
+    id: ConversationId,
+    seq: i64,
+) -> Result<Option<Message>, RepositoryError> {
+    let find = sqlx::query(AT)
+        .bind(tenant.as_str())
+        .bind(id.uuid())
+        .bind(seq);
+    let row = store.fetch_optional(find).await?;
+    read::one("messages", row, |row: StoredListedMessage| row.try_into())
 }
 
 /// Implements `ConversationRepository::history`.

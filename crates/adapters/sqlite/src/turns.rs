@@ -12,7 +12,7 @@ use relational::{
     stored::{StoredTurn, StoredTurnToCancel, StoredTurnWithUser},
     turn_columns,
 };
-use sqlx::{Row as _, SqliteConnection};
+use sqlx::SqliteConnection;
 
 use crate::{
     SqliteStore,
@@ -45,21 +45,23 @@ const FIND: &str = concat!(
     "left join conversations c on c.tenant_id = r.tenant_id and c.id = r.conversation_id \
      where t.id = ?1"
 );
-const OPEN_OF_AGENT: &str = "\
-    select r.id, r.conversation_id, r.agent_id, c.user_id, \
-        coalesce(r.started_at, r.created_at) as latest_time \
-    from turns r indexed by turns_open left join conversations c \
-        on c.tenant_id = r.tenant_id and c.id = r.conversation_id \
-    where r.tenant_id = ?1 and r.agent_id = ?2 and r.status in ('queued', 'in_progress') \
-    order by r.id";
-const OPEN_OF_CONVERSATION: &str = "\
-    select r.id, r.conversation_id, r.agent_id, c.user_id, \
-        coalesce(r.started_at, r.created_at) as latest_time \
-    from turns r indexed by turns_open left join conversations c \
-        on c.tenant_id = r.tenant_id and c.id = r.conversation_id \
-    where r.tenant_id = ?1 and r.agent_id = ?2 and r.conversation_id = ?3 \
-        and r.status in ('queued', 'in_progress') \
-    order by r.id";
+/// The open turns of an agent.
+macro_rules! open {
+    ($filter:literal) => {
+        concat!(
+            "select r.id, r.conversation_id, r.agent_id, c.user_id, \
+                coalesce(r.started_at, r.created_at) as latest_time \
+             from turns r indexed by turns_open left join conversations c \
+                on c.tenant_id = r.tenant_id and c.id = r.conversation_id \
+             where r.tenant_id = ?1 and r.agent_id = ?2 ",
+            $filter,
+            " and r.status in ('queued', 'in_progress') order by r.id"
+        )
+    };
+}
+
+const OPEN_OF_AGENT: &str = open!("");
+const OPEN_OF_CONVERSATION: &str = open!("and r.conversation_id = ?3");
 
 /// A page of turns joined to the tenant's head and to their conversation, if it exists.
 macro_rules! list {
@@ -157,8 +159,7 @@ impl TurnSql for SqliteStore {
             .bind(tenant.as_str())
             .bind(conversation.uuid());
         let row = self.fetch_optional(find).await?;
-        let row = row.map(|row| read::row::<_, StoredTurnWithUser>("turns", &row));
-        row.transpose()?.map(FoundTurn::try_from).transpose()
+        read::one("turns", row, |row: StoredTurnWithUser| row.try_into())
     }
 
     async fn list_turns(
@@ -189,13 +190,9 @@ impl TurnSql for SqliteStore {
             page = page.bind(status.as_str());
         }
         let rows = self.fetch_all(page).await?;
-        let is_found = match rows.first() {
-            Some(row) => row.try_get("is_found").map_err(in_table("conversations"))?,
-            None => false,
-        };
         let convert = |row: StoredTurn| row.try_into();
         let page = read::as_of_listing("turns", &rows, query.limit, convert)?;
-        Ok(page.map(|page| is_found.then_some(page)))
+        read::if_found("conversations", &rows, page)
     }
 
     async fn read_facts(
@@ -212,34 +209,26 @@ impl TurnSql for SqliteStore {
         facts::turns(connection, wanted).await
     }
 
-    async fn open_turns_of_agent(
+    async fn open_turns(
         connection: &mut SqliteConnection,
         tenant: &TenantId,
         agent_id: AgentId,
+        conversation: Option<ConversationId>,
     ) -> Result<Vec<TurnToCancel>, RepositoryError> {
-        let rows: Vec<StoredTurnToCancel> = sqlx::query_as(OPEN_OF_AGENT)
+        let statement = match conversation {
+            Some(_) => OPEN_OF_CONVERSATION,
+            None => OPEN_OF_AGENT,
+        };
+        let mut open = sqlx::query_as(statement)
             .bind(tenant.as_str())
-            .bind(agent_id.uuid())
+            .bind(agent_id.uuid());
+        if let Some(id) = conversation {
+            open = open.bind(id.uuid());
+        }
+        let rows: Vec<StoredTurnToCancel> = open
             .fetch_all(connection)
             .await
             .map_err(in_table("turns"))?;
         Ok(rows.into_iter().map(TurnToCancel::from).collect())
     }
-}
-
-/// Returns the open turns of a conversation, by id.
-pub(crate) async fn open_turns_of_conversation(
-    connection: &mut SqliteConnection,
-    tenant: &TenantId,
-    agent_id: AgentId,
-    id: ConversationId,
-) -> Result<Vec<TurnToCancel>, RepositoryError> {
-    let rows: Vec<StoredTurnToCancel> = sqlx::query_as(OPEN_OF_CONVERSATION)
-        .bind(tenant.as_str())
-        .bind(agent_id.uuid())
-        .bind(id.uuid())
-        .fetch_all(connection)
-        .await
-        .map_err(in_table("turns"))?;
-    Ok(rows.into_iter().map(TurnToCancel::from).collect())
 }

@@ -90,14 +90,13 @@ impl AgentSql for PostgresStore {
         id: AgentId,
         at: Timestamp,
     ) -> Result<(), RepositoryError> {
-        sqlx::query(DELETE)
-            .bind(tenant.as_str())
-            .bind(id.uuid())
-            .bind(at.date_time())
-            .execute(&mut *connection)
-            .await
-            .map_err(from_sqlx)?;
-        delete_capabilities(connection, tenant, id).await
+        let delete = sqlx::query(DELETE).bind(tenant.as_str()).bind(id.uuid());
+        let delete = delete.bind(at.date_time());
+        delete.execute(&mut *connection).await.map_err(from_sqlx)?;
+        let delete = sqlx::query(DELETE_CAPABILITIES);
+        let delete = delete.bind(tenant.as_str()).bind(id.uuid());
+        delete.execute(connection).await.map_err(from_sqlx)?;
+        Ok(())
     }
 }
 
@@ -111,17 +110,4 @@ fn without_nul(range: NameRange) -> NameRange {
     };
     let end = range.end.split('\0').next().unwrap_or_default().to_owned();
     NameRange { after, end }
-}
-
-async fn delete_capabilities(
-    connection: &mut PgConnection,
-    tenant: &TenantId,
-    id: AgentId,
-) -> Result<(), RepositoryError> {
-    let deleted = sqlx::query(DELETE_CAPABILITIES)
-        .bind(tenant.as_str())
-        .bind(id.uuid())
-        .execute(connection)
-        .await;
-    deleted.map(drop).map_err(from_sqlx)
 }

@@ -1,6 +1,6 @@
 //! Rows of `agents` and `agent_capabilities`.
 
-use domain::text::search_key;
+use domain::{Agent, TenantId, text::search_key};
 use relational::{AgentRow, AgentUpdate};
 use sqlx::types::Json;
 
@@ -9,7 +9,7 @@ use crate::cte_batch::{CteBatch, Parameters};
 
 const INSERT: &str = "\
     insert into agents (tenant_id, id, name, name_key, personality, capabilities, config, \
-        version, created_at, updated_at, sort_seq) \
+        version, updated_at, created_at, sort_seq) \
     select * from unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::jsonb[], \
         $7::jsonb[], $8::bigint[], $9::timestamptz[], $10::timestamptz[], $11::bigint[]) \
     where true";
@@ -53,57 +53,48 @@ pub(crate) const STATEMENTS: &[&str] = &[
     INSERT_NEW_CAPABILITIES,
 ];
 
+/// An agent and its tenant.
+type OwnedAgent<'r> = (&'r TenantId, &'r Agent);
+
 /// Inserts new agents and their capabilities.
 pub(super) fn insert(batch: &mut CteBatch, rows: &[AgentRow]) {
     batch.add(INSERT, rows, |insert, rows| {
-        insert
-            .bind(column(rows, |row| row.tenant.as_str()))
-            .bind(column(rows, |row| row.agent.id.uuid()))
-            .bind(column(rows, |row| row.agent.name.as_str()))
-            .bind(column(rows, |row| search_key(&row.agent.name)))
-            .bind(column(rows, |row| row.agent.personality.as_str()))
-            .bind(column(rows, |row| Json(&row.agent.capabilities)))
-            .bind(column(rows, |row| Json(&row.agent.config)))
-            .bind(column(rows, |row| row.agent.version))
+        bind_agents(insert, &column(rows, |row| (&row.tenant, &row.agent)))
             .bind(column(rows, |row| row.agent.created_at.date_time()))
-            .bind(column(rows, |row| row.agent.updated_at.date_time()))
             .bind(column(rows, |row| row.sort_seq.0))
     });
     let capable = rows.iter().filter(|row| !row.agent.capabilities.is_empty());
-    batch.add(
-        INSERT_CAPABILITIES,
-        &capable.collect::<Vec<_>>(),
-        |insert, rows| {
-            insert
-                .bind(column(rows, |row| row.tenant.as_str()))
-                .bind(column(rows, |row| row.agent.id.uuid()))
-                .bind(column(rows, |row| Json(&row.agent.capabilities)))
-                .bind(column(rows, |row| row.sort_seq.0))
-        },
-    );
+    let capable: Vec<_> = capable.collect();
+    batch.add(INSERT_CAPABILITIES, &capable, |insert, rows| {
+        bind_capabilities(insert, &column(rows, |row| (&row.tenant, &row.agent)))
+            .bind(column(rows, |row| row.sort_seq.0))
+    });
 }
 
 /// Updates agents and their capabilities.
 pub(super) fn update(batch: &mut CteBatch, rows: &[AgentUpdate]) {
-    batch.add(UPDATE, rows, |update, rows| {
-        update
-            .bind(column(rows, |row| row.tenant.as_str()))
-            .bind(column(rows, |row| row.agent.id.uuid()))
-            .bind(column(rows, |row| row.agent.name.as_str()))
-            .bind(column(rows, |row| search_key(&row.agent.name)))
-            .bind(column(rows, |row| row.agent.personality.as_str()))
-            .bind(column(rows, |row| Json(&row.agent.capabilities)))
-            .bind(column(rows, |row| Json(&row.agent.config)))
-            .bind(column(rows, |row| row.agent.version))
-            .bind(column(rows, |row| row.agent.updated_at.date_time()))
-    });
-    batch.add(DELETE_LOST_CAPABILITIES, rows, bind_capabilities);
-    batch.add(INSERT_NEW_CAPABILITIES, rows, bind_capabilities);
+    let agents = column(rows, |row| (&row.tenant, &row.agent));
+    batch.add(UPDATE, &agents, bind_agents);
+    batch.add(DELETE_LOST_CAPABILITIES, &agents, bind_capabilities);
+    batch.add(INSERT_NEW_CAPABILITIES, &agents, bind_capabilities);
 }
 
-fn bind_capabilities(parameters: Parameters, rows: &[AgentUpdate]) -> Parameters {
+fn bind_agents(parameters: Parameters, agents: &[OwnedAgent<'_>]) -> Parameters {
     parameters
-        .bind(column(rows, |row| row.tenant.as_str()))
-        .bind(column(rows, |row| row.agent.id.uuid()))
-        .bind(column(rows, |row| Json(&row.agent.capabilities)))
+        .bind(column(agents, |(tenant, _)| tenant.as_str()))
+        .bind(column(agents, |(_, agent)| agent.id.uuid()))
+        .bind(column(agents, |(_, agent)| agent.name.as_str()))
+        .bind(column(agents, |(_, agent)| search_key(&agent.name)))
+        .bind(column(agents, |(_, agent)| agent.personality.as_str()))
+        .bind(column(agents, |(_, agent)| Json(&agent.capabilities)))
+        .bind(column(agents, |(_, agent)| Json(&agent.config)))
+        .bind(column(agents, |(_, agent)| agent.version))
+        .bind(column(agents, |(_, agent)| agent.updated_at.date_time()))
+}
+
+fn bind_capabilities(parameters: Parameters, agents: &[OwnedAgent<'_>]) -> Parameters {
+    parameters
+        .bind(column(agents, |(tenant, _)| tenant.as_str()))
+        .bind(column(agents, |(_, agent)| agent.id.uuid()))
+        .bind(column(agents, |(_, agent)| Json(&agent.capabilities)))
 }

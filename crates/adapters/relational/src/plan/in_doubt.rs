@@ -23,24 +23,14 @@ pub(super) fn outcome(facts: &Facts, op: &WriteOp) -> Option<WriteOutcome> {
         WriteOp::Begin(begin) => begin_outcome(facts, begin).map(WriteOutcome::Begin),
         WriteOp::Finish(finish) => finish_outcome(facts, finish).map(WriteOutcome::Finish),
         WriteOp::CreateAgent(create) => {
-            let at = agent_event(
-                facts,
-                &create.tenant,
-                create.agent.id,
-                &create.stamp,
-                EventType::AgentCreated,
-            )?;
+            let (id, kind) = (create.agent.id, EventType::AgentCreated);
+            let at = agent_event(facts, &create.tenant, id, &create.stamp, kind)?;
             let applied = Idempotent::Applied(committed(at, at));
             Some(WriteOutcome::CreateAgent(applied))
         }
         WriteOp::UpdateAgent(update) => {
-            let at = agent_event(
-                facts,
-                &update.tenant,
-                update.agent.id,
-                &update.stamp,
-                EventType::AgentUpdated,
-            )?;
+            let (id, kind) = (update.agent.id, EventType::AgentUpdated);
+            let at = agent_event(facts, &update.tenant, id, &update.stamp, kind)?;
             Some(WriteOutcome::UpdateAgent(Some(committed(at, at))))
         }
         WriteOp::CreateConversation(create) => {
@@ -173,10 +163,7 @@ fn turn_event(facts: &Facts, begin: &BeginTurn, kind: EventType) -> Option<Seq> 
 }
 
 fn find_turn_event(facts: &Facts, tenant: &TenantId, turn: TurnId, kind: EventType) -> Option<Seq> {
-    let matches = |event: &&EventInDoubt| {
-        event.tenant == *tenant && event.turn_id == Some(turn) && event.kind == kind
-    };
-    facts.logged.iter().find(matches).map(|event| event.seq)
+    find_event(facts, tenant, kind, |event| event.turn_id == Some(turn))
 }
 
 /// The position of the first event of a turn, which may create its conversation or supersede
@@ -204,13 +191,9 @@ fn conversation_event(
     stamp: &Stamp,
     kind: EventType,
 ) -> Option<Seq> {
-    let matches = |event: &&EventInDoubt| {
-        event.tenant == *tenant
-            && event.conversation_id == Some(conversation)
-            && event.kind == kind
-            && event.stamp == *stamp
-    };
-    facts.logged.iter().find(matches).map(|event| event.seq)
+    find_event(facts, tenant, kind, |event| {
+        event.conversation_id == Some(conversation) && event.stamp == *stamp
+    })
 }
 
 fn agent_event(
@@ -220,11 +203,20 @@ fn agent_event(
     stamp: &Stamp,
     kind: EventType,
 ) -> Option<Seq> {
-    let matches = |event: &&EventInDoubt| {
-        event.tenant == *tenant
-            && event.agent_id == Some(agent)
-            && event.kind == kind
-            && event.stamp == *stamp
-    };
-    facts.logged.iter().find(matches).map(|event| event.seq)
+    find_event(facts, tenant, kind, |event| {
+        event.agent_id == Some(agent) && event.stamp == *stamp
+    })
+}
+
+/// Returns the position of the first event of this kind that matches.
+fn find_event(
+    facts: &Facts,
+    tenant: &TenantId,
+    kind: EventType,
+    matches: impl Fn(&EventInDoubt) -> bool,
+) -> Option<Seq> {
+    let mut events = facts.logged.iter();
+    events
+        .find(|event| event.tenant == *tenant && event.kind == kind && matches(event))
+        .map(|event| event.seq)
 }

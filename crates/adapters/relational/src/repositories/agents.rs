@@ -167,7 +167,7 @@ async fn delete<S: AgentSql>(
         return Ok(DeleteOutcome::NotFound);
     };
     plan::check_version("agent", version, expected)?;
-    let open = S::open_turns_of_agent(connection, tenant, id).await?;
+    let open = S::open_turns(connection, tenant, id, None).await?;
     S::delete_agent(connection, tenant, id, stamp.time).await?;
     let (rows, committed) = plan::log_deletion(tenant, head, &open, stamp, |position| {
         event_rows::agent_deleted(position, id, version)

@@ -13,7 +13,9 @@ use ports::{
     RepositoryError,
 };
 
-use crate::{CreateConversation, DeleteConversation, Store, UpdateConversation};
+use crate::{
+    CreateConversation, DeleteConversation, Store, UpdateConversation, stored::StoredFoundMessage,
+};
 
 /// The SQL on conversations and their messages.
 pub trait ConversationSql: Store {
@@ -31,13 +33,21 @@ pub trait ConversationSql: Store {
         name: &ConversationName,
     ) -> impl Future<Output = Result<Option<ConversationId>, RepositoryError>> + Send;
 
-    /// `ConversationRepository::find_message`.
+    /// Returns the message that `message` refers to.
     fn find_message(
         &self,
         tenant: &TenantId,
         id: ConversationId,
         message: &MessageReference,
-    ) -> impl Future<Output = Result<Option<FoundMessage>, RepositoryError>> + Send;
+    ) -> impl Future<Output = Result<Option<StoredFoundMessage>, RepositoryError>> + Send;
+
+    /// Returns the message at a position, also in a conversation that is deleted.
+    fn message_at(
+        &self,
+        tenant: &TenantId,
+        id: ConversationId,
+        seq: i64,
+    ) -> impl Future<Output = Result<Option<Message>, RepositoryError>> + Send;
 
     /// `ConversationRepository::find_context`.
     fn find_context(
@@ -115,7 +125,18 @@ impl<S: ConversationSql> ConversationRepository for Conversations<S> {
         id: ConversationId,
         message: &MessageReference,
     ) -> Result<Option<FoundMessage>, RepositoryError> {
-        self.0.find_message(tenant, id, message).await
+        let Some(found) = self.0.find_message(tenant, id, message).await? else {
+            return Ok(None);
+        };
+        let previous = match found.previous {
+            Some(seq) => self.0.message_at(tenant, id, seq).await?,
+            None => None,
+        };
+        Ok(Some(FoundMessage {
+            message: found.message.try_into()?,
+            before: found.before,
+            previous,
+        }))
     }
 
     async fn find_context(

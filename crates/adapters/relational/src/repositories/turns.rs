@@ -51,11 +51,12 @@ pub trait TurnSql: Store {
         wanted: &[InTenant<TurnId>],
     ) -> impl Future<Output = Result<HashMap<InTenant<TurnId>, TurnRow>, RepositoryError>> + Send;
 
-    /// Returns the open turns of an agent, by id.
-    fn open_turns_of_agent(
+    /// Returns the open turns of an agent, or of one of its conversations, by id.
+    fn open_turns(
         connection: &mut Self::Connection,
         tenant: &TenantId,
         agent_id: AgentId,
+        conversation: Option<ConversationId>,
     ) -> impl Future<Output = Result<Vec<TurnToCancel>, RepositoryError>> + Send;
 }
 

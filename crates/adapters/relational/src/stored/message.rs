@@ -78,9 +78,12 @@ pub struct StoredListedMessage {
     tool_calls: Option<Json<Vec<ToolCall>>>,
 }
 
-/// The columns of a message that is found by its id.
+/// A message that is found by its id.
 #[derive(sqlx::FromRow)]
-pub struct StoredPlace {
+pub struct StoredFoundMessage {
+    /// The message.
+    #[sqlx(flatten)]
+    pub message: StoredListedMessage,
     /// The number of messages before it that are not superseded.
     pub before: i64,
     /// The `seq` of the last of them.

@@ -22,7 +22,7 @@ pub use event::{
 };
 pub use facts::StoredConversationFacts;
 pub use idempotency::{StoredRecord, StoredRecordWithKey};
-pub use message::{StoredListedMessage, StoredMessage, StoredPlace};
+pub use message::{StoredFoundMessage, StoredListedMessage, StoredMessage};
 pub use proof::ProofColumns;
 pub use signing_key::StoredSigningKey;
 pub use tenant::StoredTenant;

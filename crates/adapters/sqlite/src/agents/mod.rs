@@ -90,26 +90,12 @@ impl AgentSql for SqliteStore {
         id: AgentId,
         at: Timestamp,
     ) -> Result<(), RepositoryError> {
-        sqlx::query(DELETE)
-            .bind(tenant.as_str())
-            .bind(id.uuid())
-            .bind(at.milliseconds())
-            .execute(&mut *connection)
-            .await
-            .map_err(from_sqlx)?;
-        delete_capabilities(connection, tenant, id).await
+        let delete = sqlx::query(DELETE).bind(tenant.as_str()).bind(id.uuid());
+        let delete = delete.bind(at.milliseconds());
+        delete.execute(&mut *connection).await.map_err(from_sqlx)?;
+        let delete = sqlx::query(DELETE_CAPABILITIES);
+        let delete = delete.bind(tenant.as_str()).bind(id.uuid());
+        delete.execute(connection).await.map_err(from_sqlx)?;
+        Ok(())
     }
-}
-
-async fn delete_capabilities(
-    connection: &mut SqliteConnection,
-    tenant: &TenantId,
-    id: AgentId,
-) -> Result<(), RepositoryError> {
-    let deleted = sqlx::query(DELETE_CAPABILITIES)
-        .bind(tenant.as_str())
-        .bind(id.uuid())
-        .execute(connection)
-        .await;
-    deleted.map(drop).map_err(from_sqlx)
 }

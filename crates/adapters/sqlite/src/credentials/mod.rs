@@ -45,8 +45,7 @@ impl CredentialSql for SqliteStore {
     ) -> Result<Option<Credential>, RepositoryError> {
         let find = sqlx::query(FIND).bind(id.as_str()).bind(kind.as_str());
         let row = self.fetch_optional(find).await?;
-        row.map(|row| read::row::<_, CredentialRow>("credentials", &row)?.try_into())
-            .transpose()
+        read::one("credentials", row, |row: CredentialRow| row.try_into())
     }
 
     async fn list_credentials(
