@@ -1,25 +1,8 @@
-//! Turns.
+//! The statements on turns.
 
-use std::collections::HashMap;
+use relational::{page_budget, reply_columns, turn_columns};
 
-use domain::{AgentId, AsOf, ConversationId, Listed, Page, Seq, TenantId, Turn, TurnId};
-use ports::{FoundTurn, ListingOrder, RepositoryError, TurnFilter, TurnQuery};
-use relational::{
-    Facts, FactsQuery, InTenant, TurnRow, page_budget,
-    plan::TurnToCancel,
-    read, reply_columns,
-    repositories::TurnSql,
-    stored::{StoredTurn, StoredTurnToCancel, StoredTurnWithUser},
-    turn_columns,
-};
-use sqlx::PgConnection;
-
-use crate::{
-    PostgresStore,
-    error::in_table,
-    facts,
-    fragments::{join_reply, visible},
-};
+use crate::fragments::{join_reply, visible};
 
 /// Hides a turn `r` once its agent or conversation is deleted, unless the deletion itself cancelled
 /// the turn. `offset 0` makes the planner look up the conversation by its whole key, as in
@@ -36,7 +19,7 @@ macro_rules! unless_deleted {
 }
 
 /// `offset 0` makes the planner look up the conversation by its whole key, as in `join_reply`.
-const FIND: &str = concat!(
+pub(super) const FIND: &str = concat!(
     "select t.head_seq, c.user_id as owner, ",
     turn_columns!(),
     ", ",
@@ -63,8 +46,8 @@ macro_rules! open {
     };
 }
 
-const OPEN_OF_AGENT: &str = open!("");
-const OPEN_OF_CONVERSATION: &str = open!("and conversation_id = $3");
+pub(super) const OPEN_OF_AGENT: &str = open!("");
+pub(super) const OPEN_OF_CONVERSATION: &str = open!("and conversation_id = $3");
 
 /// A page of turns joined to the tenant's head and to their conversation, if it exists.
 macro_rules! list {
@@ -103,22 +86,22 @@ macro_rules! list {
     };
 }
 
-const LIST_ASCENDING: &str = list!("", ">", "asc");
-const LIST_DESCENDING: &str = list!("", "<", "desc");
-const LIST_OPEN_ASCENDING: &str = list!(
+pub(super) const LIST_ASCENDING: &str = list!("", ">", "asc");
+pub(super) const LIST_DESCENDING: &str = list!("", "<", "desc");
+pub(super) const LIST_OPEN_ASCENDING: &str = list!(
     "and r.agent_id = c.agent_id and r.status in ('queued', 'in_progress')",
     ">",
     "asc"
 );
-const LIST_OPEN_DESCENDING: &str = list!(
+pub(super) const LIST_OPEN_DESCENDING: &str = list!(
     "and r.agent_id = c.agent_id and r.status in ('queued', 'in_progress')",
     "<",
     "desc"
 );
-const LIST_OF_STATUS_ASCENDING: &str = list!("and r.status = $5", ">", "asc");
-const LIST_OF_STATUS_DESCENDING: &str = list!("and r.status = $5", "<", "desc");
+pub(super) const LIST_OF_STATUS_ASCENDING: &str = list!("and r.status = $5", ">", "asc");
+pub(super) const LIST_OF_STATUS_DESCENDING: &str = list!("and r.status = $5", "<", "desc");
 /// The running turn, or else the first queued one, or else the newest.
-const FIND_CURRENT: &str = concat!(
+pub(super) const FIND_CURRENT: &str = concat!(
     "select c.user_id as owner, ",
     turn_columns!(),
     ", ",
@@ -148,99 +131,3 @@ pub(crate) const STATEMENTS: &[&str] = &[
     LIST_OF_STATUS_DESCENDING,
     FIND_CURRENT,
 ];
-
-impl TurnSql for PostgresStore {
-    async fn find_turn(
-        &self,
-        tenant: &TenantId,
-        id: TurnId,
-    ) -> Result<AsOf<Option<FoundTurn>>, RepositoryError> {
-        let find = sqlx::query(FIND).bind(tenant.as_str()).bind(id.uuid());
-        let row = self.connections.fetch_optional(find).await?;
-        read::as_of_one("turns", row.as_ref(), |row: StoredTurnWithUser| {
-            row.try_into()
-        })
-    }
-
-    async fn find_current_turn(
-        &self,
-        tenant: &TenantId,
-        conversation: ConversationId,
-    ) -> Result<Option<FoundTurn>, RepositoryError> {
-        let find = sqlx::query(FIND_CURRENT)
-            .bind(tenant.as_str())
-            .bind(conversation.uuid());
-        let row = self.connections.fetch_optional(find).await?;
-        read::one("turns", row, |row: StoredTurnWithUser| row.try_into())
-    }
-
-    async fn list_turns(
-        &self,
-        tenant: &TenantId,
-        conversation: ConversationId,
-        query: &TurnQuery,
-    ) -> Result<AsOf<Option<Page<Listed<Turn>>>>, RepositoryError> {
-        use ListingOrder::{Ascending, Descending};
-        let statement = match (query.filter, query.order) {
-            (TurnFilter::All, Ascending) => LIST_ASCENDING,
-            (TurnFilter::All, Descending) => LIST_DESCENDING,
-            (TurnFilter::Open, Ascending) => LIST_OPEN_ASCENDING,
-            (TurnFilter::Open, Descending) => LIST_OPEN_DESCENDING,
-            (TurnFilter::Status(_), Ascending) => LIST_OF_STATUS_ASCENDING,
-            (TurnFilter::Status(_), Descending) => LIST_OF_STATUS_DESCENDING,
-        };
-        let start = match query.order {
-            Ascending => Seq(0),
-            Descending => Seq(i64::MAX),
-        };
-        let mut page = sqlx::query(statement)
-            .bind(tenant.as_str())
-            .bind(conversation.uuid())
-            .bind(query.after.unwrap_or(start).0)
-            .bind(page_budget::one_more(query.limit));
-        if let TurnFilter::Status(status) = query.filter {
-            page = page.bind(status.as_str());
-        }
-        let rows = self.connections.fetch_all(page).await?;
-        let convert = |row: StoredTurn| row.try_into();
-        let page = read::as_of_listing("turns", &rows, query.limit, convert)?;
-        read::if_found("conversations", &rows, page)
-    }
-
-    async fn read_facts(
-        connection: &mut PgConnection,
-        query: &FactsQuery,
-    ) -> Result<Facts, RepositoryError> {
-        facts::read(connection, query).await
-    }
-
-    async fn read_turns(
-        connection: &mut PgConnection,
-        wanted: &[InTenant<TurnId>],
-    ) -> Result<HashMap<InTenant<TurnId>, TurnRow>, RepositoryError> {
-        facts::turns(connection, wanted).await
-    }
-
-    async fn open_turns(
-        connection: &mut PgConnection,
-        tenant: &TenantId,
-        agent_id: AgentId,
-        conversation: Option<ConversationId>,
-    ) -> Result<Vec<TurnToCancel>, RepositoryError> {
-        let statement = match conversation {
-            Some(_) => OPEN_OF_CONVERSATION,
-            None => OPEN_OF_AGENT,
-        };
-        let mut open = sqlx::query_as(statement)
-            .bind(tenant.as_str())
-            .bind(agent_id.uuid());
-        if let Some(id) = conversation {
-            open = open.bind(id.uuid());
-        }
-        let rows: Vec<StoredTurnToCancel> = open
-            .fetch_all(connection)
-            .await
-            .map_err(in_table("turns"))?;
-        Ok(rows.into_iter().map(TurnToCancel::from).collect())
-    }
-}

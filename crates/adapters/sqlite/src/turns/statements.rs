@@ -1,0 +1,123 @@
+//! The statements on turns.
+
+use relational::{page_budget, reply_columns, turn_columns};
+
+use crate::fragments::{join_reply, visible};
+
+/// Hides a turn `r` once its agent or conversation is deleted, unless the deletion itself cancelled
+/// the turn.
+macro_rules! unless_deleted {
+    () => {
+        "and not exists ( \
+            select 1 from conversations d \
+            where d.tenant_id = r.tenant_id and d.id = r.conversation_id \
+                and case when r.status = 'cancelled' then r.finished_at else -1 end \
+                    < coalesce(d.deleted_at, (select a.deleted_at from agents a \
+                        where a.tenant_id = d.tenant_id and a.id = d.agent_id))) "
+    };
+}
+
+pub(super) const FIND: &str = concat!(
+    "select t.head_seq, c.user_id as owner, ",
+    turn_columns!(),
+    ", ",
+    reply_columns!(),
+    " from tenants t left join turns r on r.tenant_id = t.id and r.id = ?2 ",
+    unless_deleted!(),
+    join_reply!(),
+    "left join conversations c on c.tenant_id = r.tenant_id and c.id = r.conversation_id \
+     where t.id = ?1"
+);
+/// The open turns of an agent.
+macro_rules! open {
+    ($filter:literal) => {
+        concat!(
+            "select r.id, r.conversation_id, r.agent_id, c.user_id, \
+                coalesce(r.started_at, r.created_at) as latest_time \
+             from turns r indexed by turns_open left join conversations c \
+                on c.tenant_id = r.tenant_id and c.id = r.conversation_id \
+             where r.tenant_id = ?1 and r.agent_id = ?2 ",
+            $filter,
+            " and r.status in ('queued', 'in_progress') order by r.id"
+        )
+    };
+}
+
+pub(super) const OPEN_OF_AGENT: &str = open!("");
+pub(super) const OPEN_OF_CONVERSATION: &str = open!("and r.conversation_id = ?3");
+
+/// A page of turns joined to the tenant's head and to their conversation, if it exists.
+macro_rules! list {
+    ($filter:literal, $after:literal, $order:literal) => {
+        concat!(
+            "select t.head_seq, c.id is not null as is_found, p.total, ",
+            turn_columns!(),
+            ", ",
+            reply_columns!(),
+            " from tenants t left join conversations c on c.tenant_id = t.id and c.id = ?2 and ",
+            visible!(),
+            " left join ",
+            page_budget!(
+                concat!(
+                    "select r.rowid as turn, r.sort_seq, octet_length(r.input) \
+                     + coalesce(octet_length(r.tool_calls), 0) \
+                     + coalesce(octet_length(r.metadata), 0) \
+                     + coalesce((select octet_length(m.content) from messages m \
+                        where m.tenant_id = r.tenant_id and m.conversation_id = r.conversation_id \
+                        and m.seq = r.reply_seq), 0) as bytes \
+                     from turns r where r.tenant_id = ?1 and r.conversation_id = ?2 \
+                     and r.sort_seq ",
+                    $after,
+                    " ?3 ",
+                    $filter,
+                    " order by r.sort_seq ",
+                    $order,
+                    " limit ?4"
+                ),
+                concat!("sort_seq ", $order)
+            ),
+            " p on c.id is not null left join turns r on r.rowid = p.turn ",
+            join_reply!(),
+            " where t.id = ?1 order by p.place"
+        )
+    };
+}
+
+pub(super) const LIST_ASCENDING: &str = list!("", ">", "asc");
+pub(super) const LIST_DESCENDING: &str = list!("", "<", "desc");
+pub(super) const LIST_OPEN_ASCENDING: &str =
+    list!("and r.status in ('queued', 'in_progress')", ">", "asc");
+pub(super) const LIST_OPEN_DESCENDING: &str =
+    list!("and r.status in ('queued', 'in_progress')", "<", "desc");
+pub(super) const LIST_OF_STATUS_ASCENDING: &str = list!("and r.status = ?5", ">", "asc");
+pub(super) const LIST_OF_STATUS_DESCENDING: &str = list!("and r.status = ?5", "<", "desc");
+/// The running turn, or else the first queued one, or else the newest.
+pub(super) const FIND_CURRENT: &str = concat!(
+    "select c.user_id as owner, ",
+    turn_columns!(),
+    ", ",
+    reply_columns!(),
+    " from conversations c join turns r on r.rowid = coalesce( \
+        (select o.rowid from turns o where o.tenant_id = c.tenant_id \
+            and o.agent_id = c.agent_id and o.conversation_id = c.id \
+            and o.status in ('queued', 'in_progress') order by o.queued_seq limit 1), \
+        (select n.rowid from turns n where n.tenant_id = c.tenant_id \
+            and n.conversation_id = c.id order by n.sort_seq desc limit 1)) ",
+    join_reply!(),
+    " where c.tenant_id = ?1 and c.id = ?2 and ",
+    visible!()
+);
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] = &[
+    FIND,
+    OPEN_OF_AGENT,
+    OPEN_OF_CONVERSATION,
+    LIST_ASCENDING,
+    LIST_DESCENDING,
+    LIST_OPEN_ASCENDING,
+    LIST_OPEN_DESCENDING,
+    LIST_OF_STATUS_ASCENDING,
+    LIST_OF_STATUS_DESCENDING,
+    FIND_CURRENT,
+];
