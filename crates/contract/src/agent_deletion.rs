@@ -1,6 +1,6 @@
 //! `AgentRepository::delete`: the data that is deleted with an agent, and the data that stays.
 
-use domain::{EventData, EventType, TurnStatus, event::Tombstone};
+use domain::{EventData, EventType, TurnStatus, event_data::Tombstone};
 use ports::{
     BeginOutcome, CancelOutcome, DeleteOutcome, FinishOutcome, FirstMessages, RecordTurnOutcome,
     Storage, TurnEnding,

@@ -2,7 +2,8 @@
 //! that stays.
 
 use domain::{
-    Conversation, ConversationId, EventData, EventType, HistoryLimits, TurnStatus, event::Tombstone,
+    Conversation, ConversationId, EventData, EventType, HistoryLimits, TurnStatus,
+    event_data::Tombstone,
 };
 use ports::{
     BeginOutcome, ConversationFilter, DeleteOutcome, FinishOutcome, HistoryQuery, ListingOrder,

@@ -2,7 +2,7 @@
 
 use domain::{
     Agent, Conversation, Event, EventData, EventType, Message, ToolCall, Turn, TurnStatus,
-    event::EventMessage,
+    event_data::EventMessage,
     sizes::{EVENT_MESSAGE_BYTES, EVENT_TOOL_BYTES},
 };
 use ports::{ConversationTarget, FirstMessages, Storage, TurnEnding};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use domain::{
     Conversation, ConversationId, Event, EventData, EventType, Message, MessageId, Role, Seq,
-    TenantId, TurnId, event::EventMessage,
+    TenantId, TurnId, event_data::EventMessage,
 };
 use ports::Storage;
 

@@ -5,9 +5,8 @@
 //! `schema` adds their OpenAPI schemas.
 //!
 //! To add a resource: create a file for it, a typed id in [`id`], validation functions that return
-//! [`InputFault`]s, and its events in [`event`].
+//! [`InputFault`]s, and its events in [`event_type`] and [`event_data`].
 
-pub mod access;
 pub mod admission;
 pub mod agent;
 pub mod base62;
@@ -21,6 +20,8 @@ pub mod credential_secret;
 pub mod credential_source;
 pub mod cursor;
 pub mod event;
+pub mod event_data;
+pub mod event_type;
 pub mod fault;
 pub mod history;
 pub mod id;
@@ -31,11 +32,14 @@ pub mod memory;
 pub mod merge_patch;
 pub mod message;
 pub mod page;
+pub mod principal;
 pub mod problem;
+pub mod problem_code;
 pub mod public_key;
 pub mod public_key_set;
 pub mod rate_limit;
 pub mod rule;
+pub mod scope;
 pub mod signing_key;
 pub mod sizes;
 pub mod tenant;
@@ -46,7 +50,6 @@ pub mod tool_call;
 pub mod turn;
 pub mod web_address;
 
-pub use access::{Principal, PrincipalId, Scope, Scopes, Stamp};
 pub use agent::{Agent, AgentDraft};
 pub use chat::ChatReply;
 pub use config::{AgentConfig, LlmSettings};
@@ -58,7 +61,9 @@ pub use credential::{Credential, CredentialId, CredentialKind, LimitOverrides};
 pub use credential_draft::CredentialDraft;
 pub use credential_secret::{CredentialSecret, SecretDigest};
 pub use credential_source::CredentialSource;
-pub use event::{Event, EventData, EventType, Seq};
+pub use event::{Event, Seq};
+pub use event_data::EventData;
+pub use event_type::EventType;
 pub use fault::{FaultCode, InputFault, list::Faults};
 pub use history::{HistoryLimits, HistoryMessage};
 pub use id::{AgentId, ConversationId, MessageId, NodeId, TurnId};
@@ -67,9 +72,12 @@ pub use live::{ReplyDelta, ToolCalled, ToolReturned, TurnStarted};
 pub use memory::MemorySize;
 pub use message::{Message, MessageError, Role};
 pub use page::{AsOf, Listed, Page};
-pub use problem::{Problem, ProblemCode};
+pub use principal::{Principal, PrincipalId, Stamp};
+pub use problem::Problem;
+pub use problem_code::ProblemCode;
 pub use rate_limit::{Quota, QuotaHolder, RateLimits, RatePolicy};
 pub use rule::Rule;
+pub use scope::{Scope, Scopes};
 pub use signing_key::SigningKey;
 pub use sizes::Sizes;
 pub use tenant::{Tenant, TenantId};

@@ -2,7 +2,7 @@
 
 use domain::{
     Agent, AgentId, Conversation, ConversationId, EventType, Seq, Stamp, TenantId, TurnId,
-    event::Tombstone,
+    event_data::Tombstone,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

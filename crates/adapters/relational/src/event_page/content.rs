@@ -1,8 +1,7 @@
 //! The content of one event, from its row and the entities that it refers to.
 
 use domain::{
-    Event, EventData, EventType, Message, Turn, TurnStatus,
-    event::{Tombstone, event_id},
+    Event, EventData, EventType, Message, Turn, TurnStatus, event::event_id, event_data::Tombstone,
 };
 use ports::{LoggedEvent, RepositoryError};
 use serde::de::DeserializeOwned;

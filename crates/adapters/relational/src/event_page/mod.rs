@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use domain::{
     Agent, Conversation, ConversationId, EventType, Message, PrincipalId, Seq, TurnId,
-    event::omit_large_tool_data,
+    event_data::omit_large_tool_data,
 };
 use ports::{EventPage, EventQuery, EventVisibility, LogBounds, RepositoryError};
 

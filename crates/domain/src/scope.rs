@@ -1,10 +1,8 @@
-//! Principals and their permissions.
+//! Permissions: scopes and sets of them.
 
-use std::{fmt, str::FromStr, sync::Arc};
+use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
-
-use crate::{TenantId, Timestamp};
 
 macro_rules! scopes {
     ($(#[doc = $doc:literal] $name:ident = $text:literal,)*) => {
@@ -171,79 +169,6 @@ impl<'de> Deserialize<'de> for Scopes {
     }
 }
 
-/// The id of a principal in the event log and in idempotency records: `key:<id>`, `client:<id>`,
-/// `<issuer id>~<sub>`, or `system`. Cheap to clone.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct PrincipalId(Arc<str>);
-
-impl PrincipalId {
-    /// Wraps the stored or computed text.
-    pub fn new(text: impl Into<Arc<str>>) -> Self {
-        Self(text.into())
-    }
-
-    /// Returns the id of the service itself, the actor of sweeps and expiries.
-    pub fn system() -> Self {
-        Self("system".into())
-    }
-
-    /// Returns the id as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-#[cfg(feature = "schema")]
-impl utoipa::PartialSchema for PrincipalId {
-    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
-        String::schema()
-    }
-}
-
-#[cfg(feature = "schema")]
-impl utoipa::ToSchema for PrincipalId {}
-
-/// The identity behind a request, as far as use cases need it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Principal {
-    /// The tenant whose data the principal can reach.
-    pub tenant: TenantId,
-    /// The principal's id in the log.
-    pub id: PrincipalId,
-    /// The principal's permissions.
-    pub scopes: Scopes,
-    /// The user id, for users of an identity provider. Without `conversations:all`, they reach only
-    /// conversations with this user id.
-    pub user_id: Option<String>,
-}
-
-impl Principal {
-    /// Returns the only user whose conversations this principal can reach; `None` if it is not
-    /// restricted to one.
-    pub fn confined_to(&self) -> Option<&str> {
-        if self.scopes.contains(Scope::ConversationsAll) {
-            return None;
-        }
-        self.user_id.as_deref()
-    }
-
-    /// Returns `true` if this principal can reach conversations of `user_id`.
-    pub fn may_reach(&self, user_id: Option<&str>) -> bool {
-        self.confined_to().is_none_or(|own| user_id == Some(own))
-    }
-}
-
-/// The time and the actor of a change, for its event.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stamp {
-    /// The time of the change.
-    pub time: Timestamp,
-    /// The principal that made the change.
-    pub actor: PrincipalId,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -266,20 +191,5 @@ mod tests {
         let two: Scopes = [Scope::ChatWrite, Scope::AgentsRead].into_iter().collect();
         assert_eq!(two.joined(" and "), "agents:read and chat:write");
         assert_eq!(Scopes::NONE.joined(" "), "");
-    }
-
-    #[test]
-    fn a_user_reaches_only_its_own_conversations() {
-        let mut user = Principal {
-            tenant: "default".parse().unwrap(),
-            id: PrincipalId::new("main~ada"),
-            scopes: Scopes::NONE,
-            user_id: Some("main~ada".to_owned()),
-        };
-        assert!(user.may_reach(Some("main~ada")));
-        assert!(!user.may_reach(Some("main~bob")));
-        assert!(!user.may_reach(None));
-        user.scopes = [Scope::ConversationsAll].into_iter().collect();
-        assert!(user.may_reach(None));
     }
 }

@@ -1,0 +1,172 @@
+//! The content of events, limited in size.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Agent, AgentId, Conversation, ConversationId, Message, MessageId, Role, ToolCall, Turn, TurnId,
+    sizes::{EVENT_MESSAGE_BYTES, EVENT_TOOL_BYTES},
+    tool_call::json_bytes,
+};
+
+/// The content of an event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(untagged)]
+#[expect(clippy::large_enum_variant, reason = "short-lived, and most are turns")]
+pub enum EventData {
+    /// The subject of the event has been deleted since.
+    #[cfg_attr(feature = "schema", schema(title = "DeletedEventData"))]
+    Deleted {
+        /// Always true.
+        deleted: bool,
+    },
+    /// The content of `turn.*`.
+    #[cfg_attr(feature = "schema", schema(title = "TurnEventData"))]
+    Turn {
+        /// The turn, as the event's type describes it.
+        turn: Turn,
+        /// The message of the event: the user's at the start, the agent's at the end.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<EventMessage>,
+        /// True if parts larger than 32 KiB are omitted from `turn`: its `input` is then empty, its
+        /// `reply` null, or, which count together, the `arguments` of its `toolCalls` are `{}` and
+        /// their `result` is null. Read the turn to get them.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        omitted: bool,
+    },
+    /// The content of `messages.superseded`: these messages are no longer part of the conversation.
+    #[cfg_attr(feature = "schema", schema(title = "MessagesSupersededEventData"))]
+    #[serde(rename_all = "camelCase")]
+    MessagesSuperseded {
+        /// The `seq` of the first superseded message.
+        from_seq: i64,
+        /// The `seq` of the last superseded message.
+        to_seq: i64,
+        /// The turn that replaces them.
+        turn_id: TurnId,
+    },
+    /// The content of `agent.created` and `agent.updated`.
+    #[cfg_attr(feature = "schema", schema(title = "AgentEventData"))]
+    Agent {
+        /// The agent after the change.
+        agent: Agent,
+    },
+    /// The content of `agent.deleted`.
+    #[cfg_attr(feature = "schema", schema(title = "AgentDeletedEventData"))]
+    AgentDeleted {
+        /// The id and last version of the agent.
+        agent: Tombstone<AgentId>,
+    },
+    /// The content of `conversation.created` and `conversation.updated`.
+    #[cfg_attr(feature = "schema", schema(title = "ConversationEventData"))]
+    Conversation {
+        /// The conversation in its state when the log is read.
+        conversation: Conversation,
+        /// The greeting, if the conversation was created with one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        greeting: Option<Message>,
+    },
+    /// The content of `conversation.deleted`.
+    #[cfg_attr(feature = "schema", schema(title = "ConversationDeletedEventData"))]
+    ConversationDeleted {
+        /// The id and last version of the conversation.
+        conversation: Tombstone<ConversationId>,
+    },
+}
+
+impl EventData {
+    /// The content of events whose subject has been deleted since.
+    pub const DELETED: Self = Self::Deleted { deleted: true };
+
+    /// Creates the content of a turn's event. Parts that are too large for an event are omitted.
+    pub fn turn(mut turn: Turn, message: Option<Message>) -> Self {
+        let is_large = |text: &str| text.len() > EVENT_MESSAGE_BYTES;
+        let large_input = is_large(&turn.input);
+        let large_reply = turn
+            .reply
+            .as_ref()
+            .is_some_and(|reply| is_large(&reply.content));
+        if large_input {
+            turn.input.clear();
+        }
+        if large_reply {
+            turn.reply = None;
+        }
+        let large_tool_data = omit_large_tool_data(&mut turn.tool_calls);
+        Self::Turn {
+            turn,
+            message: message.map(EventMessage::from),
+            omitted: large_input || large_reply || large_tool_data,
+        }
+    }
+}
+
+/// Omits the arguments and results of a turn's calls if they are too large for an event. Returns
+/// `true` if it did.
+pub fn omit_large_tool_data(calls: &mut [ToolCall]) -> bool {
+    let bytes = calls.iter().map(|call| {
+        let result = call.result.as_ref().map_or(0, String::len);
+        json_bytes(&call.arguments) + result
+    });
+    let are_large = bytes.sum::<usize>() > EVENT_TOOL_BYTES;
+    if are_large {
+        for call in calls {
+            call.arguments = ToolCall::omitted_arguments();
+            call.result = None;
+        }
+    }
+    are_large
+}
+
+/// The id and version of a deleted resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Tombstone<Id> {
+    /// The resource's id.
+    pub id: Id,
+    /// The resource's last version.
+    pub version: i64,
+}
+
+/// A message in an event. A message above 32 KiB is omitted and can be read from its turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(untagged)]
+pub enum EventMessage {
+    /// The whole message.
+    Whole(Message),
+    /// A message that was too large for an event.
+    #[serde(rename_all = "camelCase")]
+    #[cfg_attr(feature = "schema", schema(title = "OmittedMessage"))]
+    Omitted {
+        /// The message's id.
+        id: MessageId,
+        /// The conversation of the message.
+        conversation_id: ConversationId,
+        /// The turn of the message.
+        turn_id: Option<TurnId>,
+        /// The message's position in the conversation.
+        seq: i64,
+        /// The author of the message.
+        role: Role,
+        /// Always true.
+        omitted: bool,
+    },
+}
+
+impl From<Message> for EventMessage {
+    fn from(message: Message) -> Self {
+        if message.content.len() <= EVENT_MESSAGE_BYTES {
+            return Self::Whole(message);
+        }
+        Self::Omitted {
+            id: message.id,
+            conversation_id: message.conversation_id,
+            turn_id: message.turn_id,
+            seq: message.seq,
+            role: message.role,
+            omitted: true,
+        }
+    }
+}
