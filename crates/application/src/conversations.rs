@@ -3,6 +3,7 @@
 mod changing;
 mod creating;
 mod error;
+mod forking;
 mod listing;
 
 use std::sync::Arc;
@@ -19,8 +20,9 @@ use ports::{
 use crate::{KeyedSemaphore, VersionCondition};
 use changing::CHANGE_ATTEMPTS;
 
-pub use creating::{CreatedConversation, Fork, NewConversation};
+pub use creating::{CreatedConversation, NewConversation};
 pub use error::ConversationError;
+pub use forking::Fork;
 pub use listing::ConversationListing;
 
 /// The use cases of conversations: create, read, change, delete.

@@ -1,0 +1,129 @@
+//! Creation of conversations that begin with the messages of another.
+
+use domain::{
+    ConversationId, FaultCode, ForkOrigin, InputFault, Message, MessageId, Principal,
+    conversation::excerpt,
+};
+use ports::{FirstMessages, ForkedMessages, ListingOrder, MessageQuery, MessageReference};
+use serde::Serialize;
+
+use super::{
+    ConversationError, ConversationService,
+    creating::{NewConversation, Origin},
+};
+
+/// The maximum number of messages that a fork copies.
+const MAX_FORKED_MESSAGES: i64 = 1_000;
+
+/// The messages that a fork copies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Fork {
+    /// The conversation.
+    pub conversation_id: ConversationId,
+    /// The last message; all messages if absent.
+    pub message_id: Option<MessageId>,
+}
+
+impl ConversationService {
+    /// Returns the origin of a conversation that begins with the messages of another.
+    pub(super) async fn forked(
+        &self,
+        caller: &Principal,
+        new: &NewConversation,
+        fork: Fork,
+    ) -> Result<Origin, ConversationError> {
+        let from = fork.conversation_id;
+        let context = self.find_accessible(caller, from).await?;
+        if new.agent_id.is_some_and(|named| named != context.agent_id) {
+            return Err(fault("/agentId", "the conversation is with another agent"));
+        }
+        if new.user_id.is_some() && new.user_id != context.user_id {
+            return Err(fault("/userId", "the conversation belongs to another user"));
+        }
+        let last = match fork.message_id {
+            Some(message) => Some(self.forked_message(caller, from, message).await?),
+            None => self.last_message(caller, from).await?,
+        };
+        let count = last.as_ref().map_or(0, |(_, count)| *count);
+        if count > MAX_FORKED_MESSAGES {
+            let detail = "a fork has at most 1,000 messages";
+            return Err(ConversationError::Invalid(vec![InputFault::new(
+                "/forkOf/messageId",
+                FaultCode::TooLarge,
+                detail,
+            )]));
+        }
+        let last = last.map(|(message, _)| message);
+        Ok(Origin {
+            agent_id: context.agent_id,
+            user_id: context.user_id.clone(),
+            first_messages: FirstMessages::Forked(ForkedMessages {
+                from,
+                turn_count: context.turn_count,
+                to_seq: last.as_ref().map_or(0, |message| message.seq),
+            }),
+            message_count: count,
+            excerpt: last.as_ref().map(|message| excerpt(&message.content)),
+            last_message_at: last.as_ref().map(|message| message.created_at),
+            forked_from: Some(ForkOrigin {
+                conversation_id: from,
+                message_id: last.map(|message| message.id),
+            }),
+        })
+    }
+
+    /// Returns a message that is not superseded, and the number of messages up to it.
+    async fn forked_message(
+        &self,
+        caller: &Principal,
+        conversation: ConversationId,
+        id: MessageId,
+    ) -> Result<(Message, i64), ConversationError> {
+        let tenant = &caller.tenant;
+        let reference = MessageReference::Id(id);
+        let found = self
+            .conversations
+            .find_message(tenant, conversation, &reference);
+        match found.await? {
+            Some(found) if found.message.superseded_at.is_none() => {
+                Ok((found.message, found.before + 1))
+            }
+            _ => Err(ConversationError::Invalid(vec![InputFault::new(
+                "/forkOf/messageId",
+                FaultCode::UnknownValue,
+                "no message of the conversation that is not superseded",
+            )])),
+        }
+    }
+
+    /// Returns the last message and the number of messages up to it.
+    async fn last_message(
+        &self,
+        caller: &Principal,
+        conversation: ConversationId,
+    ) -> Result<Option<(Message, i64)>, ConversationError> {
+        let query = MessageQuery {
+            order: ListingOrder::Descending,
+            after: None,
+            limit: 1,
+            with_superseded: false,
+        };
+        let (tenant, conversations) = (&caller.tenant, &self.conversations);
+        let page = conversations.messages(tenant, conversation, &query).await?;
+        let page = page.value.ok_or(ConversationError::NotFound)?;
+        let Some(last) = page.items.into_iter().next() else {
+            return Ok(None);
+        };
+        let last = self.forked_message(caller, conversation, last.id).await?;
+        Ok(Some(last))
+    }
+}
+
+fn fault(pointer: &str, detail: &str) -> ConversationError {
+    ConversationError::Invalid(vec![InputFault::new(
+        pointer,
+        FaultCode::NotCombinable,
+        detail,
+    )])
+}

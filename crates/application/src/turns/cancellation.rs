@@ -1,0 +1,113 @@
+//! The cancellation of a turn.
+
+use std::{sync::Arc, time::Duration};
+
+use domain::{FinishReason, MessageId, Stamp};
+use ports::{CancelOutcome, Reply};
+
+use super::TurnError;
+use crate::{
+    chat::{ChatContext, LiveTurn, TurnOutcome, TurnRunner},
+    engines::{OpenCallStatus, PartialReply},
+};
+
+/// The pause before the store is first read for the result of a cancellation, after it was
+/// unavailable.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// The maximum pause between two such reads.
+const MAX_PAUSE: Duration = Duration::from_secs(2);
+
+/// A cancellation of a turn. It runs in a task of its own, so that the turn that it promotes runs
+/// even if the caller drops the request meanwhile.
+pub(super) struct Cancellation {
+    pub(super) context: Arc<ChatContext>,
+    pub(super) runner: Arc<TurnRunner>,
+    pub(super) live: Arc<LiveTurn>,
+    /// The id of the message that stores the partial reply.
+    pub(super) message_id: MessageId,
+    pub(super) stamp: Stamp,
+}
+
+impl Cancellation {
+    pub(super) async fn run(self) -> Result<(), TurnError> {
+        let (node, subject) = (self.runner.promotes_to(), self.live.subject());
+        let partial = partial_reply(self.message_id, self.live.hold_text());
+        let turns = &self.context.ports.turns;
+        let cancelled =
+            turns.cancel_turn(&subject.tenant, subject.turn_id, partial, node, &self.stamp);
+        match cancelled.await {
+            Ok(CancelOutcome::Cancelled { promoted, .. }) => {
+                self.live.end(TurnOutcome::Cancelled);
+                self.live.stop();
+                if let (Some(promoted), Some(node)) = (promoted, node) {
+                    self.runner.run_promoted(*promoted, node);
+                }
+                Ok(())
+            }
+            Ok(CancelOutcome::AlreadyFinal) => {
+                self.live.release_text();
+                Ok(())
+            }
+            Ok(CancelOutcome::NotFound) => {
+                self.live.release_text();
+                Err(TurnError::NotFound)
+            }
+            Err(error) => {
+                if error.is_retryable() {
+                    // The cancellation may be stored despite the error.
+                    let background = self.context.background.clone();
+                    background.spawn(self.resolve_doubt());
+                } else {
+                    self.live.release_text();
+                }
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Reads the turn until the store responds, to learn whether the cancellation was stored. Later
+    /// text of the turn is withheld meanwhile.
+    async fn resolve_doubt(self) {
+        let (stopped, subject) = (self.live.stopped(), self.live.subject());
+        let mut pause = FIRST_PAUSE;
+        let wait = |pause| stopped.run_until_cancelled(tokio::time::sleep(pause));
+        // A turn that does not run here produces no text, and its waiters poll the store.
+        while wait(pause).await.is_some() && self.live.local_node().is_some() {
+            pause = (pause * 2).min(MAX_PAUSE);
+            let turns = &self.context.ports.turns;
+            let found = turns.find(&subject.tenant, subject.turn_id).await;
+            match found.map(|found| found.value) {
+                Ok(Some(found)) if !found.turn.status.is_final() => break,
+                Ok(_) => {
+                    let live = &self.context.live;
+                    return live.on_remote_change(subject.turn_id, true);
+                }
+                Err(error) if error.is_retryable() => {}
+                Err(error) => {
+                    tracing::warn!(
+                        error = ports::error::one_line(&error),
+                        turn = %subject.turn_id,
+                        "cannot read if a turn was cancelled; the turn continues"
+                    );
+                    break;
+                }
+            }
+        }
+        if !stopped.is_cancelled() {
+            self.live.release_text();
+        }
+    }
+}
+
+/// Returns the partial reply of the engine as a reply to store; `None` if it is empty.
+fn partial_reply(message_id: MessageId, partial: PartialReply) -> Option<Reply> {
+    (!partial.is_empty()).then(|| Reply {
+        message_id,
+        tool_calls: partial.tool_calls(OpenCallStatus::Cut),
+        content: partial.text,
+        engine: partial.engine,
+        degraded: partial.degraded,
+        finish_reason: FinishReason::Cancelled,
+        usage: None,
+    })
+}
