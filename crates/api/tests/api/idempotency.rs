@@ -15,17 +15,17 @@ use crate::{
 const MANY: usize = 20;
 
 /// A request of the writer with the key `k`.
-fn request_with_key(api: &ApiServer, path: &str) -> Request {
+pub(crate) fn request_with_key(api: &ApiServer, path: &str) -> Request {
     let request = api.writer().request("POST", path);
     request.header("Idempotency-Key", "k")
 }
 
-async fn post(api: &ApiServer, path: &str, body: &Value) -> ApiResponse {
+pub(crate) async fn post(api: &ApiServer, path: &str, body: &Value) -> ApiResponse {
     request_with_key(api, path).json(body).send().await
 }
 
 /// Asserts that `again` repeats `first` byte for byte, and is marked as replayed.
-fn assert_repeats(first: &ApiResponse, again: &ApiResponse) {
+pub(crate) fn assert_repeats(first: &ApiResponse, again: &ApiResponse) {
     assert_eq!(again.status, first.status, "{}", again.text());
     assert_eq!(again.text(), first.text());
     for name in ["content-type", "location", "etag", "cache-control"] {
@@ -87,6 +87,20 @@ async fn replays_creations(builder: ApiServerBuilder, builder_after_restart: Api
     assert_eq!(all_ids(&api.writer(), "/api/agents").await, none);
     assert_eq!(all_ids(&api.writer(), "/api/conversations").await, none);
     api.stop().await;
+}
+
+pub(crate) fn manager() -> Value {
+    json!({"name": "Manager", "scopes": ["keys:admin"]})
+}
+
+/// A key set with one public key, distinguished by the digit.
+pub(crate) fn key_set(digit: &str) -> Value {
+    let x = format!("{}A", digit.repeat(42));
+    json!({"keys": [{"kty": "OKP", "crv": "Ed25519", "kid": digit, "x": x}]})
+}
+
+pub(crate) fn signing_client() -> Value {
+    json!({"name": "Signer", "scopes": ["agents:read"], "jwks": key_set("B")})
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -153,7 +167,7 @@ async fn secret_of_concurrent_requests(
 }
 
 /// Asserts that the response reports the key as used, and contains no secret.
-fn assert_used_for(id: &str, response: &ApiResponse) {
+pub(crate) fn assert_used_for(id: &str, response: &ApiResponse) {
     let problem = response.problem(ProblemCode::IdempotencyKeyUsed);
     let expected =
         format!("The key was used to create or rotate {id}, whose secret is shown only once.");
@@ -267,94 +281,5 @@ async fn idempotency_keys_belong_to_their_caller() {
     let response = reader.header("Idempotency-Key", "k").json(&draft);
     let rejected = response.send().await;
     rejected.problem(ProblemCode::InsufficientScope);
-    api.stop().await;
-}
-
-fn manager() -> Value {
-    json!({"name": "Manager", "scopes": ["keys:admin"]})
-}
-
-/// A key set with one public key, distinguished by the digit.
-fn key_set(digit: &str) -> Value {
-    let x = format!("{}A", digit.repeat(42));
-    json!({"keys": [{"kty": "OKP", "crv": "Ed25519", "kid": digit, "x": x}]})
-}
-
-fn signing_client() -> Value {
-    json!({"name": "Signer", "scopes": ["agents:read"], "jwks": key_set("B")})
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_rotation_takes_effect_once_and_shows_its_secret_once() {
-    let api = ApiServer::start().await;
-    for kind in ["/api/keys", "/api/oauth-clients"] {
-        let id = id_of(&api.writer().post(kind, manager()).await.created());
-        let path = format!("{kind}/{id}/rotate");
-        let rotated = post(&api, &path, &json!({"overlapSeconds": 60})).await.ok();
-        let again = post(&api, &path, &json!({"overlapSeconds": 60})).await;
-        assert_used_for(&id, &again);
-        let secret = rotated["secret"].as_str().expect("a secret");
-        assert!(!again.text().contains(secret), "{}", again.text());
-        let read = api.writer().get(&format!("{kind}/{id}")).await.ok();
-        assert_eq!(read["last4"], rotated["last4"]);
-        for (path, other) in [
-            (path.clone(), json!({"overlapSeconds": 61})),
-            (path.clone(), json!({})),
-            (
-                format!("{kind}/000000000000/rotate"),
-                json!({"overlapSeconds": 60}),
-            ),
-        ] {
-            let response = post(&api, &path, &other).await;
-            response.problem(ProblemCode::IdempotencyKeyReused);
-        }
-        // The same holds for deleted resources.
-        assert_eq!(
-            api.writer().delete(&format!("{kind}/{id}")).await.status,
-            204
-        );
-        let again = post(&api, &path, &json!({"overlapSeconds": 60})).await;
-        assert_used_for(&id, &again);
-    }
-    api.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_rotation_without_body_equals_one_without_overlap() {
-    let api = ApiServer::start().await;
-    let id = id_of(&api.writer().post("/api/keys", manager()).await.created());
-    let path = format!("/api/keys/{id}/rotate");
-    request_with_key(&api, &path).send().await.ok();
-    for same in [json!({}), json!({"overlapSeconds": 0})] {
-        assert_used_for(&id, &post(&api, &path, &same).await);
-    }
-    api.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_creation_of_a_client_without_secret_is_replayed() {
-    let api = ApiServer::start().await;
-    let kind = "/api/oauth-clients";
-    let first = post(&api, kind, &signing_client()).await;
-    let path = first.header("location").to_owned();
-    let id = id_of(&first.created());
-    assert_eq!(path, format!("{kind}/{id}"));
-    assert_repeats(&first, &post(&api, kind, &signing_client()).await);
-    let rotate = format!("{path}/rotate");
-    let rotation = json!({"jwks": key_set("C")});
-    let rotated = post(&api, &rotate, &rotation).await;
-    assert_eq!(rotated.ok()["jwks"], key_set("C"));
-    assert_repeats(&rotated, &post(&api, &rotate, &rotation).await);
-    let other = post(&api, &rotate, &json!({"jwks": key_set("D")})).await;
-    other.problem(ProblemCode::IdempotencyKeyReused);
-
-    let newer = json!({"jwks": key_set("D")});
-    api.writer().post(&rotate, newer).await.ok();
-    assert_eq!(api.writer().delete(&path).await.status, 204);
-    let api = api.restart(ApiServerBuilder::default()).await;
-    assert_repeats(&first, &post(&api, kind, &signing_client()).await);
-    assert_repeats(&rotated, &post(&api, &rotate, &rotation).await);
-    let read = api.writer().get(&path).await.ok();
-    assert_eq!(read["jwks"], key_set("D"), "nothing was changed");
     api.stop().await;
 }
