@@ -3,7 +3,11 @@
 use domain::{IdempotencyEntry, IdempotencyRecord, Seq, TenantId};
 use ports::RepositoryError;
 use relational::{GroupCommit, Rows, Store, Work};
-use sqlx::PgConnection;
+use sqlx::{
+    PgConnection,
+    postgres::{PgArguments, Postgres},
+    query::Query,
+};
 
 use crate::{PostgresStore, idempotency, rows, store_state, tenants};
 
@@ -47,5 +51,22 @@ impl Store for PostgresStore {
 
     async fn raise_access_version(connection: &mut PgConnection) -> Result<(), RepositoryError> {
         store_state::raise_access_version(connection).await
+    }
+}
+
+impl PostgresStore {
+    /// Runs one statement as a transaction, and returns the number of rows that it has changed.
+    pub(crate) async fn execute(
+        &self,
+        statement: Query<'static, Postgres, PgArguments>,
+        convert: impl Fn(sqlx::Error) -> RepositoryError + Send + 'static,
+    ) -> Result<u64, RepositoryError> {
+        self.transaction(move |connection| {
+            Box::pin(async move {
+                let done = statement.execute(connection).await.map_err(convert)?;
+                Ok(done.rows_affected())
+            })
+        })
+        .await
     }
 }

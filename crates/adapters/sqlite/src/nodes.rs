@@ -10,7 +10,6 @@ use crate::{
     SqliteStore,
     error::{conflict_on, from_sqlx},
 };
-use relational::Store as _;
 
 const INSERT: &str = concat!(
     "insert into nodes (id, lease_until) values (?1, ",
@@ -38,41 +37,20 @@ pub(crate) fn milliseconds(lease: Duration) -> i64 {
 #[async_trait]
 impl NodeRepository for Nodes {
     async fn insert(&self, id: NodeId, lease: Duration) -> Result<(), RepositoryError> {
-        let work = sqlx::query(INSERT)
+        let insert = sqlx::query(INSERT)
             .bind(id.uuid())
             .bind(milliseconds(lease));
-        self.0
-            .transaction(move |connection| {
-                Box::pin(async move {
-                    let inserted = work.execute(connection).await;
-                    inserted.map_err(conflict_on("node"))?;
-                    Ok(())
-                })
-            })
-            .await
+        let inserted = self.0.execute(insert, conflict_on("node")).await;
+        inserted.map(drop)
     }
 
     async fn renew(&self, id: NodeId, lease: Duration) -> Result<bool, RepositoryError> {
-        let work = sqlx::query(RENEW).bind(id.uuid()).bind(milliseconds(lease));
-        self.0
-            .transaction(move |connection| {
-                Box::pin(async move {
-                    let renewed = work.execute(connection).await.map_err(from_sqlx)?;
-                    Ok(renewed.rows_affected() == 1)
-                })
-            })
-            .await
+        let renew = sqlx::query(RENEW).bind(id.uuid()).bind(milliseconds(lease));
+        Ok(self.0.execute(renew, from_sqlx).await? == 1)
     }
 
     async fn delete(&self, id: NodeId) -> Result<(), RepositoryError> {
-        let work = sqlx::query(DELETE).bind(id.uuid());
-        self.0
-            .transaction(move |connection| {
-                Box::pin(async move {
-                    work.execute(connection).await.map_err(from_sqlx)?;
-                    Ok(())
-                })
-            })
-            .await
+        let delete = sqlx::query(DELETE).bind(id.uuid());
+        self.0.execute(delete, from_sqlx).await.map(drop)
     }
 }

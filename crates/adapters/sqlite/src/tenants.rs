@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use domain::{Seq, Tenant, TenantId, Timestamp};
 use ports::{RepositoryError, TenantRepository};
-use relational::{Store as _, column::corrupt, read, stored::StoredTenant};
+use relational::{column::corrupt, read, stored::StoredTenant};
 use sqlx::SqliteConnection;
 
 use crate::{
@@ -28,14 +28,8 @@ impl TenantRepository for Tenants {
         let insert = sqlx::query(INSERT)
             .bind(id.as_str())
             .bind(at.milliseconds());
-        self.0
-            .transaction(move |connection| {
-                Box::pin(async move {
-                    let inserted = insert.execute(connection).await;
-                    inserted.map(drop).map_err(conflict_on("tenant"))
-                })
-            })
-            .await
+        let inserted = self.0.execute(insert, conflict_on("tenant")).await;
+        inserted.map(drop)
     }
 
     async fn exists(&self, id: &TenantId) -> Result<bool, RepositoryError> {

@@ -47,14 +47,8 @@ impl TicketRepository for Tickets {
             .bind(digest.bytes().to_vec())
             .bind(Json(ticket))
             .bind(milliseconds(life));
-        self.0
-            .transaction(move |connection| {
-                Box::pin(async move {
-                    let inserted = insert.execute(connection).await;
-                    inserted.map(drop).map_err(conflict_on("ticket"))
-                })
-            })
-            .await
+        let inserted = self.0.execute(insert, conflict_on("ticket")).await;
+        inserted.map(drop)
     }
 
     async fn find(&self, digest: &SecretDigest) -> Result<Option<Ticket>, RepositoryError> {

@@ -57,13 +57,6 @@ impl TokenRepository for Tokens {
         let insert = sqlx::query(USE_ASSERTION)
             .bind(assertion.bytes().to_vec())
             .bind(ends_at.milliseconds());
-        self.0
-            .transaction(move |connection| {
-                Box::pin(async move {
-                    let used = insert.execute(connection).await.map_err(from_sqlx)?;
-                    Ok(used.rows_affected() == 1)
-                })
-            })
-            .await
+        Ok(self.0.execute(insert, from_sqlx).await? == 1)
     }
 }

@@ -62,6 +62,21 @@ impl Store for SqliteStore {
 }
 
 impl SqliteStore {
+    /// Runs one statement as a transaction, and returns the number of rows that it has changed.
+    pub(crate) async fn execute(
+        &self,
+        statement: Query<'static, Sqlite, SqliteArguments>,
+        convert: impl Fn(sqlx::Error) -> RepositoryError + Send + 'static,
+    ) -> Result<u64, RepositoryError> {
+        self.transaction(move |connection| {
+            Box::pin(async move {
+                let done = statement.execute(connection).await.map_err(convert)?;
+                Ok(done.rows_affected())
+            })
+        })
+        .await
+    }
+
     /// Returns the rows of one statement.
     pub(crate) async fn fetch_all(
         &self,

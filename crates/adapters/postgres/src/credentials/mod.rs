@@ -86,13 +86,7 @@ impl CredentialSql for PostgresStore {
             .map(|(id, at)| (id.to_string(), at.date_time()))
             .unzip();
         let touch = sqlx::query(TOUCH).bind(ids).bind(times);
-        self.transaction(move |connection| {
-            Box::pin(async move {
-                let touched = touch.execute(connection).await;
-                touched.map(drop).map_err(from_sqlx)
-            })
-        })
-        .await
+        self.execute(touch, from_sqlx).await.map(drop)
     }
 
     async fn access_version(&self) -> Result<i64, RepositoryError> {

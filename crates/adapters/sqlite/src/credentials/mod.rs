@@ -5,7 +5,7 @@ mod statements;
 use domain::{Credential, CredentialId, CredentialKind, Listed, Page, Seq, TenantId, Timestamp};
 use ports::{NewProof, RepositoryError, ShowKey};
 use relational::{
-    Store as _, page_budget, read,
+    page_budget, read,
     repositories::{self, CredentialSql},
     stored::{ProofColumns, StoredCredential},
 };
@@ -72,13 +72,7 @@ impl CredentialSql for SqliteStore {
     ) -> Result<(), RepositoryError> {
         let used = used.iter().map(|(id, at)| (id, at.milliseconds()));
         let touch = sqlx::query(TOUCH).bind(Json(used.collect::<Vec<_>>()));
-        self.transaction(move |connection| {
-            Box::pin(async move {
-                let touched = touch.execute(connection).await;
-                touched.map(drop).map_err(from_sqlx)
-            })
-        })
-        .await
+        self.execute(touch, from_sqlx).await.map(drop)
     }
 
     async fn access_version(&self) -> Result<i64, RepositoryError> {
