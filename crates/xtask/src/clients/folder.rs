@@ -51,7 +51,7 @@ pub(super) const HEAVY: Libraries = Libraries {
     stamp: "stamp-heavy",
     has_node: false,
     environments: &[("venv-models", "requirements-models.txt")],
-    folders: &["ag_ui_pages"],
+    folders: &["copilotkit"],
 };
 
 /// Copies the programs into the folder, and fetches the libraries unless they are up to date.

@@ -4,13 +4,13 @@
 
 import { ChatClient, fetchServerSentEvents } from '@tanstack/ai-client';
 
-import { end, say, startRelay, startService } from './service.mjs';
+import { end, say } from '../cases.mjs';
+import { startService } from '../service.mjs';
 
 const service = await startService();
-const model = await service.createAgent({ engine: 'llm' });
+const model = await service.newAgent();
 const runs = Number(process.argv[3] ?? 200);
-let cutAfter = () => undefined;
-const relay = await startRelay(service, (n) => cutAfter(n));
+const { relay } = service;
 const words = (first) =>
   Array.from({ length: 41 - first }, (_, i) => `word${i + first} `).join('');
 const replies = {
@@ -24,12 +24,9 @@ for (let i = 0; i < runs; i += 1) {
   const order = Object.keys(replies)[i % 2];
   const boundary = 1 + ((i >> 1) % (order.startsWith('tools') ? 54 : 43));
   const isRepeated = i % 3 === 2 && boundary > 1;
-  let streams = 0;
-  cutAfter = () => {
-    streams += 1;
-    return streams === 1 || isRepeated ? boundary : undefined;
-  };
-  const connection = fetchServerSentEvents(`${relay.base}/ag-ui/agents/${model}/run`, {
+  const cuts = relay.cuts;
+  relay.cutAfter(boundary, { again: isRepeated });
+  const connection = fetchServerSentEvents(`${relay.url}/ag-ui/agents/${model}/run`, {
     headers: service.headers,
     reconnect: { delayMs: 1 },
   });
@@ -48,7 +45,7 @@ for (let i = 0; i < runs; i += 1) {
   const isWhole = hasText && hasCalls;
   if (hasText && !hasCalls) counts.wrongCalls += 1;
   counts.runs += 1;
-  counts.streams += streams;
+  counts.streams += 1 + relay.cuts - cuts;
   if (!hasText) counts.wrongText += 1;
   if (turns.length !== 1) counts.otherTurns += 1;
   if (!isWhole && client.getStatus() === 'ready') counts.halfShownAsWhole += 1;
@@ -57,6 +54,5 @@ for (let i = 0; i < runs; i += 1) {
     say(`after ${boundary} events: ${client.getError()?.message}`);
   }
 }
-relay.close();
 await service.stop();
 end(counts);

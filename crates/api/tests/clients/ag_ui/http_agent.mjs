@@ -4,11 +4,12 @@
 import * as current from '@ag-ui/client';
 import * as earlier from '@ag-ui/client-0-0-59';
 
-import { end, same, say, startService } from './service.mjs';
+import { end, same, say } from '../cases.mjs';
+import { startService } from '../service.mjs';
 
 const service = await startService();
-const rules = await service.createAgent({ engine: 'rules', rules: [{ pattern: 'Hello', reply: 'I see.' }, { pattern: 'Again', reply: 'I see.' }] });
-const model = await service.createAgent({ engine: 'llm' });
+const rules = await service.newAgent({ engine: 'rules', rules: [{ pattern: 'Hello', reply: 'I see.' }, { pattern: 'Again', reply: 'I see.' }] });
+const model = await service.newAgent();
 console.error = () => {};
 
 /** Runs one message, and returns the types of events, the result and the error. */
@@ -37,7 +38,7 @@ if (process.argv[3] === 'drain') await drain();
 for (const [version, { HttpAgent }] of [['1.0.0', current], ['0.0.59', earlier]]) {
   const isCurrent = version === '1.0.0';
   const agentOf = (id, threadId) =>
-    new HttpAgent({ url: `${service.base}/ag-ui/agents/${id}/run`, headers: service.headers, threadId });
+    new HttpAgent({ url: `${service.url}/ag-ui/agents/${id}/run`, headers: service.headers, threadId });
   const log = (what) => say(`${version}: ${what}`);
 
   // A conversation.
@@ -67,7 +68,7 @@ for (const [version, { HttpAgent }] of [['1.0.0', current], ['0.0.59', earlier]]
   same([reply.content, reply.toolCalls.length, first.content, first.role], ['Let me see.', 2, '408', 'tool'], 'tools');
   same(second.toolCallId, reply.toolCalls[1].id, 'result of the second call');
   same([rest.role, rest.content, rest.id], ['assistant', '\n\nIt is 408.', `${reply.id}-2`], 'text after the calls');
-  const history = await fetch(`${service.base}/ag-ui/agents/${model}/run?threadId=tools-${version}`, {
+  const history = await fetch(`${service.url}/ag-ui/agents/${model}/run?threadId=tools-${version}`, {
     headers: { ...service.headers, accept: 'text/event-stream' },
   });
   const snapshot = JSON.parse((await history.text()).split('data: ')[2]).messages;
@@ -112,7 +113,7 @@ for (const [version, { HttpAgent }] of [['1.0.0', current], ['0.0.59', earlier]]
   const body = { threadId: `again-${version}`, runId: `run-${version}`, messages: [{ id: 'm1', role: 'user', content: 'Hello' }] };
   const texts = [];
   for (let i = 0; i < 2; i += 1) {
-    const response = await fetch(`${service.base}/ag-ui/agents/${rules}/run`, {
+    const response = await fetch(`${service.url}/ag-ui/agents/${rules}/run`, {
       method: 'POST', headers: { ...service.headers, 'content-type': 'application/json' }, body: JSON.stringify(body),
     });
     texts.push(await response.text());
@@ -155,13 +156,13 @@ end({ ok: true });
 /** A reply that cannot end in time is an error, not a short reply. */
 async function drain() {
   const agent = new current.HttpAgent({
-    url: `${service.base}/ag-ui/agents/${model}/run`, headers: service.headers, threadId: 'drain',
+    url: `${service.url}/ag-ui/agents/${model}/run`, headers: service.headers, threadId: 'drain',
   });
   let isDraining = false;
   const { events } = await run(agent, 'words 3000 20', {}, (event) => {
     if (event.type === 'TEXT_MESSAGE_CONTENT' && !isDraining) {
       isDraining = true;
-      service.terminate();
+      service.signal('SIGTERM');
     }
   });
   same([events.at(-1).type, events.at(-1).code], ['RUN_ERROR', 'interrupted'], 'drain');

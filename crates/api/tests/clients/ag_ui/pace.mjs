@@ -3,11 +3,12 @@
 
 import { Agent, request } from 'node:http';
 
-import { end, startService } from './service.mjs';
+import { end } from '../cases.mjs';
+import { startService } from '../service.mjs';
 
 const service = await startService();
-const rules = await service.createAgent({ engine: 'rules' });
-const { hostname, port } = new URL(service.base);
+const rules = await service.newAgent({ engine: 'rules' });
+const { hostname, port } = new URL(service.url);
 const seconds = Number(process.argv[3] ?? 5);
 let number = 0;
 const plain = () => ({

@@ -2,14 +2,15 @@
 
 import { ChatClient, fetchServerSentEvents } from '@tanstack/ai-client';
 
-import { end, same, say, startRelay, startService } from './service.mjs';
+import { end, same, say, until } from '../cases.mjs';
+import { startService } from '../service.mjs';
 
 const service = await startService();
-const model = await service.createAgent({ engine: 'llm' });
+const model = await service.newAgent();
 const urlOf = (base) => `${base}/ag-ui/agents/${model}/run`;
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-function clientOf(threadId, { base = service.base, ...options } = {}) {
+function clientOf(threadId, { base = service.url, ...options } = {}) {
   const connection = fetchServerSentEvents(urlOf(base), {
     headers: service.headers,
     reconnect: { delayMs: 5 },
@@ -20,14 +21,6 @@ function clientOf(threadId, { base = service.base, ...options } = {}) {
 const textOf = (message) =>
   message.parts.filter((it) => it.type === 'text').map((it) => it.content).join('');
 const shown = (client) => client.getMessages().map((it) => [it.id, textOf(it)]);
-/** Waits until a condition holds. */
-async function until(condition) {
-  const end = Date.now() + 20_000;
-  while (!condition()) {
-    if (Date.now() > end) throw new Error(`never: ${condition}`);
-    await pause(5);
-  }
-}
 async function isStored(threadId, client) {
   const { messages, turns } = await service.stored(model, threadId);
   same(shown(client), messages.map((it) => [it.clientMessageId ?? it.id, it.content]), threadId);
@@ -56,13 +49,14 @@ same(await isStored('plain', client), 3, 'turns after reload()');
 say('reload(): the reply is replaced; 3 turns');
 
 // A cut in mid-reply.
-const relay = await startRelay(service, (n) => (n === 0 ? 20 : undefined));
-client = clientOf('cut', { base: relay.base });
+const { relay } = service;
+relay.cutAfter(20);
+client = clientOf('cut', { base: relay.url });
 await client.sendMessage('words 40 10');
 same(await isStored('cut', client), 1, 'turns');
 same(client.getStatus(), 'ready', 'status');
-say(`cut: ${relay.requests.map((it) => `${it.method} ${it.lastEventId ?? ''}`).join(', ')}`);
-relay.close();
+same(relay.cuts, 1, 'cuts');
+say('cut: the text is whole');
 
 // A reload of the page in mid-reply, with messages on the server and with messages in the browser.
 const memory = (items = new Map()) => {

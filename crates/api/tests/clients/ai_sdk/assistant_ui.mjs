@@ -1,57 +1,37 @@
-// assistant-ui in Chromium against the service: `node assistant_ui.mjs BINARY [FOLDER]`.
+// assistant-ui in a page: `node assistant_ui.mjs BINARY new|stored`, with `useChatRuntime` or with
+// `useAISDKRuntime`.
+//
+// `useChatRuntime` names each chat itself, and by another name after a reload: only
+// `useAISDKRuntime`, with a chat that the page names, goes on then. The Cancel button of the library
+// only disconnects, so the page requests the end of the turn itself. Its Edit sends a new message
+// that does not name the edited one, so the service keeps both.
 import assert from "node:assert/strict";
-import { join } from "node:path";
-import { servePage, startBrowser } from "./browser.mjs";
-import { runCases } from "./chat.mjs";
-import { startService, until } from "./service.mjs";
+import { runPage } from "../run_page.mjs";
+import { packagesOf, returnToPage } from "./versions.mjs";
 
-const [binary, shots] = process.argv.slice(2);
-const site = await servePage({ file: "assistant_ui.jsx" }, "7");
-const service = await startService(binary, { settings: { SERVER__ALLOWED_ORIGINS: site.origin } });
-const agent = await service.newAgent();
-const browser = await startBrowser();
-const page = await browser.newPage();
-page.on("pageerror", (error) => console.log("page error:", error.message));
-await page.setViewport({ width: 720, height: 560 });
-await page.goto(`${site.origin}/?${new URLSearchParams({ service: service.url, agent, key: service.admin })}`);
-await page.waitForSelector("textarea");
-const texts = () => page.$$eval("article", (all) => all.map((it) => [...it.querySelectorAll("p, pre")].map((part) => part.textContent).join("|")));
-const send = async (text) => {
-  await page.type("textarea", text);
-  await page.click(".send");
-};
-const last = (wanted) => until(async () => (await texts()).at(-1) === wanted, wanted);
-const turns = async () => {
-  const conversations = (await service.api("GET", `/api/conversations?agentId=${agent}`)).body.data;
-  assert.equal(conversations.length, 1);
-  return (await service.api("GET", `/api/conversations/${conversations[0].id}/turns`)).body.data.map((turn) => turn.status);
-};
-const passed = await runCases(service.model, {
-  async "sends, streams and shows tools"() {
-    await send("words 20 10");
-    await until(async () => /word20/.test((await texts()).at(-1)));
-    await send("tool");
-    await last('Let me see. |calculator({"expression":"17 * 24"}): "408"|That is it.');
-    if (shots) await page.screenshot({ path: join(shots, "assistant-ui-tools.png") });
-  },
-  async "regenerates"() {
-    const buttons = await page.$$(".reload");
-    await buttons.at(-1).click();
-    await until(async () => (await turns()).length === 3);
-    await last('Let me see. |calculator({"expression":"17 * 24"}): "408"|That is it.');
-  },
-  async "stops the turn"() {
-    await send("hold");
-    await last("First half, ");
-    await page.click(".stop");
-    await until(async () => (await turns()).at(-1) === "cancelled");
-    assert.equal((await texts()).at(-1), "First half, ");
-    if (shots) await page.screenshot({ path: join(shots, "assistant-ui-stopped.png") });
-    await send("Hello");
-    await last("You said: Hello");
+const isStored = process.argv[3] === "stored";
+
+const more = ({ open }) => ({
+  async "an edited message is sent as a new one"() {
+    const chat = await open();
+    await chat.send("one");
+    await chat.showsReply("You said: one");
+    await chat.hasTurns("completed");
+    await chat.page.click(".edit");
+    await chat.page.fill("[name=edited]", "two");
+    await chat.page.click(".replace");
+    await chat.showsReply("You said: two");
+    await chat.hasTurns("completed", "completed");
+    assert.deepEqual([(await chat.texts("message")).length, (await chat.texts("reply")).length], [1, 1]);
+    assert.equal((await chat.stored()).messages.length, 4);
   },
 });
-await browser.close();
-site.stop();
-await service.stop();
-console.log(JSON.stringify({ client: "assistant-ui", ...passed }));
+
+await runPage({
+  name: `assistant-ui-${isStored ? "stored" : "new"}`,
+  source: { folder: import.meta.dirname, file: "assistant_ui.jsx", alias: packagesOf("7") },
+  settings: () => (isStored ? { stored: "" } : {}),
+  resume: returnToPage,
+  without: isStored ? [] : ["a reply goes on after a reload in its middle"],
+  more,
+});

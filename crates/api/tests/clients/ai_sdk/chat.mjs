@@ -46,22 +46,3 @@ const essence = (messages) =>
 
 export const assertEqualMessages = (some, others) =>
   assert.deepEqual(...[some, others].map((messages) => JSON.parse(JSON.stringify(essence(messages)))));
-
-// Runs cases one after the other, and counts those that passed. A failure is printed and makes the program fail.
-export const runCases = async (model, cases) => {
-  const names = Object.keys(cases);
-  let passed = 0;
-  for (const name of names) {
-    const began = performance.now();
-    try {
-      await cases[name]();
-      passed += 1;
-      console.error(`ok ${name} (${Math.round(performance.now() - began)} ms)`);
-    } catch (error) {
-      process.exitCode = 1;
-      console.error(`FAILED ${name}: ${error.stack}`);
-    }
-    model.release();
-  }
-  return { passed, of: names.length };
-};

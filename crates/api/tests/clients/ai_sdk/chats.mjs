@@ -1,10 +1,11 @@
 // The AI SDK in Node.js against the service: `node chats.mjs BINARY [6|7]`.
 import assert from "node:assert/strict";
-import { assertEqualMessages, hasReply, newChat, runCases, sdk, textOf, texts } from "./chat.mjs";
-import { startService, until } from "./service.mjs";
+import { end, runCases, until } from "../cases.mjs";
+import { startService } from "../service.mjs";
+import { assertEqualMessages, hasReply, newChat, sdk, textOf, texts } from "./chat.mjs";
 
-const [binary, major = "7"] = process.argv.slice(2);
-const service = await startService(binary);
+const [, major = "7"] = process.argv.slice(2);
+const service = await startService();
 const { model, relay } = service;
 const agent = await service.newAgent();
 let chats = 0;
@@ -27,12 +28,8 @@ const open = ({ id = `chat-${(chats += 1)}-${major}`, key = service.admin, heade
   return { chat, seen, stop, stored, id, api, headers: all };
 };
 
-const turns = async (id) => {
-  const found = await service.api("GET", `/api/conversations?agentId=${agent}&key=${id}`);
-  const conversation = found.body.data[0].id;
-  return (await service.api("GET", `/api/conversations/${conversation}/turns`)).body.data;
-};
-const passed = await runCases(model, {
+const turns = async (id) => (await service.stored(agent, id)).turns;
+const cases = {
   async "sends, streams and hydrates"() {
     const { chat, seen, stored, id } = open();
     await chat.sendMessage({ text: "words 5" });
@@ -105,7 +102,7 @@ const passed = await runCases(model, {
   },
   async "edits hydrated messages of other clients"() {
     const key = `plain-${major}`;
-    const made = await service.api("POST", "/api/chat", { agentId: agent, conversationKey: key, message: "plain" });
+    const made = await service.call("POST", "/api/chat", { agentId: agent, conversationKey: key, message: "plain" });
     assert.equal(made.status, 200);
     const { stored } = open({ id: key });
     const { chat } = open({ id: key, messages: await stored() });
@@ -254,10 +251,10 @@ const passed = await runCases(model, {
     assert.match(await refused({ id: "a b" }, { text: "x" }), /\/id: must be 1 to 128 characters/);
   },
   async "cuts a stream whose key is revoked"() {
-    const made = await service.api("POST", "/api/conversations", { agentId: agent });
+    const made = await service.call("POST", "/api/conversations", { agentId: agent });
     assert.equal(made.status, 201);
     const admin = service.key("keys:admin,chat:write,conversations:read");
-    const as = (method, path, body) => service.api(method, path, body, { authorization: `Bearer ${admin}` });
+    const as = (method, path, body) => service.call(method, path, body, { authorization: `Bearer ${admin}` });
     const short = (await as("POST", "/api/keys", { name: "short", scopes: ["chat:write"] })).body;
     const { chat, seen } = open({ key: short.secret });
     const sent = chat.sendMessage({ text: "hold" });
@@ -272,13 +269,14 @@ const passed = await runCases(model, {
     const { chat, seen } = open();
     const sent = chat.sendMessage({ text: "hold" });
     await until(() => hasReply(chat));
-    service.child.kill("SIGTERM");
+    service.signal("SIGTERM");
     await until(() => service.log.some((line) => line.includes("shutdown") || line.includes("signal")));
-    service.child.kill("SIGINT");
+    service.signal("SIGINT");
     await sent;
     assert.equal(chat.status, "error");
     assert.equal(seen.finishes[0].isError, true);
   },
-});
+};
+const passed = await runCases(cases, model.release);
 await service.stop();
-console.log(JSON.stringify({ client: `ai ${major}`, node: process.version, ...passed }));
+end({ client: `ai ${major}`, node: process.version, ...passed });

@@ -1,10 +1,11 @@
 // Network cuts at every part of a reply of 40 pieces: `node cuts.mjs BINARY [6|7] [RUNS]`. Half of
 // the runs go on in the same page, the others in a new one.
+import { end } from "../cases.mjs";
+import { startService } from "../service.mjs";
 import { newChat, sdk, textOf } from "./chat.mjs";
-import { startService } from "./service.mjs";
 
-const [binary, major = "7", runs = "200"] = process.argv.slice(2);
-const service = await startService(binary);
+const [, major = "7", runs = "200"] = process.argv.slice(2);
+const service = await startService();
 const { relay } = service;
 const agent = await service.newAgent();
 const api = `${relay.url}/ai-sdk/agents/${agent}/chat`;
@@ -40,12 +41,10 @@ for (let run = 0; run < Number(runs); run += 1) {
   check(chat);
   const shown = chat.messages.map((message) => `${message.role} ${textOf(message)}`);
   if (chat.status !== "ready" || shown.join() !== `user words 40 3,assistant ${whole}`) counts.otherText += 1;
-  const found = await service.api("GET", `/api/conversations?agentId=${agent}&key=${id}`);
-  const turns = await service.api("GET", `/api/conversations/${found.body.data[0].id}/turns`);
-  if (turns.body.data.length !== 1) counts.otherTurns += 1;
+  if ((await service.turns(agent, id)).length !== 1) counts.otherTurns += 1;
   counts.runs += 1;
 }
 await service.stop();
-console.log(JSON.stringify(counts));
 const { halfShownAsWhole, otherText, otherTurns } = counts;
 process.exitCode = halfShownAsWhole + otherText + otherTurns === 0 ? 0 : 1;
+end(counts);

@@ -1,22 +1,24 @@
-// The examples of docs/protocols.md, unchanged: `node documented.mjs BINARY DOCUMENT [6|7]`.
+// The examples of docs/protocols/ai-sdk.md, unchanged: `node documented.mjs BINARY DOCUMENT 6|7`.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { WebSocket } from "ws";
-import { servePage, startBrowser } from "./browser.mjs";
-import { hasReply, newChat, runCases, sdk, texts } from "./chat.mjs";
-import { startService, until } from "./service.mjs";
+import { servePage, startBrowser } from "../browser.mjs";
+import { end, runCases, until } from "../cases.mjs";
+import { startService } from "../service.mjs";
+import { hasReply, newChat, sdk, texts } from "./chat.mjs";
+import { packagesOf } from "./versions.mjs";
 
-const [binary, document, major = "7"] = process.argv.slice(2);
-const section = readFileSync(document, "utf8").split("## AI SDK")[1].split("\n## ")[0];
-const block = (heading) => section.split(`### ${heading}`)[1].split(/```jsx?\n/)[1].split("```")[0];
+const [, document, major = "7"] = process.argv.slice(2);
+const text = readFileSync(document, "utf8");
+const block = (heading) => text.split(`\n## ${heading}`)[1].split(/```jsx?\n/)[1].split("```")[0];
 
 // The page learns its settings from its address.
 const page = `const { URL, AGENT, TOKEN, ID } = Object.fromEntries(new globalThis.URLSearchParams(location.search));
 import { createRoot } from "react-dom/client";
 ${block("React")}
 createRoot(document.getElementById("root")).render(<Chat id={ID} initial={await load(ID)} />);`;
-const site = await servePage({ text: page }, major);
-const service = await startService(binary, { settings: { SERVER__ALLOWED_ORIGINS: site.origin } });
+const site = await servePage({ folder: import.meta.dirname, text: page, alias: packagesOf(major) });
+const service = await startService({ SERVER__ALLOWED_ORIGINS: site.origin });
 const agent = await service.newAgent();
 const browser = await startBrowser();
 
@@ -31,22 +33,24 @@ const run = (source, names) => {
 const cases = {
   async "the page of the document"() {
     const opened = await browser.newPage();
+    opened.setDefaultTimeout(20_000);
     const settings = { URL: service.url, AGENT: agent, TOKEN: service.admin, ID: "documented" };
     await opened.goto(`${site.origin}/?${new URLSearchParams(settings)}`);
-    const shown = () => opened.$$eval("p", (all) => all.map((it) => it.textContent));
-    await opened.waitForSelector("input");
-    await opened.type("input", "hold");
-    await opened.keyboard.press("Enter");
-    await until(async () => (await shown()).includes("First half, "));
+    const shows = (wanted) => opened.getByText(wanted, { exact: true }).waitFor();
+    const send = async (message) => {
+      await opened.fill("input", message);
+      await opened.press("input", "Enter");
+    };
+    const stop = opened.getByRole("button", { name: "Stop" });
+    await send("hold");
+    await shows("First half,");
     await opened.reload();
-    await until(async () => (await shown()).includes("First half, "));
-    const stop = await until(() => opened.$("button ::-p-text(Stop)"));
+    await shows("First half,");
     await stop.click();
-    await until(async () => (await opened.$("button ::-p-text(Stop)")) === null);
-    assert.deepEqual(await shown(), ["hold", "First half, "]);
-    await opened.type("input", "Hello");
-    await opened.keyboard.press("Enter");
-    await until(async () => (await shown()).includes("You said: Hello"));
+    await stop.waitFor({ state: "detached" });
+    assert.deepEqual(await opened.locator("p").allTextContents(), ["hold", "First half, "]);
+    await send("Hello");
+    await shows("You said: Hello");
   },
   async "the program of the document"() {
     const lines = [];
@@ -66,8 +70,8 @@ const cases = {
     transport.close();
   },
 };
-const passed = await runCases(service.model, cases);
+const passed = await runCases(cases, service.model.release);
 await browser.close();
 site.stop();
 await service.stop();
-console.log(JSON.stringify({ client: `documented examples, ai ${major}`, ...passed }));
+end(passed);

@@ -1,9 +1,10 @@
-// A page with `useChat`, as a team would write it. The build replaces `@ai-sdk/react` and `ai` with
-// those of one major version.
-import { DefaultChatTransport } from "ai";
+// A page with `useChat`, as a team would write it. The bundle has one version of `@ai-sdk/react` and
+// `ai`.
 import { Chat as ChatObject, useChat } from "@ai-sdk/react";
+import { DefaultChatTransport } from "ai";
 import { useState } from "react";
 import { createRoot } from "react-dom/client";
+import "../pages.css";
 
 const settings = new URLSearchParams(location.search);
 const api = `${settings.get("service")}/ai-sdk/agents/${settings.get("agent")}/chat`;
@@ -20,58 +21,58 @@ const transport = new DefaultChatTransport({
 
 // `useChat` of version 6 hides from its chat that resumed streams begin again, unless it is given the
 // chat itself: after a cut, it would show the text twice.
-const options = (messages) =>
+const optionsOf = (messages) =>
   settings.has("object") ? { chat: new ChatObject({ id, messages, transport }) } : { id, messages, transport };
 
 const Part = ({ part }) => {
   if (part.type === "text") return <p>{part.text}</p>;
   if (part.type !== "dynamic-tool") return null;
   return (
-    <pre className="tool">
+    <pre>
       {part.toolName}({JSON.stringify(part.input)}) {part.state}: {JSON.stringify(part.output ?? part.errorText)}
     </pre>
   );
 };
 
+const Message = ({ message, edit }) => (
+  <article className={message.role}>
+    {message.parts.map((part, index) => (
+      <Part key={index} part={part} />
+    ))}
+    {edit && <button className="edit" aria-label="Edit" onClick={edit}>✎</button>}
+  </article>
+);
+
 const Chat = ({ options }) => {
-  const chat = useChat({ ...options, resume: true });
+  const { messages, status, error, sendMessage, regenerate, stop } = useChat({ ...options, resume: true });
   const [text, setText] = useState("");
-  window.chat = chat;
-  const stop = async () => {
+  const stopTurn = async () => {
     await fetch(`${api}/${id}/stop`, { method: "POST", headers });
-    await chat.stop();
+    await stop();
   };
   const send = (event) => {
     event.preventDefault();
-    chat.sendMessage({ text });
+    sendMessage({ text });
     setText("");
   };
+  const edit = ({ id }) => sendMessage({ text: prompt("Edit"), messageId: id });
   return (
     <main>
-      <h1>Ada</h1>
-      {chat.messages.map((message) => (
-        <article key={message.id} className={message.role}>
-          {message.parts.map((part, index) => (
-            <Part key={index} part={part} />
-          ))}
-          {message.role === "user" && (
-            <button className="edit" onClick={() => chat.sendMessage({ text: prompt("Edit"), messageId: message.id })}>
-              Edit
-            </button>
-          )}
-        </article>
+      <h1>useChat</h1>
+      {messages.map((message) => (
+        <Message key={message.id} message={message} edit={message.role === "user" ? () => edit(message) : null} />
       ))}
-      {chat.error && <p role="alert">{chat.error.message}</p>}
+      {error && <p role="alert">{error.message}</p>}
       <form onSubmit={send}>
-        <input value={text} onChange={(event) => setText(event.target.value)} placeholder="Message" />
+        <input name="message" value={text} onChange={(event) => setText(event.target.value)} placeholder="Message" />
         <button className="send">Send</button>
-        <button type="button" className="stop" onClick={stop}>Stop</button>
-        <button type="button" className="regenerate" onClick={() => chat.regenerate()}>Regenerate</button>
-        <output>{chat.status}</output>
+        <button type="button" className="stop" onClick={stopTurn}>Stop</button>
+        <button type="button" className="regenerate" onClick={() => regenerate()}>Regenerate</button>
+        <output>{status}</output>
       </form>
     </main>
   );
 };
 
 const stored = await fetch(`${api}/${id}/messages`, { headers });
-createRoot(document.getElementById("root")).render(<Chat options={options(await stored.json())} />);
+createRoot(document.getElementById("root")).render(<Chat options={optionsOf(await stored.json())} />);

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { WebSocketChatTransport } from "ai-7";
 import { WebSocket } from "ws";
-import { hasReply, newChat, runCases, textOf, texts } from "./chat.mjs";
-import { startService, until } from "./service.mjs";
+import { end, runCases, until } from "../cases.mjs";
+import { startService } from "../service.mjs";
+import { hasReply, newChat, textOf, texts } from "./chat.mjs";
 
-const [binary] = process.argv.slice(2);
-const service = await startService(binary);
+const service = await startService();
 const { model, relay } = service;
 const agent = await service.newAgent();
 const bearer = (key) => ({ authorization: `Bearer ${key}` });
@@ -26,14 +26,10 @@ const open = ({ id = `socket-${(chats += 1)}`, key = service.admin, headers = {}
   });
   return { ...newChat("7", { id, transport }), id, transport };
 };
-const turns = async (id) => {
-  const found = await service.api("GET", `/api/conversations?agentId=${agent}&key=${id}`);
-  const path = `/api/conversations/${found.body.data[0].id}/turns`;
-  return (await service.api("GET", path)).body.data.map((turn) => turn.status);
-};
+const turns = (id) => service.turns(agent, id);
 const halves = "First half, second half.";
 
-const passed = await runCases(model, {
+const cases = {
   async "sends, and sends again on the same connection"() {
     const { chat } = await open();
     await chat.sendMessage({ text: "words 5 5" });
@@ -131,13 +127,13 @@ const passed = await runCases(model, {
     }
     const stored = async (user) => {
       const path = `/ai-sdk/agents/${agent}/chat/socket-users/messages`;
-      return texts((await service.api("GET", path, undefined, { "x-user-id": user })).body);
+      return texts((await service.call("GET", path, undefined, { "x-user-id": user })).body);
     };
     assert.deepEqual(await stored("bob"), ["user: bob", "assistant: You said: bob"]);
   },
   async "ends with its key"() {
     const admin = service.key("keys:admin,chat:write,events:read");
-    const as = (method, path, body) => service.api(method, path, body, bearer(admin));
+    const as = (method, path, body) => service.call(method, path, body, bearer(admin));
     const short = (await as("POST", "/api/keys", { name: "short", scopes: ["chat:write", "events:read"] })).body;
     const { chat, seen } = open({ key: short.secret });
     const sent = chat.sendMessage({ text: "hold" });
@@ -151,12 +147,13 @@ const passed = await runCases(model, {
     const { chat, seen } = open();
     const sent = chat.sendMessage({ text: "hold" });
     await until(() => hasReply(chat));
-    service.child.kill("SIGTERM");
+    service.signal("SIGTERM");
     await sent;
     assert.equal(chat.status, "error");
     assert.match(chat.error.message, /draining/);
     assert.equal(seen.finishes[0].isDisconnect, true);
   },
-});
+};
+const passed = await runCases(cases, model.release);
 await service.stop();
-console.log(JSON.stringify({ client: "WebSocketChatTransport", node: process.version, ...passed }));
+end({ client: "WebSocketChatTransport", node: process.version, ...passed });

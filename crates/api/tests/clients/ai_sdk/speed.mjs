@@ -1,10 +1,10 @@
 // The time that the protocol adds to `POST /api/chat` with a stream: `node speed.mjs BINARY
 // [SECONDS]`. 32 connections, each with a conversation of its own, and the engine `rules`.
 import { connect } from "node:net";
-import { startService } from "./service.mjs";
+import { startService } from "../service.mjs";
 
-const [binary, seconds = "5"] = process.argv.slice(2);
-const service = await startService(binary);
+const [, seconds = "5"] = process.argv.slice(2);
+const service = await startService();
 const agent = await service.newAgent({ engine: "rules" });
 const { hostname, port } = new URL(service.url);
 const CONNECTIONS = 32;

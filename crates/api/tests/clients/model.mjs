@@ -1,0 +1,80 @@
+// A server of language models that follows the user's message:
+// `words N P`: N words with pauses of P milliseconds; `hold`: half a reply, the rest after
+// `release()`; `tool`: text, a call of the calculator, text; `bad tool`: a call that fails;
+// `tools N P`: text, a call, a call that fails, text of N words; `fail`: a refusal; `fail N`: a
+// broken connection after N words; anything else is echoed.
+import { createServer } from "node:http";
+import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const wordsBetween = (first, last) =>
+  Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => `word${first + index} `);
+
+const callOf = (index, expression) => ({
+  index,
+  id: `call_${index + 1}`,
+  type: "function",
+  function: { name: "calculator", arguments: JSON.stringify({ expression }) },
+});
+
+// What the model writes: the texts, the expressions that it has calculated afterwards, and the
+// pause in milliseconds between two texts.
+const planOf = (message, hasResults) => {
+  const [command, count, pause] = message.split(" ");
+  const rest = { pause: Number(pause ?? 0) };
+  if (command === "words") return { texts: wordsBetween(1, Number(count)), ...rest };
+  if (command === "fail") return { texts: wordsBetween(1, Number(count)), fails: true };
+  if (command === "hold") return { texts: ["First half, ", "second half."], holds: true };
+  if (message === "tool" || message === "bad tool") {
+    if (hasResults) return { texts: ["That is it."] };
+    return { texts: ["Let me see. "], calls: [message === "tool" ? "17 * 24" : "17 *"] };
+  }
+  if (command === "tools") {
+    if (hasResults) return { texts: ["It ", "is ", "408.", ...wordsBetween(4, Number(count))], ...rest };
+    return { texts: ["Let ", "me ", "see."], calls: ["17 * 24", "1 +"] };
+  }
+  return { texts: [`You said: ${message}`] };
+};
+
+export const startModel = async () => {
+  const requests = [];
+  let held = [];
+  const write = async (response, { texts, calls = [], pause = 0, holds, fails }) => {
+    const send = (data) => response.write(`data: ${JSON.stringify(data)}\n\n`);
+    const choose = (choice) => send({ choices: [{ index: 0, ...choice }] });
+    for (const [index, content] of texts.entries()) {
+      if (index > 0) await (holds ? new Promise((go) => held.push(go)) : sleep(pause));
+      choose({ delta: { content } });
+    }
+    // After the words have left.
+    if (fails) return void setTimeout(() => response.destroy(), 5);
+    for (const call of calls.entries()) choose({ delta: { tool_calls: [callOf(...call)] } });
+    choose({ delta: {}, finish_reason: calls.length > 0 ? "tool_calls" : "stop" });
+    const usage = { prompt_tokens: 7, completion_tokens: texts.length, total_tokens: 7 + texts.length };
+    send({ choices: [], usage });
+    return response.end("data: [DONE]\n\n");
+  };
+  const server = createServer(async (request, response) => {
+    const { messages } = JSON.parse(await text(request));
+    requests.push(messages);
+    const message = messages.findLast(({ role }) => role === "user").content;
+    if (message === "fail") return response.writeHead(400).end('{"error":{"message":"no"}}');
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    return write(response, planOf(message, messages.at(-1).role === "tool"));
+  });
+  await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
+  return {
+    url: `http://127.0.0.1:${server.address().port}/v1`,
+    // The messages of every request.
+    requests,
+    // Lets every held reply continue.
+    release() {
+      for (const go of held) go();
+      held = [];
+    },
+    stop() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+};
