@@ -3,6 +3,8 @@
 mod ag_ui;
 mod ai_sdk;
 mod openai;
+mod pages;
+mod preflights;
 
 use crate::api_server::ApiServerBuilder;
 

@@ -35,3 +35,15 @@ async fn no_half_reply_is_shown_after_cuts() {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_documented_examples_work() {
+    const DOCUMENT: &str = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/protocols/ai-sdk.md"
+    );
+    for version in ["6", "7"] {
+        let result = run_with_binary("ai_sdk/documented.mjs", &[DOCUMENT, version]).await;
+        assert_passed(&result, 3);
+    }
+}
