@@ -17,7 +17,7 @@ const HEAVY: &str = "heavy::";
 /// Options of `cargo xtask test`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Install a Postgres server, Node.js and Python where they are missing (Debian and Ubuntu)
+    /// Install a Postgres server, Node.js, Python and Chromium where they are missing (Debian and Ubuntu)
     #[arg(long)]
     pub(crate) install: bool,
     /// Run only the expensive tests that are skipped otherwise, such as those with a language model

@@ -12,25 +12,29 @@ const PYTHON_CHECK: &str = "import ensurepip, sys, venv
 assert sys.version_info >= (3, 11)
 print(sys.version)";
 
+/// The names of Chromium in the search path.
+const CHROMIUM_NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+
 const REQUIREMENTS: &str = "\
-the tests use third-party client libraries, which need Node.js 20 or newer with npm, and Python 3.11
-or newer with venv. Do one of these:
+the tests use third-party client libraries, which need Node.js 20 or newer with npm, Python 3.11 or
+newer with venv, and Chromium in the search path. Do one of these:
   - install them; the tests fetch the libraries themselves
-      Debian 13, Ubuntu:  apt-get install nodejs npm python3-venv    (or: cargo xtask test --install)
-      Debian 12:          apt-get install python3-venv; Node.js from https://nodejs.org
-      Fedora:             dnf install nodejs-npm python3
-      macOS:              brew install node python
+      Debian 13, Ubuntu:  apt-get install nodejs npm python3-venv chromium    (or: cargo xtask test --install)
+      Debian 12:          apt-get install python3-venv chromium; Node.js from https://nodejs.org
+      Fedora:             dnf install nodejs-npm python3 chromium
+      macOS:              brew install node python; Chrome with `google-chrome` in the search path
   - test a package without these requirements: cargo xtask test -- -p domain";
 
 /// A tool.
 struct Tool {
     name: &'static str,
     package: &'static str,
-    /// Returns the version of the tool if it is installed and new enough.
+    /// Returns the version of the tool, for which libraries are fetched, if it is installed and new
+    /// enough.
     version: fn() -> Option<String>,
 }
 
-const TOOLS: [Tool; 3] = [
+const TOOLS: [Tool; 4] = [
     Tool {
         name: "Node.js",
         package: "nodejs",
@@ -45,6 +49,11 @@ const TOOLS: [Tool; 3] = [
         name: "Python with venv",
         package: "python3-venv",
         version: || output_of("python3", &["-c", PYTHON_CHECK]),
+    },
+    Tool {
+        name: "Chromium",
+        package: "chromium",
+        version: chromium,
     },
 ];
 
@@ -70,6 +79,15 @@ fn missing() -> Vec<&'static Tool> {
 
 fn node() -> Option<String> {
     output_of("node", &["--version"]).filter(|version| major_of(version) >= Some(OLDEST_NODE))
+}
+
+/// Finds Chromium as `browser.mjs` does. All its versions use the same libraries.
+fn chromium() -> Option<String> {
+    let version = |name: &&str| output_of(name, &["--version"]);
+    CHROMIUM_NAMES
+        .iter()
+        .find_map(version)
+        .map(|_| String::new())
 }
 
 /// Parses the 20 in `v20.20.2`.
