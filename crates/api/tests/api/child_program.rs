@@ -14,6 +14,9 @@ use tokio::{
 
 /// The timeout of a test: long enough for slow machines that generate RSA keys.
 const PATIENCE: Duration = Duration::from_mins(1);
+/// The timeout of a program that starts the service and perhaps a browser. The test runner waits
+/// two minutes.
+const PATIENCE_WITH_BINARY: Duration = Duration::from_secs(110);
 
 /// A program that answers lines with lines, until dropped.
 pub(crate) struct ChildProgram {
@@ -73,6 +76,10 @@ impl ChildProgram {
 
 /// The output of a successful program with this JSON input and these arguments.
 pub(crate) async fn run(script: &str, arguments: &[&str], order: &Value) -> Value {
+    run_within(PATIENCE, script, arguments, order).await
+}
+
+async fn run_within(patience: Duration, script: &str, arguments: &[&str], order: &Value) -> Value {
     let mut command = command(script);
     command.args(arguments).stderr(Stdio::piped());
     let mut process = command
@@ -82,7 +89,7 @@ pub(crate) async fn run(script: &str, arguments: &[&str], order: &Value) -> Valu
     // It may have ended without reading; its output has the reason.
     let _ = input.write_all(order.to_string().as_bytes()).await;
     drop(input);
-    let ended = tokio::time::timeout(PATIENCE, process.wait_with_output()).await;
+    let ended = tokio::time::timeout(patience, process.wait_with_output()).await;
     let output = ended.unwrap_or_else(|_| panic!("{script} does not end"));
     let output = output.expect("its output");
     let received = String::from_utf8_lossy(&output.stderr);
@@ -93,7 +100,7 @@ pub(crate) async fn run(script: &str, arguments: &[&str], order: &Value) -> Valu
 /// The output of a program that starts the service itself: its first argument is the binary.
 pub(crate) async fn run_with_binary(script: &str, arguments: &[&str]) -> Value {
     let arguments = [&[env!("CARGO_BIN_EXE_agent-service")], arguments].concat();
-    run(script, &arguments, &Value::Null).await
+    run_within(PATIENCE_WITH_BINARY, script, &arguments, &Value::Null).await
 }
 
 /// The path of a program in `tests/clients`, next to its libraries.

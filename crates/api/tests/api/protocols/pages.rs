@@ -2,6 +2,8 @@
 //! service: send, tools, stop, reload, network cut, regenerate, edit. With the environment variable
 //! `SCREENSHOTS`, they save screenshots in that folder.
 
+mod heavy;
+
 use serde_json::json;
 
 use super::preflights::{self, Client};

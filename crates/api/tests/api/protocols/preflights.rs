@@ -51,6 +51,13 @@ pub(super) const TANSTACK_AI: Client = Client {
     headers_read: &[],
 };
 
+/// Its pages talk to its runtime, which runs on their own server.
+pub(super) const COPILOTKIT: Client = Client {
+    name: "CopilotKit",
+    preflights: &[],
+    headers_read: &[],
+};
+
 impl Client {
     /// Checks what its page has recorded.
     pub(super) fn assert_needs(&self, recorded: &Value) {

@@ -1,0 +1,11 @@
+//! A page with `CopilotKit`. Its libraries take more than a minute to fetch, so only
+//! `cargo xtask test --heavy` runs this.
+
+use super::assert_works;
+use crate::protocols::preflights;
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "heavy: needs libraries of 700 MB"]
+async fn copilotkit_works() {
+    assert_works(&preflights::COPILOTKIT, "copilotkit/page.mjs", &[], 4).await;
+}
