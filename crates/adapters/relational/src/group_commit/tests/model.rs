@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use domain::{AgentId, Conversation, ConversationId, CredentialId, TurnId, TurnStatus};
+use domain::{AgentId, ConversationId, CredentialId, TurnId, TurnStatus};
 use parking_lot::Mutex;
 use ports::ConversationName;
 
