@@ -7,11 +7,12 @@ use ports::{CompletedTurn, Reply, TurnPlace, TurnRepository};
 use tokio_util::sync::DropGuard;
 
 use super::{
+    attempt::ChatAttempt,
     command::{ChatError, CompletedChat},
     live_turn::LiveTurn,
     live_turns::TurnSubject,
     progress::TurnOutcome,
-    target::{ChatAttempt, ChatTarget},
+    target::ChatTarget,
     turn_events::TurnEventStream,
     turn_waiter::TurnWaiter,
 };

@@ -9,6 +9,7 @@
 //! or starts its turn, `turn_task` runs the turn, and `finish` stores its end.
 
 mod accepted_turn;
+mod attempt;
 mod command;
 mod conversation_locks;
 mod ephemeral;

@@ -9,12 +9,13 @@ use ports::Idempotent;
 use super::{
     ChatContext,
     accepted_turn::AcceptedTurn,
+    attempt::{ChatAttempt, Resumption},
     command::{ChatCommand, ChatError},
     conversation_locks::{ConversationLock, ConversationLocks},
     ephemeral::EphemeralChat,
     runner::TurnRunner,
     start::{InlineAttempt, TurnStarter},
-    target::{ChatAttempt, ChatTarget, Resumption},
+    target::ChatTarget,
 };
 use crate::{
     IdempotencyConflict,

@@ -15,11 +15,12 @@ use tokio::time::timeout;
 use super::{
     ChatContext,
     accepted_turn::{AcceptedTurn, InlineTurn, StartedTurn},
+    attempt::ChatAttempt,
     command::{ChatError, CompletedChat, OnBusy},
     conversation_locks::{ConversationLock, ConversationLocks},
     runner::TurnRunner,
     service::{AttemptState, MAX_QUEUE_TIME},
-    target::{ChatAttempt, ChatTarget, resolve_target},
+    target::{ChatTarget, resolve_target},
     turn_task::TurnTask,
     turn_waiter::TurnWaiter,
 };

@@ -1,56 +1,17 @@
-//! A chat attempt and the conversation and agent that it is for.
+//! The conversation and the agent of a chat attempt.
 
 use std::sync::Arc;
 
 use domain::{
-    Agent, AgentId, Conversation, ConversationContext, ConversationId, FaultCode, IdempotencyEntry,
-    InputFault, Message, MessageId, NodeId, Principal, Role, Stamp, Timestamp, TurnId, TurnStarted,
+    Agent, AgentId, Conversation, ConversationId, FaultCode, InputFault, Message, MessageId,
+    Principal, Role,
 };
 use ports::{
-    AnsweredMessage, BeginTurn, ConversationName, ConversationTarget, MessageReference,
-    ReplyRequest, Supersession,
+    AnsweredMessage, ConversationName, ConversationTarget, MessageReference, Supersession,
 };
 
-use super::{
-    ChatPorts,
-    command::{ChatCommand, ChatError},
-    live_turns::TurnSubject,
-};
+use super::{ChatPorts, attempt::ChatAttempt, command::ChatError};
 use crate::conversations::own_user_id;
-
-/// A message on its way to its turn.
-#[derive(Clone)]
-pub(super) struct ChatAttempt {
-    pub(super) caller: Principal,
-    pub(super) command: ChatCommand,
-    /// The idempotency key, and what is stored with it.
-    pub(super) idempotency: Option<IdempotencyEntry>,
-    pub(super) stamp: Stamp,
-    pub(super) turn_id: TurnId,
-    pub(super) message_id: MessageId,
-    /// The id that the agent's message gets.
-    pub(super) reply_id: MessageId,
-    /// The id of the conversation that is created if the command names none.
-    pub(super) new_conversation: ConversationId,
-    pub(super) resumption: Resumption,
-}
-
-/// The conversation of an attempt whose idempotency key was released by a failed turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Resumption {
-    /// The key is not known to be released.
-    None,
-    /// The failed turn is in this conversation.
-    ContinueIn(ConversationId),
-    /// The conversation of the failed turn is deleted.
-    RestartInNewConversation,
-}
-
-impl Resumption {
-    pub(super) const fn is_in_conversation(self) -> bool {
-        matches!(self, Self::ContinueIn(_))
-    }
-}
 
 /// The conversation and the agent of an attempt, as they were when the attempt was resolved.
 pub(super) struct ChatTarget {
@@ -63,137 +24,15 @@ pub(super) struct ChatTarget {
 
 /// The messages that an attempt supersedes.
 pub(super) struct Replacement {
-    supersession: Supersession,
+    pub(super) supersession: Supersession,
     /// The stored user message that is answered again.
     answered: Option<Message>,
 }
 
-impl ChatAttempt {
-    /// Returns the attempt with the current time, after a conflict.
-    pub(super) fn restamped(&self, now: Timestamp) -> Self {
-        let stamp = Stamp {
-            time: now,
-            ..self.stamp.clone()
-        };
-        Self {
-            stamp,
-            ..self.clone()
-        }
-    }
-
-    /// Returns the attempt with a key that was released.
-    pub(super) fn resumed(&self, resumption: Resumption) -> Self {
-        Self {
-            resumption,
-            ..self.clone()
-        }
-    }
-
-    /// Returns the existing conversation that it continues, if any.
-    pub(super) const fn conversation_id(&self) -> Option<ConversationId> {
-        match (self.command.conversation_id, self.resumption) {
-            (Some(named), _) => Some(named),
-            (None, Resumption::ContinueIn(resumed)) => Some(resumed),
-            (None, Resumption::None | Resumption::RestartInNewConversation) => None,
-        }
-    }
-
-    /// Returns the newest message of the user, if it is this one and to be superseded. If the turn
-    /// of this message has failed, the message is not superseded: it is answered at last.
-    fn sent_before(&self, conversation: &ConversationContext) -> Option<MessageId> {
-        let sent = self.command.client_message_id.as_deref()?;
-        let newest = conversation.newest_message.as_ref()?;
-        let is_repeated = newest.client_id.as_deref() == Some(sent)
-            && self.command.supersedes_itself
-            && self.resumption == Resumption::None;
-        is_repeated.then_some(newest.id)
-    }
-
-    /// Returns the write that starts or queues the turn.
-    pub(super) fn begin_turn(&self, target: &ChatTarget, node: NodeId) -> BeginTurn {
-        BeginTurn {
-            tenant: self.caller.tenant.clone(),
-            turn_id: self.turn_id,
-            message_id: self.message_id,
-            reply_id: self.reply_id,
-            client_message_id: self.client_message_id(target),
-            supersession: target.replacement.as_ref().map(|it| it.supersession),
-            target: target.conversation.clone(),
-            agent_id: target.agent.id,
-            agent_version: target.agent.version,
-            input: self.input(target).to_owned(),
-            metadata: self.command.metadata.clone(),
-            stamp: self.stamp.clone(),
-            node,
-            on_busy: self.command.on_busy,
-            idempotency: self.idempotency.clone(),
-            is_resumption: self.resumption != Resumption::None,
-        }
-    }
-
-    /// Returns the request to an engine, without history and tools.
-    pub(super) fn reply_request(&self, target: &ChatTarget) -> ReplyRequest {
-        ReplyRequest {
-            tenant: self.caller.tenant.clone(),
-            agent: Arc::clone(&target.agent),
-            turn_id: self.turn_id,
-            turn_number: target.turn_number,
-            user_id: target.user_id.clone(),
-            history: Vec::new(),
-            message: self.input(target).to_owned(),
-            tools: Vec::new(),
-            unavailable_tools: Vec::new(),
-        }
-    }
-
-    /// Returns the ids under which the live turn is registered.
-    pub(super) fn turn_subject(&self, target: &ChatTarget) -> TurnSubject {
-        TurnSubject {
-            tenant: self.caller.tenant.clone(),
-            turn_id: self.turn_id,
-            conversation_id: target.conversation.id(),
-            agent_id: target.agent.id,
-            user_id: target.user_id.clone(),
-            started_by: self.caller.id.clone(),
-            request_id: self.command.request_id.clone(),
-            is_ephemeral: false,
-        }
-    }
-
-    /// Returns the user's text.
-    fn input<'a>(&'a self, target: &'a ChatTarget) -> &'a str {
-        let answered = target
-            .replacement
-            .as_ref()
-            .and_then(|it| it.answered.as_ref());
-        let stored = answered.map(|message| message.content.as_str());
-        stored
-            .or(self.command.message.as_deref())
-            .unwrap_or_default()
-    }
-
-    /// Returns the client's own id of the user's message.
-    fn client_message_id(&self, target: &ChatTarget) -> Option<String> {
-        let answered = target
-            .replacement
-            .as_ref()
-            .and_then(|it| it.answered.as_ref());
-        match answered {
-            Some(message) => message.client_message_id.clone(),
-            None => self.command.client_message_id.clone(),
-        }
-    }
-
-    /// Returns the content of the turn's `turn.started` event. `message_id` is the user's message.
-    pub(super) fn turn_started(&self, target: &ChatTarget, message_id: MessageId) -> TurnStarted {
-        TurnStarted {
-            turn_id: self.turn_id,
-            conversation_id: Some(target.conversation.id()),
-            message_id,
-            reply_id: self.reply_id,
-            agent_id: target.agent.id,
-            agent_version: target.agent.version,
-        }
+impl ChatTarget {
+    /// Returns the stored user message that is answered again, if any.
+    pub(super) fn answered(&self) -> Option<&Message> {
+        self.replacement.as_ref()?.answered.as_ref()
     }
 }
 
