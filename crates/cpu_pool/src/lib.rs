@@ -22,6 +22,8 @@ pub use time_slice::TimeSlice;
 
 /// The maximum time for which a job occupies a thread before other jobs continue.
 const SLICE: Duration = Duration::from_millis(10);
+/// The minimum number of threads: next to a job that cannot pause, other tenants have a thread.
+const MIN_THREADS: usize = 2;
 /// The maximum number of threads. The memory of running jobs grows with it.
 const MAX_THREADS: usize = 4;
 /// The maximum number of waiting jobs of one tenant.
@@ -31,7 +33,7 @@ const MAX_WAITING: usize = 1024;
 /// The maximum time for which a job waits to start.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// Runs CPU work on threads of its own: half as many as there are cores, at most four.
+/// Runs CPU work on threads of its own: half as many as there are cores, but two to four.
 #[derive(Debug)]
 pub struct CpuPool {
     queue: Arc<TenantQueue>,
@@ -61,7 +63,7 @@ impl CpuPool {
     /// Starts the threads.
     pub fn start() -> io::Result<Arc<Self>> {
         let cores = available_parallelism().map_or(1, NonZero::get);
-        Self::with_threads((cores / 2).clamp(1, MAX_THREADS))
+        Self::with_threads((cores / 2).clamp(MIN_THREADS, MAX_THREADS))
     }
 
     fn with_threads(threads: usize) -> io::Result<Arc<Self>> {
