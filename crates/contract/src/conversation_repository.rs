@@ -210,7 +210,7 @@ pub async fn an_unknown_conversation_is_not_found(storage: &Storage) {
 }
 
 /// The context has the number of messages and of started turns, the turn in progress, and the
-/// newest message of the user, but not that of a queued turn.
+/// newest message of the user, which may be queued.
 pub async fn the_context_reflects_turns_and_messages(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
     let head = lookup::context(storage, conversation.id).await;
@@ -226,11 +226,15 @@ pub async fn the_context_reflects_turns_and_messages(storage: &Storage) {
     setup::start_turn(storage, &running).await;
     let head = lookup::context(storage, conversation.id).await;
     assert_eq!(head.newest_message, sent_message(&running));
-    let waiting = fixture::begin_turn(3, &agent, fixture::existing(&conversation, 1));
+    let mut waiting = fixture::begin_turn(3, &agent, fixture::existing(&conversation, 1));
+    waiting.client_message_id = Some("m3".to_owned());
     setup::queue_turn(storage, &waiting).await;
     let head = lookup::context(storage, conversation.id).await;
     assert_eq!((head.last_message_seq, head.turn_count), (3, 2));
     assert_eq!(head.running_turn, Some(running.turn_id));
+    assert_eq!(head.newest_message, sent_message(&waiting));
+    setup::cancel_turn(storage, &waiting, None).await;
+    let head = lookup::context(storage, conversation.id).await;
     assert_eq!(head.newest_message, sent_message(&running));
     setup::cancel_turn(storage, &running, None).await;
     let head = lookup::context(storage, conversation.id).await;

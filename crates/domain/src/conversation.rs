@@ -172,7 +172,7 @@ pub struct ConversationContext {
     pub turn_count: i64,
     /// The turn in progress, if any.
     pub running_turn: Option<TurnId>,
-    /// The newest message of the user. That of a queued turn is stored when the turn starts.
+    /// The newest message of the user, stored or queued.
     pub newest_message: Option<SentMessage>,
 }
 

@@ -74,15 +74,12 @@ impl ChatAttempt {
         }
     }
 
-    /// Returns the newest message of the user, if it is this one and to be superseded. If the turn
-    /// of this message has failed, the message is not superseded: it is answered at last.
+    /// Returns the newest message of the user, if it is this one and to be superseded.
     pub(super) fn sent_before(&self, conversation: &ConversationContext) -> Option<MessageId> {
         let sent = self.command.client_message_id.as_deref()?;
         let newest = conversation.newest_message.as_ref()?;
-        let is_repeated = newest.client_id.as_deref() == Some(sent)
-            && self.command.supersedes_itself
-            && self.resumption == Resumption::None;
-        is_repeated.then_some(newest.id)
+        let is_repeated = newest.client_id.as_deref() == Some(sent);
+        (is_repeated && self.command.supersedes_itself).then_some(newest.id)
     }
 
     /// Returns the write that starts or queues the turn.

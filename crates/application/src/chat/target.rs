@@ -75,9 +75,12 @@ pub(super) async fn resolve_target(
         ChatError::AgentNotFound => ChatError::ConversationNotFound,
         other => other,
     })?;
-    let superseded = command
-        .supersedes
-        .or_else(|| attempt.sent_before(&conversation));
+    let superseded = match (command.supersedes, attempt.sent_before(&conversation)) {
+        (Some(named), _) => Some(named),
+        // A retry of a failed turn answers the message that it has stored.
+        (None, Some(sent)) => (!repeats_failed_turn(ports, attempt).await?).then_some(sent),
+        (None, None) => None,
+    };
     let replacement = match superseded {
         Some(message) => Some(find_replacement(ports, attempt, id, message).await?),
         None => None,
@@ -112,6 +115,18 @@ async fn find_conversation(
     Ok(ports.conversations.find_by_name(tenant, &name).await?)
 }
 
+/// Returns true if a failed turn has released the idempotency key of an attempt.
+async fn repeats_failed_turn(ports: &ChatPorts, attempt: &ChatAttempt) -> Result<bool, ChatError> {
+    let Some(entry) = &attempt.idempotency else {
+        return Ok(false);
+    };
+    let record = ports
+        .idempotency
+        .find(&attempt.caller.tenant, entry)
+        .await?;
+    Ok(record.is_some_and(|record| record.released_into.is_some()))
+}
+
 /// Finds the messages that an attempt supersedes.
 async fn find_replacement(
     ports: &ChatPorts,
@@ -125,6 +140,10 @@ async fn find_replacement(
         .conversations
         .find_message(tenant, conversation, &reference);
     let Some(found) = found.await? else {
+        if attempt.command.supersedes.is_none() {
+            // It is queued, and stored when its turn starts.
+            return Err(ChatError::Busy);
+        }
         return Err(fault(
             "/supersedes",
             FaultCode::UnknownValue,

@@ -2,7 +2,7 @@
 
 use actix_web::{HttpRequest, HttpResponse, http::header::HeaderName, web::Data};
 use application::{
-    ChatCommand, IdempotencyConflict,
+    ChatCommand, IdempotencyConflict, TurnError,
     chat::{AcceptedTurn, ChatError, OnBusy},
 };
 use domain::{AgentId, ConversationKey, IdempotencyKey, config::Metadata};
@@ -101,14 +101,24 @@ impl Sending<'_> {
         Ok((self.send().await?, None))
     }
 
-    /// Returns the turn that the client has lost.
+    /// Returns the turn that the client has lost, if it is that of the requested run.
     async fn find_turn(&self, cursor: EventCursor) -> Result<Option<AcceptedTurn>, ApiError> {
-        let chat = &self.authorized.chat;
-        let found = chat.find_turn(self.authorized.caller(), cursor.turn_id);
-        Ok(found.await?.filter(|turn| {
-            let subject = turn.subject();
-            subject.agent_id == self.agent_id && subject.user_id == self.user_id
-        }))
+        let (caller, authorized) = (self.authorized.caller(), self.authorized);
+        let user_id = self.user_id.as_deref();
+        let conversations = &authorized.conversations;
+        let named = conversations.find_named(caller, self.agent_id, user_id, self.key.clone());
+        let Some(conversation) = named.await? else {
+            return Ok(None);
+        };
+        let turn = match authorized.turns.get(caller, cursor.turn_id).await {
+            Err(TurnError::NotFound) => return Ok(None),
+            found => found?.value,
+        };
+        let run_id = turn.metadata.get(RUN_ID).map(String::as_str);
+        if turn.conversation_id != conversation || run_id != Some(self.run_id) {
+            return Ok(None);
+        }
+        Ok(authorized.chat.find_turn(caller, turn.id).await?)
     }
 
     /// Sends the message. A run id that has named another message before is no reason to reject it.

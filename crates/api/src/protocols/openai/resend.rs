@@ -8,7 +8,9 @@ use actix_web::{
     HttpRequest,
     http::header::{HeaderMap, HeaderName},
 };
+use application::PAGE_LIMIT;
 use domain::{AgentId, ConversationKey, IdempotencyKey};
+use ports::{ListingOrder, TurnFilter};
 
 use crate::{
     auth::{Authorized, ChatWrite},
@@ -76,6 +78,16 @@ impl SentMessage<'_> {
         let Some(conversation) = named.await? else {
             return Ok(None);
         };
+        // The message of a queued turn is not stored yet.
+        let listing = (TurnFilter::Open, ListingOrder::Descending);
+        let open = authorized
+            .turns
+            .list(caller, conversation, listing, None, PAGE_LIMIT);
+        let (open, _) = open.await?.value;
+        let mut open = open.items.into_iter();
+        if let Some(turn) = open.find(|turn| turn.input == self.text) {
+            return Ok(turn.client_message_id);
+        }
         let recent = conversations.find_recent(caller, conversation, self.text, REPEATABLE_FOR);
         let found = recent.await?;
         Ok(found.and_then(|message| message.client_message_id))

@@ -1,9 +1,12 @@
 //! Runs: their events, how they are continued and repeated, and how they end.
 
 use domain::Usage;
+use ports::ReplyError;
 use serde_json::{Value, json};
 
-use super::client::{input, kinds, last, post, run, start, stream, text, thread, turns};
+use super::client::{
+    input, kinds, last, post, run, start, status_and_body, stream, text, thread, turns,
+};
 use crate::{api_server::ApiServer, engines::scripted_agent};
 
 const TEXT: [&str; 3] = [
@@ -115,6 +118,72 @@ async fn a_lost_run_continues_after_the_last_event() {
     assert_eq!(again, events);
     script.assert_no_more_calls();
     assert_eq!(turns(&api, &agent, "t").await.len(), 1);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_last_event_of_another_run_is_ignored() {
+    let api = ApiServer::start().await;
+    let agent = api.agent_id().await;
+    let events = run(&api, &agent, &input("t", "r1", ("m1", "Hello"))).await;
+    let id = events.iter().rev().find_map(|event| event.id.clone());
+    let id = id.expect("an id");
+    let headers = [("Last-Event-ID", &*id)];
+    for (thread, run, turns_after) in [("t", "r2", 2), ("u", "r1", 1)] {
+        let body = input(thread, run, ("m2", "Hello again"));
+        let response = post(&api.writer(), &agent, &body, &headers).await;
+        let events = stream(response).remaining().await;
+        assert_eq!(kinds(&events)[0], "RUN_STARTED");
+        assert_eq!(turns(&api, &agent, thread).await.len(), turns_after);
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_run_that_is_requested_again_answers_its_message() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let body = input("t", "r", ("m1", "Hello"));
+    let (failed, ()) = tokio::join!(run(&api, &agent, &body), async {
+        let call = script.next_call().await;
+        call.fail(ReplyError::Unavailable("no".into()));
+    });
+    assert_eq!(last(&failed)["type"], "RUN_ERROR");
+    let (repeated, ()) = tokio::join!(run(&api, &agent, &body), async {
+        script.next_call().await.answer("Hi").await;
+    });
+    assert_eq!(text(&repeated), "Hi");
+    let turns = turns(&api, &agent, "t").await;
+    let [first, second] = &*turns else {
+        panic!("two turns: {turns:?}");
+    };
+    let (failed, retry) = if first["retryOf"].is_null() {
+        (first, second)
+    } else {
+        (second, first)
+    };
+    assert_eq!(retry["retryOf"], failed["id"]);
+    let thread = thread(&api.writer(), &agent, "threadId=t").await;
+    assert_eq!(thread["messages"].as_array().map(Vec::len), Some(2));
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_queued_message_is_not_sent_by_another_run() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let mut first = start(&api, &agent, &input("t", "r1", ("m1", "One"))).await;
+    let call = script.next_call().await;
+    let queued = input("t", "r2", ("m2", "Two"));
+    let mut second = start(&api, &agent, &queued).await;
+    second.next_of_type("CUSTOM").await;
+    let other = input("t", "r3", ("m2", "Two"));
+    let refused = post(&api.writer(), &agent, &other, &[]).await;
+    let (status, body) = status_and_body(refused).await;
+    assert_eq!((status, &body["code"]), (409, &json!("conversation_busy")));
+    call.answer("1").await;
+    first.remaining().await;
+    script.next_call().await.answer("2").await;
+    assert_eq!(text(&second.remaining().await), "2");
+    assert_eq!(turns(&api, &agent, "t").await.len(), 2);
     api.stop().await;
 }
 

@@ -125,6 +125,49 @@ async fn a_repeated_request_joins_the_turn() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_repeated_request_joins_a_queued_turn() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let writer = api.writer();
+    let send = |text: &str| completion(&writer, &ask_stored(&agent, text, "c-1"));
+    let (_, second, repeated, ()) = tokio::join!(
+        ok(send("One")),
+        async {
+            turns_of_key(&api, &agent, 1).await;
+            ok(send("Two")).await
+        },
+        async {
+            turns_of_key(&api, &agent, 2).await;
+            ok(send("Two").header(RETRY_COUNT, "1")).await
+        },
+        async {
+            let running = script.next_call().await;
+            turns_of_key(&api, &agent, 2).await;
+            tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+            running.answer("1").await;
+            script.next_call().await.answer("2").await;
+        }
+    );
+    assert_eq!(repeated, second);
+    script.assert_no_more_calls();
+    let id = conversation(&api, &agent, "c-1").await.expect("it exists");
+    assert_eq!(contents(&api, &id).await, ["One", "1", "Two", "2"]);
+    api.stop().await;
+}
+
+/// Waits until the conversation `c-1` has this number of turns.
+async fn turns_of_key(api: &ApiServer, agent: &str, wanted: usize) {
+    loop {
+        if let Some(id) = conversation(api, agent, "c-1").await {
+            let path = format!("/api/conversations/{id}/turns");
+            let turns = api.reader().get(&path).await.ok();
+            if turns["data"].as_array().map_or(0, Vec::len) >= wanted {
+                return;
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_repeated_request_after_a_failure_reuses_the_message() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let writer = api.writer();
