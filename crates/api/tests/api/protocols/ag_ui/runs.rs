@@ -174,6 +174,7 @@ async fn a_queued_message_is_not_sent_by_another_run() {
     let call = script.next_call().await;
     let queued = input("t", "r2", ("m2", "Two"));
     let mut second = start(&api, &agent, &queued).await;
+    second.next_of_type("RUN_STARTED").await;
     second.next_of_type("CUSTOM").await;
     let other = input("t", "r3", ("m2", "Two"));
     let refused = post(&api.writer(), &agent, &other, &[]).await;
