@@ -86,16 +86,19 @@ impl<T: DeserializeOwned + 'static> FromRequest for LenientJson<T> {
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let received = receive_body(request, payload, &["application/json"]);
         async move {
-            let value = received.await?.parse().await?;
-            let typed = serde_json::from_value(value);
-            typed.map(Self).map_err(|error| {
-                let fault = InputFault::new("", FaultCode::BadFormat, error.to_string());
-                ApiError::faults(ProblemCode::ValidationFailed, vec![fault])
-                    .with_detail(format!("The body cannot be used: {error}."))
-            })
+            typed_leniently(received.await?.parse().await?).map(Self)
         }
         .boxed_local()
     }
+}
+
+/// Converts JSON of a protocol, which may have unknown members, into its type.
+pub fn typed_leniently<T: DeserializeOwned>(value: Value) -> Result<T, ApiError> {
+    serde_json::from_value(value).map_err(|error| {
+        let fault = InputFault::new("", FaultCode::BadFormat, error.to_string());
+        ApiError::faults(ProblemCode::ValidationFailed, vec![fault])
+            .with_detail(format!("The body cannot be used: {error}."))
+    })
 }
 
 /// A JSON merge patch (RFC 7396), validated against the patch schema of `T`.

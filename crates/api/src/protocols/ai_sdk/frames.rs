@@ -5,18 +5,22 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::{part::Part, request::ChatBody};
+use crate::{body, problem::ApiError, request::typed_leniently};
 
 /// A frame of the client.
+pub(super) struct ClientFrame {
+    /// The client's id of the request.
+    pub(super) request_id: String,
+    /// The request, or the error of a frame that cannot be used.
+    pub(super) request: Result<ClientRequest, ApiError>,
+}
+
+/// The content of a client's frame.
 #[derive(Debug, Deserialize)]
-#[serde(
-    tag = "type",
-    rename_all = "kebab-case",
-    rename_all_fields = "camelCase"
-)]
-pub(super) enum ClientFrame {
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub(super) enum ClientRequest {
     /// A message is sent, edited or answered again.
     Send {
-        request_id: String,
         #[serde(default)]
         headers: HashMap<String, String>,
         #[serde(flatten)]
@@ -24,13 +28,26 @@ pub(super) enum ClientFrame {
     },
     /// The open or newest turn is followed from its beginning.
     Resume {
-        request_id: String,
         id: String,
         #[serde(default)]
         headers: HashMap<String, String>,
     },
     /// The turn of a request is stopped.
-    Abort { request_id: String },
+    Abort {},
+}
+
+impl ClientFrame {
+    /// Reads a frame. Returns `None` if it is not JSON or has no `requestId`: then its error cannot
+    /// be reported to a request.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let unchecked = body::read(text.as_bytes()).ok()?;
+        let request_id = unchecked.value()["requestId"].as_str()?.to_owned();
+        let value = unchecked.without_schema().map_err(ApiError::from);
+        Some(Self {
+            request_id,
+            request: value.and_then(typed_leniently),
+        })
+    }
 }
 
 /// A frame of the server.

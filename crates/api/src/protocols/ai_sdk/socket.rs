@@ -14,13 +14,13 @@ use tokio::{task::JoinSet, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    frames::ClientFrame,
+    frames::{ClientFrame, ClientRequest},
     socket_request::{SocketContext, SocketRequest},
 };
 use crate::{
     auth::{Authorized, SUBPROTOCOL, SealedServices, TurnsRead, check_socket_request, open_stream},
     problem::ApiError,
-    protocols::{EndUser, X_USER_ID},
+    protocols::EndUser,
     request::PathId,
     socket::{CloseCode, MAX_MESSAGE_BYTES, guard_payload},
     state::ApiState,
@@ -154,52 +154,32 @@ impl Socket {
 
     /// Starts to answer a request, or stops one.
     fn accept(&mut self, text: &str) -> Result<(), Option<CloseCode>> {
-        let frame = serde_json::from_str(text).map_err(|_other| Some(CloseCode::ProtocolError))?;
-        if self.requests.len() >= MAX_REQUESTS && !matches!(frame, ClientFrame::Abort { .. }) {
+        let frame = ClientFrame::read(text).ok_or(Some(CloseCode::ProtocolError))?;
+        let ClientFrame {
+            request_id,
+            request,
+        } = frame;
+        if matches!(request, Ok(ClientRequest::Abort {})) {
+            if let Some(stopped) = self.requests.get(&request_id) {
+                stopped.cancel();
+            }
+            return Ok(());
+        }
+        if self.requests.len() >= MAX_REQUESTS {
             return Err(Some(CloseCode::RateLimited));
         }
-        match frame {
-            ClientFrame::Send {
-                request_id,
-                mut headers,
-                body,
-            } => {
-                let named_user = headers.remove(X_USER_ID.as_str());
-                let request = self.request(&request_id, named_user);
-                self.tasks.spawn_local(async move {
-                    request.send(body).await;
-                    request_id
-                });
-            }
-            ClientFrame::Resume {
-                request_id,
-                id,
-                mut headers,
-            } => {
-                let named_user = headers.remove(X_USER_ID.as_str());
-                let request = self.request(&request_id, named_user);
-                self.tasks.spawn_local(async move {
-                    request.resume(id).await;
-                    request_id
-                });
-            }
-            ClientFrame::Abort { request_id } => {
-                if let Some(stopped) = self.requests.get(&request_id) {
-                    stopped.cancel();
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn request(&mut self, id: &str, named_user: Option<String>) -> SocketRequest {
         let stopped = CancellationToken::new();
-        self.requests.insert(id.to_owned(), stopped.clone());
-        SocketRequest {
+        self.requests.insert(request_id.clone(), stopped.clone());
+        let answering = SocketRequest {
             context: self.context.clone(),
-            id: id.to_owned(),
+            id: request_id.clone(),
             stopped,
-            named_user,
-        }
+            named_user: None,
+        };
+        self.tasks.spawn_local(async move {
+            answering.answer(request).await;
+            request_id
+        });
+        Ok(())
     }
 }

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     error,
     follow::current_turn,
-    frames::ServerFrame,
+    frames::{ClientRequest, ServerFrame},
     part_converter::PartConverter,
     path::Chat,
     request::ChatBody,
@@ -23,7 +23,7 @@ use crate::{
     auth::{ChatWrite, SealedServices, TurnsRead, check_policies, open_stream},
     operations::{CHAT_COST, ONE_REQUEST},
     problem::{ApiError, problem, store_problem},
-    protocols::EndUser,
+    protocols::{EndUser, X_USER_ID},
     state::ApiState,
 };
 
@@ -72,19 +72,24 @@ impl From<Disconnected> for Failure {
 }
 
 impl SocketRequest {
-    /// Answers `send`.
-    pub(super) async fn send(mut self, body: ChatBody) {
-        let answered = self.try_send(body).await;
+    /// Answers the request. `Abort` is not answered: it stops another one.
+    pub(super) async fn answer(mut self, request: Result<ClientRequest, ApiError>) {
+        let answered = match request {
+            Ok(ClientRequest::Send { mut headers, body }) => {
+                self.named_user = headers.remove(X_USER_ID.as_str());
+                self.send(body).await
+            }
+            Ok(ClientRequest::Resume { id, mut headers }) => {
+                self.named_user = headers.remove(X_USER_ID.as_str());
+                self.resume(&id).await
+            }
+            Ok(ClientRequest::Abort {}) => Ok(()),
+            Err(error) => Err(error.into()),
+        };
         self.report(answered).await;
     }
 
-    /// Answers `resume`.
-    pub(super) async fn resume(mut self, chat: String) {
-        let answered = self.try_resume(&chat).await;
-        self.report(answered).await;
-    }
-
-    async fn try_send(&mut self, body: ChatBody) -> Result<(), Failure> {
+    async fn send(&mut self, body: ChatBody) -> Result<(), Failure> {
         let chat = self.chat(&body.id)?;
         let SocketContext {
             state,
@@ -105,7 +110,7 @@ impl SocketRequest {
         self.stream(turn, &chat).await
     }
 
-    async fn try_resume(&mut self, chat: &str) -> Result<(), Failure> {
+    async fn resume(&mut self, chat: &str) -> Result<(), Failure> {
         let SocketContext {
             state,
             services,

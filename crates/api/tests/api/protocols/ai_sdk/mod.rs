@@ -1,4 +1,5 @@
 //! The protocol of the AI SDK.
 
 mod clients;
+mod sockets;
 mod wire;

@@ -1,0 +1,134 @@
+//! The frames of a chat socket.
+
+use std::time::Duration;
+
+use futures::{SinkExt as _, StreamExt as _};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{Message, protocol::Role},
+};
+
+use crate::{api_server::ApiServer, engines::scripted_agent, sockets::client::Upgrade};
+
+/// The timeout of a test that hangs.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A chat socket.
+struct ChatSocket(WebSocketStream<TcpStream>);
+
+impl ChatSocket {
+    async fn open(api: &ApiServer, agent: &str) -> Self {
+        let upgrade = Upgrade::with_path(api, &format!("/ai-sdk/agents/{agent}/ws"));
+        let socket = upgrade.with_caller(&api.writer()).open().await;
+        let connection = socket.into_connection();
+        Self(WebSocketStream::from_raw_socket(connection, Role::Client, None).await)
+    }
+
+    async fn send(&mut self, frame: impl ToString) {
+        let sent = self.0.send(Message::text(frame.to_string())).await;
+        sent.expect("the socket is open");
+    }
+
+    async fn receive(&mut self) -> Message {
+        loop {
+            let received = tokio::time::timeout(PATIENCE, self.0.next()).await;
+            let message = received.expect("a frame in time").expect("no end");
+            match message.expect("a frame") {
+                Message::Ping(_) | Message::Pong(_) => {}
+                message => return message,
+            }
+        }
+    }
+
+    /// Waits for a frame of this type.
+    async fn frame(&mut self, kind: &str) -> Value {
+        loop {
+            let text = self.receive().await.into_text().expect("a text frame");
+            let frame: Value = serde_json::from_str(&text).expect("JSON");
+            if frame["type"] == kind {
+                return frame;
+            }
+            assert_eq!(frame["type"], "chunk", "{frame}");
+        }
+    }
+
+    /// Expects the next frame to be the error of this request, with these words.
+    async fn assert_error(&mut self, request_id: &str, words: &str) {
+        let error = self.frame("error").await;
+        assert_eq!(error["requestId"], request_id, "{error}");
+        let text = error["errorText"].as_str().expect("a text");
+        assert!(text.contains(words), "{text}");
+        assert!(text.contains("(validation_failed, request "), "{text}");
+    }
+
+    async fn close_code(mut self) -> u16 {
+        match self.receive().await {
+            Message::Close(Some(close)) => close.code.into(),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn send_frame(request_id: &str, chat: &str, text: &str) -> Value {
+    let parts = json!([{"type": "text", "text": text}]);
+    json!({
+        "type": "send", "requestId": request_id, "id": chat,
+        "messages": [{"id": "m1", "role": "user", "parts": parts}],
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_frame_that_cannot_be_used_is_reported_to_its_request() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let mut socket = ChatSocket::open(&api, &agent).await;
+    let mut nul = send_frame("r1", "c1", "Hello");
+    nul["messageId"] = json!("a\0b");
+    socket.send(&nul).await;
+    socket.assert_error("r1", "/messageId: ").await;
+
+    let twice = r#"{"type": "send", "requestId": "r2", "id": "c1", "id": "c2", "messages": []}"#;
+    socket.send(twice).await;
+    socket.assert_error("r2", "/id: ").await;
+
+    socket
+        .send(r#"{"type": "send", "requestId": "r3", "id": "c1"}"#)
+        .await;
+    socket.assert_error("r3", "/messages: ").await;
+
+    for (request_id, rest) in [
+        ("r4", r#""type": "send", "messages": []"#),
+        ("r5", r#""type": "send", "id": "c1", "messages": null"#),
+        ("r6", r#""type": "resume""#),
+        ("r7", r#""type": "other""#),
+        ("r8", r#""id": "c1""#),
+    ] {
+        let frame = format!(r#"{{"requestId": "{request_id}", {rest}}}"#);
+        socket.send(frame).await;
+        socket.assert_error(request_id, "").await;
+    }
+
+    socket.send(send_frame("r9", "c1", "Hello")).await;
+    script.next_call().await.answer("Good morning").await;
+    assert_eq!(socket.frame("start").await["requestId"], "r9");
+    assert_eq!(socket.frame("end").await["requestId"], "r9");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_frame_without_a_readable_request_id_closes_the_socket() {
+    let api = ApiServer::start().await;
+    let agent = api.agent_id().await;
+    for frame in [
+        "{",
+        "[]",
+        r#"{"type": "abort"}"#,
+        r#"{"type": "abort", "requestId": 7}"#,
+    ] {
+        let mut socket = ChatSocket::open(&api, &agent).await;
+        socket.send(frame).await;
+        assert_eq!(socket.close_code().await, 1002, "{frame}");
+    }
+    api.stop().await;
+}
