@@ -86,6 +86,12 @@ impl ApiError {
         }
     }
 
+    /// Creates an error with one fault of a body, at `pointer`.
+    pub fn invalid(pointer: impl Into<String>, code: FaultCode, detail: impl Into<String>) -> Self {
+        let fault = InputFault::new(pointer, code, detail);
+        Self::faults(ProblemCode::ValidationFailed, vec![fault])
+    }
+
     /// Creates an error with one fault of a query parameter.
     pub fn parameter(name: &str, code: FaultCode, detail: impl Into<String>) -> Self {
         Self {

@@ -1,13 +1,17 @@
 //! `GET /ai-sdk/agents/{id}/ws`: chats over a WebSocket.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::Arc,
+    time::Duration,
+};
 
 use actix_web::{
     HttpRequest, HttpResponse,
     web::{Data, Payload},
 };
 use actix_ws::{AggregatedMessage, AggregatedMessageStream, CloseReason};
-use domain::{AgentId, ProblemCode};
+use domain::{AgentId, FaultCode, ProblemCode};
 use futures::StreamExt as _;
 use ports::StreamSlot;
 use tokio::{task::JoinSet, time::Instant};
@@ -81,8 +85,9 @@ struct Socket {
     messages: AggregatedMessageStream,
     /// The requests that are being answered, by the client's ids.
     requests: HashMap<String, CancellationToken>,
-    /// Their tasks, which return those ids.
-    tasks: JoinSet<String>,
+    /// The tasks that answer. They return the ids of the requests that end with them; none if the id
+    /// is that of another request.
+    tasks: JoinSet<Option<String>>,
     _slot: Option<StreamSlot>,
 }
 
@@ -112,25 +117,27 @@ impl Socket {
         let mut heard_at = Instant::now();
         loop {
             tokio::select! {
-                message = self.messages.next() => {
-                    heard_at = Instant::now();
-                    if let Err(code) = self.handle(message?).await {
-                        return code;
-                    }
-                }
+                // Before the next frame, whose id may be that of a request that has just ended.
+                biased;
                 Some(ended) = self.tasks.join_next() => {
-                    if let Ok(id) = ended {
+                    if let Ok(Some(id)) = ended {
                         self.requests.remove(&id);
                     }
                 }
+                _ = watch.ended() => return Some(CloseCode::Revoked),
+                () = closing.cancelled() => return Some(CloseCode::Draining),
                 _ = pings.tick() => {
                     if heard_at.elapsed() > SILENCE {
                         return Some(CloseCode::NoPong);
                     }
                     self.context.session.ping(b"").await.ok()?;
                 }
-                _ = watch.ended() => return Some(CloseCode::Revoked),
-                () = closing.cancelled() => return Some(CloseCode::Draining),
+                message = self.messages.next() => {
+                    heard_at = Instant::now();
+                    if let Err(code) = self.handle(message?).await {
+                        return code;
+                    }
+                }
             }
         }
     }
@@ -165,21 +172,33 @@ impl Socket {
             }
             return Ok(());
         }
-        if self.requests.len() >= MAX_REQUESTS {
+        if self.tasks.len() >= MAX_REQUESTS {
             return Err(Some(CloseCode::RateLimited));
         }
         let stopped = CancellationToken::new();
-        self.requests.insert(request_id.clone(), stopped.clone());
         let answering = SocketRequest {
             context: self.context.clone(),
             id: request_id.clone(),
-            stopped,
+            stopped: stopped.clone(),
             named_user: None,
         };
-        self.tasks.spawn_local(async move {
-            answering.answer(request).await;
-            request_id
-        });
+        match self.requests.entry(request_id.clone()) {
+            Entry::Vacant(entry) => {
+                entry.insert(stopped);
+                self.tasks.spawn_local(async move {
+                    answering.answer(request).await;
+                    Some(request_id)
+                });
+            }
+            Entry::Occupied(_) => {
+                let detail = "names a request that has not ended";
+                let error = ApiError::invalid("/requestId", FaultCode::NotCombinable, detail);
+                self.tasks.spawn_local(async move {
+                    answering.answer(Err(error)).await;
+                    None
+                });
+            }
+        }
         Ok(())
     }
 }

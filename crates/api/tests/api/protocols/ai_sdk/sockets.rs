@@ -132,3 +132,35 @@ async fn a_frame_without_a_readable_request_id_closes_the_socket() {
     }
     api.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_id_of_an_open_request_is_rejected_and_abort_reaches_the_open_one() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let mut socket = ChatSocket::open(&api, &agent).await;
+    socket.send(send_frame("r1", "c1", "Hello")).await;
+    assert_eq!(socket.frame("start").await["requestId"], "r1");
+    let call = script.next_call().await;
+
+    socket.send(send_frame("r1", "c2", "Hello")).await;
+    socket.assert_error("r1", "/requestId: ").await;
+    script.assert_no_more_calls();
+
+    socket
+        .send(json!({"type": "abort", "requestId": "r1"}))
+        .await;
+    call.wait_until_stopped().await;
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_id_of_an_ended_request_can_be_used_again() {
+    let api = ApiServer::start().await;
+    let agent = api.agent_id().await;
+    let mut socket = ChatSocket::open(&api, &agent).await;
+    for _ in 0..20 {
+        let resume = json!({"type": "resume", "requestId": "r1", "id": "c1"});
+        socket.send(resume).await;
+        assert_eq!(socket.frame("no-active").await["requestId"], "r1");
+    }
+    api.stop().await;
+}
