@@ -27,15 +27,16 @@ pub struct AcceptedTurn {
     /// True if an earlier request with the same idempotency key started the turn.
     pub is_replayed: bool,
     source: Source,
+    /// Stops a turn that is not stored when it is dropped.
+    guard: Option<DropGuard>,
 }
 
 enum Source {
     Inline(Box<InlineTurn>),
     Started(Box<StartedTurn>),
-    /// A turn of an earlier request, with the turn as the store returned it, if it was read.
-    Replayed(TurnWaiter, Option<Box<Turn>>),
-    /// A turn that is not stored, and is stopped when this is dropped.
-    Ephemeral(TurnWaiter, DropGuard),
+    /// A turn of an earlier request or one that is not stored, with the turn as the store returned
+    /// it, if it was read.
+    Followed(TurnWaiter, Option<Box<Turn>>),
 }
 
 /// A turn that was answered inline. Its stored form and its events are built only on request.
@@ -65,6 +66,7 @@ impl AcceptedTurn {
             conversation_id: turn.target.conversation.id(),
             is_replayed: false,
             source: Source::Inline(Box::new(turn)),
+            guard: None,
         }
     }
 
@@ -74,28 +76,31 @@ impl AcceptedTurn {
             conversation_id: turn.target.conversation.id(),
             is_replayed: false,
             source: Source::Started(Box::new(turn)),
+            guard: None,
         }
     }
 
     /// Creates a turn that an earlier request started; `found` is the stored turn, if it was read.
     pub(super) fn replayed(waiter: TurnWaiter, found: Option<Turn>) -> Self {
-        let subject = waiter.live.subject();
         Self {
-            turn_id: subject.turn_id,
-            conversation_id: subject.conversation_id,
             is_replayed: true,
-            source: Source::Replayed(waiter, found.map(Box::new)),
+            ..Self::followed(waiter, found, None)
         }
     }
 
     /// Creates a turn that is not stored, and is stopped when `guard` is dropped.
     pub(super) fn ephemeral(waiter: TurnWaiter, guard: DropGuard) -> Self {
+        Self::followed(waiter, None, Some(guard))
+    }
+
+    fn followed(waiter: TurnWaiter, found: Option<Turn>, guard: Option<DropGuard>) -> Self {
         let subject = waiter.live.subject();
         Self {
             turn_id: subject.turn_id,
             conversation_id: subject.conversation_id,
             is_replayed: false,
-            source: Source::Ephemeral(waiter, guard),
+            source: Source::Followed(waiter, found.map(Box::new)),
+            guard,
         }
     }
 
@@ -104,9 +109,7 @@ impl AcceptedTurn {
         match &self.source {
             Source::Inline(turn) => turn.attempt.turn_subject(&turn.target),
             Source::Started(turn) => turn.waiter.live.subject().clone(),
-            Source::Replayed(waiter, _) | Source::Ephemeral(waiter, _) => {
-                waiter.live.subject().clone()
-            }
+            Source::Followed(waiter, _) => waiter.live.subject().clone(),
         }
     }
 
@@ -116,18 +119,17 @@ impl AcceptedTurn {
         match self.source {
             Source::Inline(turn) => Some(turn.into_turn()),
             Source::Started(turn) => Some(turn.turn()),
-            Source::Replayed(_, found) => found.map(|found| *found),
-            Source::Ephemeral(..) => None,
+            Source::Followed(_, found) => found.map(|found| *found),
         }
     }
 
     /// Waits for the complete reply.
     pub async fn reply(self) -> Result<CompletedChat, ChatError> {
-        let (mut waiter, _guard) = match self.source {
+        let _guard = self.guard;
+        let mut waiter = match self.source {
             Source::Inline(turn) => return Ok(turn.completed),
-            Source::Started(turn) => (turn.waiter, None),
-            Source::Replayed(waiter, _) => (waiter, None),
-            Source::Ephemeral(waiter, guard) => (waiter, Some(guard)),
+            Source::Started(turn) => turn.waiter,
+            Source::Followed(waiter, _) => waiter,
         };
         loop {
             let outcome = waiter.live.progress().outcome.clone();
@@ -142,13 +144,12 @@ impl AcceptedTurn {
 
     /// Returns the events of the turn from its beginning, as they happen.
     pub fn events(self) -> TurnEventStream {
-        let (waiter, guard) = match self.source {
-            Source::Inline(turn) => (turn.into_waiter(), None),
-            Source::Started(turn) => (turn.waiter, None),
-            Source::Replayed(waiter, _) => (waiter, None),
-            Source::Ephemeral(waiter, guard) => (waiter, Some(guard)),
+        let waiter = match self.source {
+            Source::Inline(turn) => turn.into_waiter(),
+            Source::Started(turn) => turn.waiter,
+            Source::Followed(waiter, _) => waiter,
         };
-        TurnEventStream::new(waiter, guard)
+        TurnEventStream::new(waiter, self.guard)
     }
 }
 
