@@ -2,7 +2,7 @@
 
 use std::{future::pending, sync::Arc, time::Duration};
 
-use domain::{CredentialSource, Timestamp};
+use domain::{CredentialSource, ProblemCode, Timestamp};
 use futures::future::BoxFuture;
 use tokio::{sync::watch, time::sleep};
 
@@ -21,6 +21,15 @@ pub enum CredentialEnd {
     Revoked,
     /// Its credential has expired or was replaced.
     Expired,
+}
+
+impl From<CredentialEnd> for ProblemCode {
+    fn from(end: CredentialEnd) -> Self {
+        match end {
+            CredentialEnd::Revoked => Self::InvalidCredentials,
+            CredentialEnd::Expired => Self::TokenExpired,
+        }
+    }
 }
 
 /// A check of the credential in progress.

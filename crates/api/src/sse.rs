@@ -19,6 +19,7 @@ use actix_web::{
 };
 use domain::Seq;
 use futures::{Stream, stream::LocalBoxStream};
+use serde::Serialize;
 use tokio::time::{Instant, Sleep};
 
 /// The media type of event streams.
@@ -40,6 +41,27 @@ pub struct Event {
     pub name: Option<&'static str>,
     /// The data; shared, because many streams may send the same event.
     pub data: Arc<str>,
+}
+
+impl Event {
+    /// Creates an event that has only data: `value` as JSON. It consists of text, numbers and JSON,
+    /// so serializing it cannot fail.
+    pub fn json(value: &impl Serialize) -> Self {
+        Self::data(serde_json::to_string(value).unwrap_or_default())
+    }
+
+    /// Creates the last event of a stream, for clients that wait for it.
+    pub fn done() -> Self {
+        Self::data("[DONE]")
+    }
+
+    fn data(data: impl Into<Arc<str>>) -> Self {
+        Self {
+            id: None,
+            name: None,
+            data: data.into(),
+        }
+    }
 }
 
 /// The id of an event.

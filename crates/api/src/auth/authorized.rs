@@ -7,11 +7,14 @@ use std::{
     sync::Arc,
 };
 
-use access::AuthContext;
+use access::{AuthContext, CredentialWatch};
 use actix_web::{FromRequest, HttpMessage, HttpRequest, dev::Payload, web::Data};
 use domain::{Principal, ProblemCode, Scope, Scopes};
 
-use crate::{problem::ApiError, state::Services};
+use crate::{
+    problem::ApiError,
+    state::{ApiState, Services},
+};
 
 /// The scopes that a handler requires of its caller.
 pub trait Requirement: 'static {
@@ -102,6 +105,12 @@ impl<R> Authorized<R> {
     /// Returns the principal of the caller, with the properties of its credential.
     pub fn auth_context(&self) -> &Arc<AuthContext> {
         &self.auth_context
+    }
+
+    /// Starts to watch the credential of the caller.
+    pub fn watch_credential(&self, state: &ApiState) -> CredentialWatch {
+        let auth_context = Arc::clone(&self.auth_context);
+        state.authenticator.watch_credential(auth_context)
     }
 }
 

@@ -1,6 +1,6 @@
-//! The limit on open streams and sockets of a principal.
+//! The limit on open streams and sockets of a principal, and the end of a stream before its turn.
 
-use access::AuthContext;
+use access::{AuthContext, CredentialWatch};
 use application::principal_limits::{PrincipalLimits, TooManyStreams};
 use domain::ProblemCode;
 use ports::StreamSlot;
@@ -23,6 +23,15 @@ pub async fn open_stream(
         violated_policy: Some(LimitPolicy::Streams),
         ..ApiError::new(ProblemCode::TooManyStreams)
     })
+}
+
+/// Waits until the stream of a turn must end before the turn: because the credential expires or is
+/// revoked, or the client disconnects. The turn continues.
+pub async fn stream_end(mut watch: CredentialWatch, client_closed: impl Future<Output = ()>) {
+    tokio::select! {
+        _ = watch.ended() => {}
+        () = client_closed => {}
+    }
 }
 
 #[cfg(test)]

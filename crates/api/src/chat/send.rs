@@ -1,11 +1,7 @@
 //! `POST /api/chat`.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
-use access::CredentialWatch;
 use actix_web::{
     HttpRequest, HttpResponse,
     http::header::{HeaderName, LOCATION},
@@ -25,7 +21,7 @@ use super::{
     stream::{ChatEvent, events},
 };
 use crate::{
-    auth::{Authorized, ChatWrite, open_stream},
+    auth::{Authorized, ChatWrite, open_stream, stream_end},
     layers::RequestId,
     problem::ApiError,
     request::{IdempotencyHeader, Json, mark_replayed},
@@ -155,23 +151,13 @@ pub(crate) fn stream_turn<R>(
     slot: Option<StreamSlot>,
     accepted: AcceptedTurn,
 ) -> HttpResponse {
-    let auth_context = Arc::clone(authorized.auth_context());
-    let watch = Arc::clone(&state.authenticator).watch_credential(auth_context);
-    let end = wait_for_end(watch, ConnectionState::of(request).client_closed());
+    let watch = authorized.watch_credential(state);
+    let end = stream_end(watch, ConnectionState::of(request).client_closed());
     let events = events(accepted).map(move |event| {
         let _held_until_the_end = &slot;
         event
     });
     sse::stream(events.take_until(Box::pin(end)))
-}
-
-/// Waits until the stream must end before its turn: because the credential expires or is revoked,
-/// or the client disconnects. The turn continues.
-async fn wait_for_end(mut watch: CredentialWatch, client_closed: impl Future<Output = ()>) {
-    tokio::select! {
-        _ = watch.ended() => {}
-        () = client_closed => {}
-    }
 }
 
 async fn respond_full(accepted: AcceptedTurn, began: Instant) -> Result<HttpResponse, ApiError> {

@@ -1,7 +1,5 @@
 //! The response to a chat as server-sent events.
 
-use std::sync::Arc;
-
 use application::chat::{AcceptedTurn, ReplyPiece, TurnEvent, TurnEventStream};
 use domain::{
     ChatReply, ConversationId, Problem, ReplyDelta, ToolCalled, ToolReturned, TurnId, TurnStarted,
@@ -137,9 +135,7 @@ fn event(turn_event: TurnEvent) -> Event {
         }),
     };
     Event {
-        id: None,
         name: Some(data.name()),
-        // Serialization cannot fail: the data contains only text and numbers.
-        data: Arc::from(serde_json::to_string(&data).unwrap_or_default()),
+        ..Event::json(&data)
     }
 }

@@ -71,10 +71,8 @@ pub(super) async fn respond(
         .follow(authorized.caller(), listing)
         .await?;
     let position = follower.position_in_log();
-    let auth_context = Arc::clone(authorized.auth_context());
-    let watch = Arc::clone(&state.authenticator).watch_credential(auth_context);
     let end = wait_for_end(
-        watch,
+        authorized.watch_credential(state),
         state.closing.clone(),
         ConnectionState::of(request).client_closed(),
     );

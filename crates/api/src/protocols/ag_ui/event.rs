@@ -107,9 +107,7 @@ impl RunEvent<'_> {
     pub(super) fn encode(&self, id: Option<String>) -> Event {
         Event {
             id: id.map(EventId::Text),
-            name: None,
-            // Serialization cannot fail: the data contains only text and numbers.
-            data: serde_json::to_string(self).unwrap_or_default().into(),
+            ..Event::json(self)
         }
     }
 }

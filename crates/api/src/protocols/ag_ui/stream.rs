@@ -1,8 +1,6 @@
 //! The response with the events of a run.
 
-use std::sync::Arc;
-
-use access::{CredentialEnd, CredentialWatch};
+use access::CredentialWatch;
 use actix_web::{HttpRequest, HttpResponse};
 use application::chat::{AcceptedTurn, TurnEventStream};
 use domain::{Problem, ProblemCode};
@@ -40,11 +38,10 @@ pub(super) fn respond<R>(
     slot: Option<StreamSlot>,
     (events, turn): (RunEvents, AcceptedTurn),
 ) -> HttpResponse {
-    let auth_context = Arc::clone(authorized.auth_context());
     let open = OpenRun {
         events,
         turn: turn.events(),
-        credential: Arc::clone(&state.authenticator).watch_credential(auth_context),
+        credential: authorized.watch_credential(state),
         closing: state.closing.clone(),
         _slot: slot,
     };
@@ -93,10 +90,7 @@ impl OpenRun {
                 }
                 None => ProblemCode::Internal,
             },
-            end = self.credential.ended() => match end {
-                CredentialEnd::Revoked => ProblemCode::InvalidCredentials,
-                CredentialEnd::Expired => ProblemCode::TokenExpired,
-            },
+            end = self.credential.ended() => end.into(),
             // A turn that runs here ends before the process does.
             () = self.closing.cancelled(), if !runs_here => ProblemCode::Draining,
         };

@@ -109,10 +109,14 @@ impl Socket {
 
     /// Returns the reason for which the server closes the socket; `None` if the client has closed it.
     async fn serve(&mut self) -> Option<CloseCode> {
-        let auth_context = Arc::clone(&self.context.auth_context);
-        let authenticator = Arc::clone(&self.context.state.authenticator);
-        let mut watch = authenticator.watch_credential(auth_context);
-        let closing = self.context.state.closing.clone();
+        let SocketContext {
+            state,
+            auth_context,
+            ..
+        } = &self.context;
+        let auth_context = Arc::clone(auth_context);
+        let mut watch = state.authenticator.watch_credential(auth_context);
+        let closing = state.closing.clone();
         let mut pings = tokio::time::interval(PING_INTERVAL);
         let mut heard_at = Instant::now();
         loop {

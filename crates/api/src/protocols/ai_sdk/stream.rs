@@ -1,8 +1,7 @@
 //! The response with the parts of a turn.
 
-use std::{pin::Pin, sync::Arc};
+use std::pin::Pin;
 
-use access::CredentialWatch;
 use actix_web::{
     HttpRequest, HttpResponse,
     http::header::{HeaderName, HeaderValue},
@@ -12,9 +11,9 @@ use futures::{Stream, stream};
 use http_server::ConnectionState;
 use ports::StreamSlot;
 
-use super::{part::Part, part_converter::PartConverter};
+use super::part_converter::PartConverter;
 use crate::{
-    auth::Authorized,
+    auth::{Authorized, stream_end},
     layers::RequestId,
     sse::{self, Event, Frame},
     state::ApiState,
@@ -24,8 +23,6 @@ use crate::{
 const X_VERCEL_AI_UI_MESSAGE_STREAM: HeaderName =
     HeaderName::from_static("x-vercel-ai-ui-message-stream");
 const VERSION: HeaderValue = HeaderValue::from_static("v1");
-/// The data of the last event.
-const DONE: &str = "[DONE]";
 
 /// A turn that is being sent.
 struct OpenResponse {
@@ -48,9 +45,8 @@ pub(super) fn respond<R>(
     slot: Option<StreamSlot>,
     accepted: AcceptedTurn,
 ) -> HttpResponse {
-    let auth_context = Arc::clone(authorized.auth_context());
-    let watch = Arc::clone(&state.authenticator).watch_credential(auth_context);
-    let end = wait_for_end(watch, ConnectionState::of(request).client_closed());
+    let watch = authorized.watch_credential(state);
+    let end = stream_end(watch, ConnectionState::of(request).client_closed());
     let open = OpenResponse {
         events: accepted.events(),
         converter: PartConverter::new(RequestId::of(request)),
@@ -62,14 +58,6 @@ pub(super) fn respond<R>(
     let headers = response.headers_mut();
     headers.insert(X_VERCEL_AI_UI_MESSAGE_STREAM, VERSION);
     response
-}
-
-/// Waits until the credential expires or is revoked, or the client disconnects.
-async fn wait_for_end(mut watch: CredentialWatch, client_closed: impl Future<Output = ()>) {
-    tokio::select! {
-        _ = watch.ended() => {}
-        () = client_closed => {}
-    }
 }
 
 fn frames(open: OpenResponse) -> impl Stream<Item = Frame> {
@@ -104,9 +92,9 @@ impl OpenResponse {
                 None => return Some(self.cut()),
             }
         }
-        let mut events: Vec<_> = parts.iter().map(event).collect();
+        let mut events: Vec<_> = parts.iter().map(Event::json).collect();
         if self.is_ended {
-            events.push(data(DONE.into()));
+            events.push(Event::done());
         }
         Some(Frame::Events(events))
     }
@@ -114,18 +102,5 @@ impl OpenResponse {
     fn cut(&mut self) -> Frame {
         self.is_ended = true;
         Frame::Cut
-    }
-}
-
-fn event(part: &Part) -> Event {
-    // Serialization cannot fail: parts contain only text, numbers and JSON.
-    data(serde_json::to_string(part).unwrap_or_default().into())
-}
-
-fn data(data: Arc<str>) -> Event {
-    Event {
-        id: None,
-        name: None,
-        data,
     }
 }

@@ -1,7 +1,5 @@
 //! `POST /v1/chat/completions`.
 
-use std::sync::Arc;
-
 use actix_web::{HttpRequest, HttpResponse, web::Data};
 use application::{
     ChatCommand,
@@ -166,8 +164,7 @@ async fn respond_stream(
     };
     let request_id = RequestId::of(request);
     let reply = ReplyStream::begin(accepted.events(), chunks, request_id).await?;
-    let auth_context = Arc::clone(authorized.auth_context());
-    let mut watch = Arc::clone(&state.authenticator).watch_credential(auth_context);
+    let mut watch = authorized.watch_credential(state);
     let data = reply.data(async move { watch.ended().await });
     let data = data.map(move |event| {
         let _held_until_the_end = &slot;

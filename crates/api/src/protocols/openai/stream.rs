@@ -3,7 +3,7 @@
 //! These clients take every stream that ends cleanly for a whole reply, with or without `[DONE]`.
 //! So a stream ends with the chunks of the end of a reply or with the data of an error.
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{collections::VecDeque, time::Duration};
 
 use access::CredentialEnd;
 use application::{
@@ -13,7 +13,6 @@ use application::{
 use domain::{Problem, ProblemCode};
 use futures::{Stream, stream};
 use ports::RepositoryError;
-use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 
 use super::{error::ErrorData, response::Chunks};
@@ -21,9 +20,6 @@ use crate::{
     problem::{ApiError, store_problem},
     sse::Event,
 };
-
-/// The end of all data, which the official clients do not need but others wait for.
-const DONE: &str = "[DONE]";
 
 /// The time for which the response is delayed until there is text, so that a failure before is
 /// reported by its status: then clients can repeat the request.
@@ -78,7 +74,7 @@ impl ReplyStream {
                 biased;
                 event = reply.next() => event?,
                 reason = &mut end => {
-                    reply.fail(Problem::new(code_of(reason)));
+                    reply.fail(Problem::new(reason.into()));
                     reply.unsent.pop_front()?
                 }
             };
@@ -105,20 +101,20 @@ impl ReplyStream {
     fn apply(&mut self, event: Result<TurnEvent, RepositoryError>) {
         match event {
             Ok(TurnEvent::Started(_)) => {
-                let first = event_of(&self.chunks.first());
+                let first = Event::json(&self.chunks.first());
                 self.unsent.push_back(first);
             }
             Ok(TurnEvent::Reply(ReplyPiece::Delta(delta))) => {
-                let text = event_of(&self.chunks.text(&delta.text));
+                let text = Event::json(&self.chunks.text(&delta.text));
                 self.unsent.push_back(text);
             }
             // Agents call their tools themselves.
             Ok(TurnEvent::Queued { .. } | TurnEvent::Reply(_)) => {}
             Ok(TurnEvent::Completed(reply)) => {
-                let last = event_of(&self.chunks.last(reply.finish_reason));
-                let usage = self.chunks.usage(reply.usage).as_ref().map(event_of);
+                let last = Event::json(&self.chunks.last(reply.finish_reason));
+                let usage = self.chunks.usage(reply.usage).as_ref().map(Event::json);
                 self.unsent.extend([last].into_iter().chain(usage));
-                self.unsent.push_back(data(DONE.into()));
+                self.unsent.push_back(Event::done());
                 self.has_ended = true;
             }
             Ok(TurnEvent::Failed { error, .. }) => self.fail(error),
@@ -135,28 +131,8 @@ impl ReplyStream {
 
     fn fail(&mut self, mut problem: Problem) {
         problem.request_id.clone_from(&self.request_id);
-        let error = event_of(&ErrorData::of(&problem));
+        let error = Event::json(&ErrorData::of(&problem));
         self.unsent.push_back(error);
         self.has_ended = true;
-    }
-}
-
-const fn code_of(reason: CredentialEnd) -> ProblemCode {
-    match reason {
-        CredentialEnd::Revoked => ProblemCode::InvalidCredentials,
-        CredentialEnd::Expired => ProblemCode::TokenExpired,
-    }
-}
-
-fn event_of(value: &impl Serialize) -> Event {
-    // Serialization cannot fail: the data contains only text and numbers.
-    data(serde_json::to_string(value).unwrap_or_default().into())
-}
-
-const fn data(data: Arc<str>) -> Event {
-    Event {
-        id: None,
-        name: None,
-        data,
     }
 }
