@@ -68,6 +68,18 @@ impl Principal {
     pub fn may_reach(&self, user_id: Option<&str>) -> bool {
         self.confined_to().is_none_or(|own| user_id == Some(own))
     }
+
+    /// Returns `true` if this principal can read whole conversations that it can reach: by its
+    /// scope, or because they are its own.
+    pub fn may_read_conversations(&self) -> bool {
+        self.scopes.contains(Scope::ConversationsRead) || self.confined_to().is_some()
+    }
+
+    /// Returns `true` if this principal can follow a turn of a conversation that it can reach. One
+    /// that cannot read conversations can follow the turns that it has started.
+    pub fn may_follow(&self, started_by: &PrincipalId) -> bool {
+        self.may_read_conversations() || *started_by == self.id
+    }
 }
 
 /// The time and the actor of a change, for its event.
@@ -96,5 +108,28 @@ mod tests {
         assert!(!user.may_reach(None));
         user.scopes = [Scope::ConversationsAll].into_iter().collect();
         assert!(user.may_reach(None));
+    }
+
+    #[test]
+    fn a_chat_client_follows_only_its_own_turns_unless_it_can_read_conversations() {
+        let (own, other) = (PrincipalId::new("key:1"), PrincipalId::new("key:2"));
+        let mut caller = Principal {
+            tenant: "default".parse().unwrap(),
+            id: own.clone(),
+            scopes: [Scope::ChatWrite].into_iter().collect(),
+            user_id: None,
+        };
+        assert!(caller.may_follow(&own));
+        assert!(!caller.may_follow(&other));
+        assert!(!caller.may_read_conversations());
+        caller.user_id = Some("ada".to_owned());
+        assert!(caller.may_read_conversations());
+        assert!(caller.may_follow(&other));
+        caller.scopes = [Scope::ConversationsAll].into_iter().collect();
+        assert!(!caller.may_read_conversations());
+        caller.scopes = [Scope::ConversationsRead].into_iter().collect();
+        caller.user_id = None;
+        assert!(caller.may_read_conversations());
+        assert!(caller.may_follow(&other));
     }
 }

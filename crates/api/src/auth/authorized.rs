@@ -157,6 +157,11 @@ pub fn missing_scopes(missing: Scopes) -> ApiError {
         .with_detail(format!("The credential needs {}.", missing.joined(" and ")))
 }
 
+/// Returns the error for a caller that may not read a conversation.
+pub fn missing_conversations_read() -> ApiError {
+    missing_scopes([Scope::ConversationsRead].into_iter().collect())
+}
+
 /// Returns the error for a caller that has none of several sufficient scopes. The challenge
 /// contains only the first one, because all scopes of a challenge are needed (RFC 6750).
 fn missing_any_scope(any_of: &[Scope]) -> ApiError {

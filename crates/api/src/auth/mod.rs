@@ -20,7 +20,7 @@ pub use authenticate::authenticate;
 pub use authorized::{
     AgentEventsRead, AgentsRead, AgentsWrite, AnyCredential, Authorized, ChatWrite,
     ConversationsRead, ConversationsWrite, EventsRead, KeysAdmin, MetricsRead, Requirement,
-    SealedServices, TurnsRead, missing_scopes, seal, unauthenticated,
+    SealedServices, TurnsRead, missing_conversations_read, missing_scopes, seal, unauthenticated,
 };
 pub use large_responses::LargeResponses;
 pub use origin::{check_credential_origin, check_socket_origin, named_origin, restrict_origins};

@@ -5,7 +5,7 @@ use actix_web::{
     web::{Data, Query},
 };
 use application::chat::AcceptedTurn;
-use domain::{AgentId, ConversationId, FaultCode, IdempotencyKey, Principal, ProblemCode, Scope};
+use domain::{AgentId, ConversationId, FaultCode, IdempotencyKey, ProblemCode};
 use serde::Deserialize;
 
 use super::{
@@ -15,7 +15,7 @@ use super::{
     stream,
 };
 use crate::{
-    auth::{Authorized, TurnsRead, missing_scopes, open_stream},
+    auth::{Authorized, TurnsRead, missing_conversations_read, open_stream},
     problem::ApiError,
     protocols::EndUser,
     request::{PagePermit, PathId},
@@ -91,7 +91,9 @@ impl Attaching<'_> {
             subject.agent_id == self.agent_id && subject.user_id == self.user_id
         });
         let turn = turn.ok_or(ApiError::new(ProblemCode::TurnNotFound))?;
-        self.check_may_follow(&turn)?;
+        if !caller.may_follow(&turn.subject().started_by) {
+            return Err(missing_conversations_read());
+        }
         let cursor = last_event_id(self.request)?;
         let cursor = cursor.filter(|cursor| cursor.turn_id == turn.turn_id);
         let thread = match thread_id {
@@ -135,21 +137,4 @@ impl Attaching<'_> {
     fn run_key(&self, run_id: &str) -> Option<IdempotencyKey> {
         run_key(self.agent_id, self.user_id.as_deref(), run_id)
     }
-
-    /// Rejects a caller that may only follow turns of its own.
-    fn check_may_follow(&self, turn: &AcceptedTurn) -> Result<(), ApiError> {
-        let caller = self.authorized.caller();
-        if reads_conversations(caller) || turn.subject().started_by == caller.id {
-            return Ok(());
-        }
-        Err(missing_scopes(
-            [Scope::ConversationsRead].into_iter().collect(),
-        ))
-    }
-}
-
-/// Returns whether a caller may read whole conversations: by its scope, or because it is a user, who
-/// reaches only their own.
-pub(super) fn reads_conversations(caller: &Principal) -> bool {
-    caller.scopes.contains(Scope::ConversationsRead) || caller.confined_to().is_some()
 }

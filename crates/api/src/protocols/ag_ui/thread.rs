@@ -5,19 +5,21 @@ use actix_web::{
     http::header::{ACCEPT, CACHE_CONTROL},
 };
 use application::PAGE_LIMIT;
-use domain::{ConversationId, FaultCode, Message, Page, Scope, Turn};
+use domain::{ConversationId, FaultCode, Message, Page, Turn};
 use ports::{ListingOrder, TurnFilter};
 use serde_json::json;
 
 use super::{
-    attach::{AttachQuery, Attaching, reads_conversations},
+    attach::{AttachQuery, Attaching},
     event::Outcome,
     history::{agui_messages, ui_messages},
     input::thread_key,
     run_events::{Run, RunEvents},
     stream,
 };
-use crate::{auth::missing_scopes, problem::ApiError, request::lists, sse::EVENT_STREAM};
+use crate::{
+    auth::missing_conversations_read, problem::ApiError, request::lists, sse::EVENT_STREAM,
+};
 
 /// The messages and the open turns of a thread.
 #[derive(Default)]
@@ -35,10 +37,8 @@ impl Attaching<'_> {
         query: &AttachQuery,
     ) -> Result<HttpResponse, ApiError> {
         let (caller, conversations) = (self.authorized.caller(), &self.authorized.conversations);
-        if !reads_conversations(caller) {
-            return Err(missing_scopes(
-                [Scope::ConversationsRead].into_iter().collect(),
-            ));
+        if !caller.may_read_conversations() {
+            return Err(missing_conversations_read());
         }
         let key = thread_key(thread_id)
             .map_err(|detail| ApiError::parameter("threadId", FaultCode::BadFormat, detail))?;

@@ -2,7 +2,6 @@
 
 use actix_web::{HttpRequest, HttpResponse, web::Data};
 use application::chat::{AcceptedTurn, ChatError};
-use domain::{Principal, Scope};
 
 use super::{
     path::{Chat, PathChat},
@@ -47,11 +46,5 @@ pub(super) async fn current_turn<R>(
         Err(ChatError::ConversationNotFound) => None,
         found => found?,
     };
-    Ok(turn.filter(|turn| may_read_chats(caller) || turn.subject().started_by == caller.id))
-}
-
-/// Returns whether a caller may read all chats that it can reach: with `conversations:read`, or as
-/// the user that they belong to.
-pub(super) fn may_read_chats(caller: &Principal) -> bool {
-    caller.scopes.contains(Scope::ConversationsRead) || caller.confined_to().is_some()
+    Ok(turn.filter(|turn| caller.may_follow(&turn.subject().started_by)))
 }

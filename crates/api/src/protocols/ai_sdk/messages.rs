@@ -2,12 +2,12 @@
 
 use actix_web::HttpResponse;
 use application::{ConversationError, PAGE_LIMIT};
-use domain::{Message, Scope};
+use domain::Message;
 use ports::ListingOrder;
 
-use super::{follow::may_read_chats, path::PathChat, ui_message::UiMessage};
+use super::{path::PathChat, ui_message::UiMessage};
 use crate::{
-    auth::{Authorized, TurnsRead, missing_scopes},
+    auth::{Authorized, TurnsRead, missing_conversations_read},
     problem::ApiError,
     request::PagePermit,
 };
@@ -24,10 +24,8 @@ pub(super) async fn list_messages(
     _permit: PagePermit,
 ) -> Result<HttpResponse, ApiError> {
     let caller = authorized.caller();
-    if !may_read_chats(caller) {
-        return Err(missing_scopes(
-            [Scope::ConversationsRead].into_iter().collect(),
-        ));
+    if !caller.may_read_conversations() {
+        return Err(missing_conversations_read());
     }
     let conversation = match chat.0 {
         Some(chat) => chat.find(&authorized.conversations, caller).await?,
