@@ -110,7 +110,7 @@ impl TurnService {
     }
 
     /// Cancels the open turns of a conversation, the last one first, so that none of them starts
-    /// meanwhile.
+    /// meanwhile. A conversation that does not exist, or is deleted meanwhile, has none.
     pub async fn cancel_open(
         &self,
         caller: &Principal,
@@ -124,9 +124,11 @@ impl TurnService {
         };
         let turns = &self.context.ports.turns;
         let page = turns.list(&caller.tenant, conversation, &query).await?;
-        let page = page.value.ok_or(TurnError::NotFound)?;
-        for turn in page.items {
-            self.cancel(caller, turn.item.id).await?;
+        for turn in page.value.into_iter().flat_map(|page| page.items) {
+            match self.cancel(caller, turn.item.id).await {
+                Ok(_) | Err(TurnError::NotFound) => {}
+                Err(error) => return Err(error),
+            }
         }
         Ok(())
     }

@@ -6,7 +6,9 @@ use application::{
     TurnError,
     chat::{AcceptedTurn, Interest, ReplyPiece, TurnEvent},
 };
+use contract::fixture::stamp;
 use domain::{FinishReason, Turn, TurnId, TurnStatus};
+use ports::DeleteOutcome;
 use scripted_engine::Script;
 use tokio::sync::Notify;
 
@@ -185,4 +187,31 @@ async fn a_stored_cancellation_whose_response_is_lost_ends_the_turn() {
     let (text, end) = text_and_end(cancelling.events).await;
     assert_eq!(text, "");
     assert!(matches!(end, TurnEvent::Cancelled { .. }), "{end:?}");
+}
+
+#[tokio::test]
+async fn a_conversation_that_is_deleted_meanwhile_has_no_open_turns_to_cancel() {
+    let mut fixture = Fixture::new().await;
+    let store = GatedTurns::over(&fixture.storage.turns);
+    fixture.storage.turns = store.clone();
+    let process = Process::start(&fixture).await;
+    let (caller, conversation) = (caller(), fixture.conversation.id);
+    let script = Script::deltas(["Well."]).hang();
+    let sent = process.send(&fixture, Some(conversation), &script).await;
+    assert!(sent.is_ok());
+
+    let cancelling = process.turns.cancel_open(&caller, conversation);
+    let deleting = async {
+        store.arrived.notified().await;
+        let (conversations, stamp) = (&fixture.storage.conversations, stamp(1));
+        let deleted = conversations.delete(&caller.tenant, conversation, None, &stamp);
+        let deleted = deleted.await.expect("the store answers");
+        store.proceed.notify_one();
+        deleted
+    };
+    let (cancelled, deleted) = in_time(async { tokio::join!(cancelling, deleting) }).await;
+    assert!(matches!(deleted, DeleteOutcome::Deleted(_)), "{deleted:?}");
+    assert!(cancelled.is_ok(), "{cancelled:?}");
+    let again = process.turns.cancel_open(&caller, conversation).await;
+    assert!(again.is_ok(), "{again:?}");
 }

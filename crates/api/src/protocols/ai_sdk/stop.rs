@@ -1,7 +1,6 @@
 //! `POST /ai-sdk/agents/{id}/chat/{chat}/stop`.
 
 use actix_web::HttpResponse;
-use application::TurnError;
 
 use super::path::PathChat;
 use crate::{
@@ -18,11 +17,7 @@ pub(super) async fn stop_chat(
     if let Some(chat) = chat.0
         && let Some(conversation) = chat.find(&authorized.conversations, caller).await?
     {
-        match authorized.turns.cancel_open(caller, conversation).await {
-            // It has been deleted since.
-            Ok(()) | Err(TurnError::NotFound | TurnError::ConversationNotFound) => {}
-            Err(error) => return Err(error.into()),
-        }
+        authorized.turns.cancel_open(caller, conversation).await?;
     }
     Ok(HttpResponse::NoContent().finish())
 }
