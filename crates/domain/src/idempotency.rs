@@ -1,6 +1,9 @@
 //! Idempotency keys: a command that is repeated with the same key takes effect once.
 
-use std::{fmt, str::FromStr};
+use std::{
+    fmt::{self, Write as _},
+    str::FromStr,
+};
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -20,6 +23,17 @@ pub struct IdempotencyKey(String);
 pub struct MalformedIdempotencyKey;
 
 impl IdempotencyKey {
+    /// Derives a key from the parts of a command: equal parts have the same key in a namespace, whose
+    /// name consists of visible ASCII characters.
+    pub fn derived(namespace: &'static str, parts: &[&str]) -> Self {
+        let mut key = format!("{namespace}:");
+        for byte in Fingerprint::of(&parts).bytes() {
+            // Writing to a string cannot fail.
+            let _ = write!(key, "{byte:02x}");
+        }
+        Self(key)
+    }
+
     /// Returns the key without quotes.
     pub fn as_str(&self) -> &str {
         &self.0

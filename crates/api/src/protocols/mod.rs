@@ -16,7 +16,6 @@ use actix_web::http::header::{HeaderName, HeaderValue};
 use domain::Problem;
 
 pub use end_user::{EndUser, X_USER_ID};
-pub use resend::resend_key;
 
 use crate::operations::Operation;
 

@@ -1,25 +1,47 @@
 //! Messages that a client sends again.
 
-use domain::{Fingerprint, IdempotencyKey};
+use domain::{AgentId, IdempotencyKey};
 
-/// Returns the idempotency key of a message that a client has given an id of its own: a message that
-/// is sent again has the same key.
-pub fn resend_key(protocol: &str, parts: &[&str]) -> Option<IdempotencyKey> {
-    let digest = Fingerprint::of(&parts);
-    let digits = digest.bytes().iter().map(|byte| format!("{byte:02x}"));
-    let key = format!("{protocol}:{}", digits.collect::<String>());
-    key.parse().ok()
+use super::Protocol;
+
+impl Protocol {
+    /// Returns the idempotency key of a message from a user to an agent. `parts` identify the
+    /// message: one that is sent again has the same key.
+    pub fn resend_key(
+        &self,
+        agent_id: AgentId,
+        user_id: Option<&str>,
+        parts: &[&str],
+    ) -> IdempotencyKey {
+        let agent_id = agent_id.to_string();
+        let has_user = if user_id.is_some() { "user" } else { "" };
+        let sender = [&*agent_id, has_user, user_id.unwrap_or_default()];
+        IdempotencyKey::derived(self.name, &[&sender[..], parts].concat())
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use domain::AgentId;
+    use uuid::Uuid;
+
+    use crate::protocols::{ag_ui, openai};
 
     #[test]
-    fn only_equal_parts_have_equal_keys() {
-        let key = |parts: &[&str]| resend_key("ai-sdk", parts).unwrap();
-        assert_eq!(key(&["a", "b"]), key(&["a", "b"]));
-        assert_ne!(key(&["a", "b"]), key(&["ab", ""]));
-        assert_ne!(key(&["a", "b"]), key(&["b", "a"]));
+    fn only_equal_messages_have_equal_keys() {
+        let agent = AgentId::new(Uuid::nil());
+        let key = |user, parts: &[&str]| openai::PROTOCOL.resend_key(agent, user, parts);
+        assert_eq!(key(None, &["a", "b"]), key(None, &["a", "b"]));
+        for other in [
+            key(None, &["ab", ""]),
+            key(None, &["b", "a"]),
+            key(Some(""), &["a", "b"]),
+            key(Some("ada"), &["a", "b"]),
+            openai::PROTOCOL.resend_key(AgentId::new(Uuid::max()), None, &["a", "b"]),
+            ag_ui::PROTOCOL.resend_key(agent, None, &["a", "b"]),
+        ] {
+            assert_ne!(key(None, &["a", "b"]), other);
+        }
+        assert_eq!(key(None, &[]).as_str().parse(), Ok(key(None, &[])));
     }
 }

@@ -5,12 +5,11 @@ use actix_web::{
     web::{Data, Query},
 };
 use application::chat::AcceptedTurn;
-use domain::{AgentId, ConversationId, FaultCode, IdempotencyKey, ProblemCode};
+use domain::{AgentId, ConversationId, FaultCode, ProblemCode};
 use serde::Deserialize;
 
 use super::{
-    last_event_id,
-    run::run_key,
+    PROTOCOL, last_event_id,
     run_events::{Run, RunEvents},
     stream,
 };
@@ -82,9 +81,13 @@ impl Attaching<'_> {
             Ok(turn_id) => chat.find_turn(caller, turn_id).await?,
             Err(_) => None,
         };
-        let found = match (by_turn, self.run_key(run_id)) {
-            (None, Some(key)) => chat.find_sent(caller, key).await?,
-            (found, _) => found,
+        let found = match by_turn {
+            Some(turn) => Some(turn),
+            None => {
+                let user_id = self.user_id.as_deref();
+                let key = PROTOCOL.resend_key(self.agent_id, user_id, &[run_id]);
+                chat.find_sent(caller, key).await?
+            }
         };
         let turn = found.filter(|turn| {
             let subject = turn.subject();
@@ -131,10 +134,5 @@ impl Attaching<'_> {
         let (caller, conversations) = (self.authorized.caller(), &self.authorized.conversations);
         let key = conversations.get(caller, id).await?.value.key;
         Ok(key.map_or_else(|| id.to_string(), Into::into))
-    }
-
-    /// Returns the idempotency key of a run that the client has named.
-    fn run_key(&self, run_id: &str) -> Option<IdempotencyKey> {
-        run_key(self.agent_id, self.user_id.as_deref(), run_id)
     }
 }

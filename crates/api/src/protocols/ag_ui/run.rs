@@ -20,7 +20,7 @@ use crate::{
     auth::{Authorized, ChatWrite, open_stream},
     layers::RequestId,
     problem::ApiError,
-    protocols::{EndUser, resend_key},
+    protocols::EndUser,
     request::{LenientJson, PathId},
     state::ApiState,
 };
@@ -124,7 +124,7 @@ impl Sending<'_> {
     /// Sends the message. A run id that has named another message before is no reason to reject it.
     async fn send(&self) -> Result<AcceptedTurn, ApiError> {
         let user_id = self.user_id.as_deref();
-        let key = run_key(self.agent_id, user_id, self.run_id);
+        let key = PROTOCOL.resend_key(self.agent_id, user_id, &[self.run_id]);
         let sent = self.send_with(key).await;
         if !matches!(
             sent,
@@ -132,17 +132,12 @@ impl Sending<'_> {
         ) {
             return Ok(sent?);
         }
-        let agent_id = self.agent_id.to_string();
-        let (user, key, text) = (
-            user_id.unwrap_or_default(),
-            self.key.as_str(),
-            &*self.message.text,
-        );
-        let key = resend_key(PROTOCOL.name, &[&agent_id, user, self.run_id, key, text]);
+        let parts = [self.run_id, self.key.as_str(), &self.message.text];
+        let key = PROTOCOL.resend_key(self.agent_id, user_id, &parts);
         Ok(self.send_with(key).await?)
     }
 
-    async fn send_with(&self, key: Option<IdempotencyKey>) -> Result<AcceptedTurn, ChatError> {
+    async fn send_with(&self, key: IdempotencyKey) -> Result<AcceptedTurn, ChatError> {
         let command = ChatCommand {
             agent_id: Some(self.agent_id),
             message: Some(self.message.text.clone()),
@@ -159,16 +154,7 @@ impl Sending<'_> {
             request_id: self.request_id.clone(),
         };
         let chat = &self.authorized.chat;
-        chat.send(self.authorized.caller(), command, key).await
+        chat.send(self.authorized.caller(), command, Some(key))
+            .await
     }
-}
-
-/// Returns the idempotency key of a run.
-pub(super) fn run_key(
-    agent_id: AgentId,
-    user_id: Option<&str>,
-    run_id: &str,
-) -> Option<IdempotencyKey> {
-    let parts = [&agent_id.to_string(), user_id.unwrap_or_default(), run_id];
-    resend_key(PROTOCOL.name, &parts)
 }

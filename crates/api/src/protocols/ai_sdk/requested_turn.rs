@@ -6,6 +6,7 @@ use ports::{ListingOrder, MessageReference};
 use serde_json::json;
 
 use super::{
+    PROTOCOL,
     path::Chat,
     request::{ChatBody, Trigger, UserMessage},
 };
@@ -14,7 +15,6 @@ use crate::{
     body::Schemas,
     chat::ChatRequest,
     problem::ApiError,
-    protocols::resend_key,
     request::JsonBody as _,
 };
 
@@ -66,14 +66,14 @@ impl ChatSubmission<'_> {
 
     /// A message that is sent again has the same key, and starts no second turn.
     fn submitted(self, message: UserMessage) -> RequestedTurn {
-        let key = message.id.as_deref().and_then(|id| {
-            let agent = self.chat.agent_id.to_string();
-            let user = self.chat.user_id.as_deref();
-            // A user id is not empty, so no user is not a user.
-            let user = user.unwrap_or_default();
-            let chat = self.chat.key.as_str();
-            let parts = [&agent, user, chat, "submit-message", id, &message.text];
-            resend_key("ai-sdk", &parts)
+        let key = message.id.as_deref().map(|id| {
+            let Chat {
+                agent_id,
+                user_id,
+                key,
+            } = &self.chat;
+            let parts = [key.as_str(), id, &message.text];
+            PROTOCOL.resend_key(*agent_id, user_id.as_deref(), &parts)
         });
         let command = ChatCommand {
             message: Some(message.text),

@@ -102,7 +102,7 @@ impl Sender<'_> {
                 text: &message,
             };
             let id = sent.id(self.authorized, self.request).await?;
-            let key = id.as_deref().and_then(|id| sent.key(id));
+            let key = id.as_deref().map(|id| sent.key(id));
             (id, key)
         };
         let command = ChatCommand {

@@ -12,11 +12,11 @@ use application::PAGE_LIMIT;
 use domain::{AgentId, ConversationKey, IdempotencyKey};
 use ports::{ListingOrder, TurnFilter};
 
+use super::PROTOCOL;
 use crate::{
     auth::{Authorized, ChatWrite},
     layers::RequestId,
     problem::ApiError,
-    protocols::resend_key,
 };
 
 /// The number of times that the official clients have already sent the request.
@@ -54,21 +54,9 @@ impl SentMessage<'_> {
     }
 
     /// Returns the idempotency key of the message with this id.
-    pub(super) fn key(&self, id: &str) -> Option<IdempotencyKey> {
-        let agent = self.agent.to_string();
-        let (has_user, user) = match self.user {
-            Some(user) => ("user", user),
-            None => ("", ""),
-        };
-        let parts = [
-            &*agent,
-            has_user,
-            user,
-            self.conversation.as_str(),
-            self.text,
-            id,
-        ];
-        resend_key("openai", &parts)
+    pub(super) fn key(&self, id: &str) -> IdempotencyKey {
+        let parts = [self.conversation.as_str(), self.text, id];
+        PROTOCOL.resend_key(self.agent, self.user, &parts)
     }
 
     async fn find(&self, authorized: &Authorized<ChatWrite>) -> Result<Option<String>, ApiError> {
