@@ -3,7 +3,7 @@
 //! They are part of the domain because a failed turn stores its problem, which is read long after
 //! the request has ended.
 
-use std::{borrow::Cow, sync::OnceLock, time::Duration};
+use std::{borrow::Cow, fmt::Write as _, sync::OnceLock, time::Duration};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::IntoDeserializer as _};
 
@@ -114,6 +114,16 @@ impl From<InputFault> for ProblemFault {
     }
 }
 
+impl ProblemFault {
+    /// Returns the pointer into the body or the name of the parameter or header; `None` if the fault
+    /// is one of the whole body.
+    pub fn place(&self) -> Option<&str> {
+        let places = [&self.pointer, &self.parameter, &self.header];
+        let place = places.into_iter().flatten().next()?;
+        (!place.is_empty()).then_some(place)
+    }
+}
+
 impl Problem {
     /// Creates a problem with the default detail of its code.
     pub fn new(code: ProblemCode) -> Self {
@@ -129,6 +139,22 @@ impl Problem {
             retry_after: code.default_retry_after(),
             errors: Vec::new(),
         }
+    }
+
+    /// Returns the problem as one line of text: its title, and its faults or else its detail.
+    pub fn text(&self) -> String {
+        if self.errors.is_empty() {
+            return format!("{} {}", self.title, self.detail);
+        }
+        let mut text = self.title.to_string();
+        for fault in &self.errors {
+            // Writing to a string cannot fail.
+            let _ = match fault.place() {
+                Some(place) => write!(text, " {place}: {}.", fault.detail),
+                None => write!(text, " {}.", fault.detail),
+            };
+        }
+        text
     }
 
     /// Replaces the detail.
@@ -178,6 +204,24 @@ mod tests {
         }
         let unknown = Problem::new(ProblemCode::Overloaded).with_retry_after(None);
         assert_eq!(unknown.retry_after, Some(1));
+    }
+
+    #[test]
+    fn the_text_has_the_title_and_the_faults_or_else_the_detail() {
+        assert_eq!(
+            Problem::new(ProblemCode::ConversationBusy).text(),
+            "A turn is in progress in this conversation. Wait for it to end, or let the turn queue."
+        );
+        let mut invalid = Problem::new(ProblemCode::ValidationFailed);
+        let faults = [("/threadId", "must be a key"), ("", "must be an object")];
+        invalid.errors = faults
+            .map(|(at, detail)| InputFault::new(at, FaultCode::BadFormat, detail))
+            .map(ProblemFault::from)
+            .into();
+        assert_eq!(
+            invalid.text(),
+            "The request is well-formed but not valid. /threadId: must be a key. must be an object."
+        );
     }
 
     #[test]

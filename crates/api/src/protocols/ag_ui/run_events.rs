@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::{
     cursor::{EventCursor, Received},
-    error,
     event::{
         Outcome, PROTOCOL_VERSION, RunEvent, result_content, result_message_id, result_metadata,
     },
@@ -119,7 +118,7 @@ impl RunEvents {
     pub(super) fn fail(&mut self, problem: &Problem) {
         self.has_ended = true;
         self.add(&RunEvent::RunError {
-            message: &error::message(problem),
+            message: &problem.text(),
             code: problem.code.slug(),
         });
     }
