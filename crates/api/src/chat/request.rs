@@ -11,7 +11,10 @@ use domain::{
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use crate::{problem::ApiError, request::JsonBody};
+use crate::{
+    problem::ApiError,
+    request::{JsonBody, conversation_key},
+};
 
 /// A message to an agent.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -153,19 +156,16 @@ impl ChatRequest {
             let id = id.parse();
             id.map_err(|_malformed| ProblemCode::ConversationNotFound)
         };
-        let key = self.conversation_key.map(TryInto::try_into).transpose();
-        let key = key.map_err(
-            |error: domain::conversation_key::MalformedConversationKey| {
-                fault("/conversationKey", FaultCode::BadFormat, &error.to_string())
-            },
-        )?;
+        let key = self.conversation_key.as_deref();
+        let key = key.map(|key| conversation_key("/conversationKey", key));
+        let key = key.transpose()?;
         let supersedes = self
             .supersedes
             .map(|id| id.parse::<MessageId>())
             .transpose();
         let supersedes = supersedes.map_err(|_malformed| {
             let detail = "no message of the conversation";
-            fault("/supersedes", FaultCode::UnknownValue, detail)
+            ApiError::invalid("/supersedes", FaultCode::UnknownValue, detail)
         })?;
         Ok(ChatCommand {
             agent_id: self.agent_id.map(parse_agent).transpose()?,
@@ -230,10 +230,5 @@ impl ChatRequest {
 }
 
 fn not_combinable(pointer: &str, detail: &str) -> ApiError {
-    fault(pointer, FaultCode::NotCombinable, detail)
-}
-
-fn fault(pointer: &str, code: FaultCode, detail: &str) -> ApiError {
-    let fault = InputFault::new(pointer, code, detail);
-    ApiError::faults(ProblemCode::ValidationFailed, vec![fault])
+    ApiError::invalid(pointer, FaultCode::NotCombinable, detail)
 }

@@ -2,10 +2,7 @@
 
 use actix_web::HttpResponse;
 use application::conversations::{CreatedConversation, Fork, NewConversation};
-use domain::{
-    AgentId, Conversation, ConversationDraft, FaultCode, InputFault, ProblemCode, config::Metadata,
-    conversation_key::MalformedConversationKey,
-};
+use domain::{AgentId, Conversation, ConversationDraft, FaultCode, ProblemCode, config::Metadata};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -13,7 +10,7 @@ use crate::{
     auth::{Authorized, ConversationsWrite},
     problem::ApiError,
     reads,
-    request::{IdempotencyHeader, Json, JsonBody, created_response},
+    request::{IdempotencyHeader, Json, JsonBody, conversation_key, created_response},
 };
 
 /// A conversation to create.
@@ -113,15 +110,14 @@ impl ConversationRequest {
         let agent_id = self.agent_id.map(|id| id.parse()).transpose();
         if agent_id.is_ok_and(|id: Option<AgentId>| id.is_none()) && self.fork_of.is_none() {
             let detail = "required, except with 'forkOf'";
-            return Err(fault("/agentId", FaultCode::Required, detail));
+            return Err(ApiError::invalid("/agentId", FaultCode::Required, detail));
         }
-        let key = self.conversation_key.map(TryInto::try_into).transpose();
-        let key = key.map_err(|error: MalformedConversationKey| {
-            fault("/conversationKey", FaultCode::BadFormat, &error.to_string())
-        })?;
+        let key = self.conversation_key.as_deref();
+        let key = key.map(|key| conversation_key("/conversationKey", key));
+        let key = key.transpose()?;
         if key.is_some() && agent_id.is_ok_and(|id| id.is_none()) {
             let detail = "required with 'conversationKey'";
-            return Err(fault("/agentId", FaultCode::Required, detail));
+            return Err(ApiError::invalid("/agentId", FaultCode::Required, detail));
         }
         Ok(NewConversation {
             agent_id: agent_id.map_err(|_malformed| ProblemCode::AgentNotFound)?,
@@ -145,13 +141,8 @@ impl ForkRequest {
                 .map_err(|_malformed| ProblemCode::ConversationNotFound)?,
             message_id: message.map_err(|_malformed: domain::id::MalformedId| {
                 let detail = "no message of the conversation that is not superseded";
-                fault("/forkOf/messageId", FaultCode::UnknownValue, detail)
+                ApiError::invalid("/forkOf/messageId", FaultCode::UnknownValue, detail)
             })?,
         })
     }
-}
-
-fn fault(pointer: &str, code: FaultCode, detail: &str) -> ApiError {
-    let fault = InputFault::new(pointer, code, detail);
-    ApiError::faults(ProblemCode::ValidationFailed, vec![fault])
 }

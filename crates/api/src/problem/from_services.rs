@@ -6,7 +6,7 @@ use application::{
     AgentError, ChatError, ConversationError, EventError, IdempotencyConflict, TurnError,
     principal_limits::TooManyLogBytes,
 };
-use domain::{CredentialKind, FaultCode, InputFault, ProblemCode};
+use domain::{CredentialKind, FaultCode, ProblemCode};
 use ports::RepositoryError;
 
 use super::{ApiError, LimitPolicy, seconds_to_wait};
@@ -138,8 +138,7 @@ impl From<ConversationError> for ApiError {
             }
             ConversationError::ForeignUser => {
                 let detail = error.to_string();
-                let fault = InputFault::new("/userId", FaultCode::NotCombinable, detail);
-                Self::faults(ProblemCode::ValidationFailed, vec![fault])
+                Self::invalid("/userId", FaultCode::NotCombinable, detail)
             }
             ConversationError::Contended => Self::new(ProblemCode::Overloaded),
             ConversationError::InvalidCursor => Self::new(ProblemCode::InvalidCursor),

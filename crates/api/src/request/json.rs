@@ -10,7 +10,7 @@ use actix_web::{
     web::{Bytes, Data},
 };
 use cpu_pool::PoolError;
-use domain::{FaultCode, InputFault, ProblemCode};
+use domain::{ConversationKey, FaultCode, ProblemCode};
 use futures::{FutureExt, future::LocalBoxFuture};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -85,20 +85,22 @@ impl<T: DeserializeOwned + 'static> FromRequest for LenientJson<T> {
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let received = receive_body(request, payload, &["application/json"]);
-        async move {
-            typed_leniently(received.await?.parse().await?).map(Self)
-        }
-        .boxed_local()
+        async move { typed_leniently(received.await?.parse().await?).map(Self) }.boxed_local()
     }
 }
 
 /// Converts JSON of a protocol, which may have unknown members, into its type.
 pub fn typed_leniently<T: DeserializeOwned>(value: Value) -> Result<T, ApiError> {
     serde_json::from_value(value).map_err(|error| {
-        let fault = InputFault::new("", FaultCode::BadFormat, error.to_string());
-        ApiError::faults(ProblemCode::ValidationFailed, vec![fault])
+        ApiError::invalid("", FaultCode::BadFormat, error.to_string())
             .with_detail(format!("The body cannot be used: {error}."))
     })
+}
+
+/// Parses the member `pointer` of a body, which is a client's name of a conversation.
+pub fn conversation_key(pointer: &str, text: &str) -> Result<ConversationKey, ApiError> {
+    let key = text.parse::<ConversationKey>();
+    key.map_err(|error| ApiError::invalid(pointer, FaultCode::BadFormat, error.to_string()))
 }
 
 /// A JSON merge patch (RFC 7396), validated against the patch schema of `T`.

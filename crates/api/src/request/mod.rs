@@ -10,7 +10,9 @@ mod query;
 
 pub use accept::{accepts, lists};
 pub use idempotency::{IdempotencyHeader, REPLAYED, created_response, mark_replayed};
-pub use json::{Json, JsonBody, LenientJson, MergePatch, OptionalJson, typed_leniently};
+pub use json::{
+    Json, JsonBody, LenientJson, MergePatch, OptionalJson, conversation_key, typed_leniently,
+};
 pub use page_permit::PagePermit;
 pub use path::{PathId, ResourceId, routed_path};
 pub use preconditions::{IfMatch, etag_matches};

@@ -7,7 +7,7 @@ use application::{
     chat::TurnSubject,
     realtime::{Tail, TypingUpdate, visibility},
 };
-use domain::{FaultCode, InputFault, ProblemCode, Seq, Turn};
+use domain::{FaultCode, Seq, Turn};
 use futures::future::LocalBoxFuture;
 use ports::{EventVisibility, StreamSlot};
 use tokio::sync::{broadcast, watch};
@@ -128,8 +128,7 @@ impl Subscriber {
         let is_new = !self.subscriptions.has_named(opened.channel);
         if is_new && self.subscriptions.named() >= MAX_CHANNELS {
             let detail = format!("at most {MAX_CHANNELS} channels");
-            let fault = InputFault::new("/channel", FaultCode::TooMany, detail);
-            return Err(ApiError::faults(ProblemCode::ValidationFailed, vec![fault]));
+            return Err(ApiError::invalid("/channel", FaultCode::TooMany, detail));
         }
         let (replay, head) = (opened.replay, opened.head);
         let subscriptions = &mut self.subscriptions;

@@ -1,10 +1,10 @@
 //! The body of a run.
 
-use domain::{ConversationKey, FaultCode, InputFault, ProblemCode};
+use domain::{ConversationKey, FaultCode};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::problem::ApiError;
+use crate::{problem::ApiError, request::conversation_key};
 
 /// The maximum length of a client's own id of a message.
 const MAX_MESSAGE_ID_BYTES: usize = 128;
@@ -46,8 +46,7 @@ pub(super) struct UserMessage {
 impl RunInput {
     /// Returns the name of the conversation.
     pub(super) fn key(&self) -> Result<ConversationKey, ApiError> {
-        thread_key(&self.thread_id)
-            .map_err(|detail| fault("/threadId", FaultCode::BadFormat, detail))
+        conversation_key("/threadId", &self.thread_id)
     }
 
     /// Checks the id of the run.
@@ -56,7 +55,7 @@ impl RunInput {
             return Ok(());
         }
         let detail = format!("must be 1 to {MAX_RUN_ID_BYTES} bytes");
-        Err(fault("/runId", FaultCode::BadFormat, detail))
+        Err(ApiError::invalid("/runId", FaultCode::BadFormat, detail))
     }
 
     /// Returns the names of the client's tools.
@@ -70,7 +69,7 @@ impl RunInput {
         let newest = self.messages.iter().rposition(|it| it.role == "user");
         let Some(index) = newest else {
             let detail = "must contain a message of the user";
-            return Err(fault("/messages", FaultCode::Required, detail));
+            return Err(ApiError::invalid("/messages", FaultCode::Required, detail));
         };
         let message = &self.messages[index];
         let pointer = format!("/messages/{index}/content");
@@ -87,7 +86,7 @@ impl RunInput {
             _ => None,
         };
         if let Some((code, detail)) = problem {
-            return Err(fault(pointer, code, detail));
+            return Err(ApiError::invalid(pointer, code, detail));
         }
         let is_storable = |id: &String| {
             (1..=MAX_MESSAGE_ID_BYTES).contains(&id.len())
@@ -100,13 +99,6 @@ impl RunInput {
     }
 }
 
-/// Parses a thread's id.
-pub(super) fn thread_key(thread_id: &str) -> Result<ConversationKey, String> {
-    thread_id
-        .parse()
-        .map_err(|error: domain::conversation_key::MalformedConversationKey| error.to_string())
-}
-
 /// Returns the text of a message, which is a string or a list of parts.
 fn text(content: &Value, pointer: &str) -> Result<String, ApiError> {
     match content {
@@ -117,7 +109,7 @@ fn text(content: &Value, pointer: &str) -> Result<String, ApiError> {
                 let text = part["text"].as_str().filter(|_| is_text);
                 text.ok_or_else(|| {
                     let detail = "must be a text; other content is not supported";
-                    fault(
+                    ApiError::invalid(
                         format!("{pointer}/{index}"),
                         FaultCode::UnknownValue,
                         detail,
@@ -128,14 +120,9 @@ fn text(content: &Value, pointer: &str) -> Result<String, ApiError> {
         }
         _ => {
             let detail = "must be a string or a list of parts";
-            Err(fault(pointer, FaultCode::WrongType, detail))
+            Err(ApiError::invalid(pointer, FaultCode::WrongType, detail))
         }
     }
-}
-
-fn fault(pointer: impl Into<String>, code: FaultCode, detail: impl Into<String>) -> ApiError {
-    let fault = InputFault::new(pointer, code, detail);
-    ApiError::faults(ProblemCode::ValidationFailed, vec![fault])
 }
 
 #[cfg(test)]

@@ -2,15 +2,14 @@
 //! stream, which does not end the turn.
 
 use actix_web::HttpResponse;
-use domain::{AgentId, FaultCode, InputFault, ProblemCode};
+use domain::AgentId;
 use serde::Deserialize;
 
-use super::input::thread_key;
 use crate::{
     auth::{Authorized, ChatWrite},
     problem::ApiError,
     protocols::EndUser,
-    request::{LenientJson, PathId},
+    request::{LenientJson, PathId, conversation_key},
 };
 
 /// The body.
@@ -27,10 +26,7 @@ pub(super) async fn stop(
     user: EndUser,
     input: LenientJson<StopInput>,
 ) -> Result<HttpResponse, ApiError> {
-    let key = thread_key(&input.0.thread_id).map_err(|detail| {
-        let fault = InputFault::new("/threadId", FaultCode::BadFormat, detail);
-        ApiError::faults(ProblemCode::ValidationFailed, vec![fault])
-    })?;
+    let key = conversation_key("/threadId", &input.0.thread_id)?;
     let (caller, conversations) = (authorized.caller(), &authorized.conversations);
     let named = conversations.find_named(caller, agent.0, user.0.as_deref(), key);
     if let Some(conversation) = named.await? {

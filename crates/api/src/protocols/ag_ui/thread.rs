@@ -5,7 +5,7 @@ use actix_web::{
     http::header::{ACCEPT, CACHE_CONTROL},
 };
 use application::PAGE_LIMIT;
-use domain::{ConversationId, FaultCode, Message, Page, Turn};
+use domain::{ConversationId, ConversationKey, FaultCode, Message, Page, Turn};
 use ports::{ListingOrder, TurnFilter};
 use serde_json::json;
 
@@ -13,7 +13,6 @@ use super::{
     attach::{AttachQuery, Attaching},
     event::Outcome,
     history::{agui_messages, ui_messages},
-    input::thread_key,
     run_events::{Run, RunEvents},
     stream,
 };
@@ -40,8 +39,9 @@ impl Attaching<'_> {
         if !caller.may_read_conversations() {
             return Err(missing_conversations_read());
         }
-        let key = thread_key(thread_id)
-            .map_err(|detail| ApiError::parameter("threadId", FaultCode::BadFormat, detail))?;
+        let key = thread_id.parse::<ConversationKey>().map_err(|error| {
+            ApiError::parameter("threadId", FaultCode::BadFormat, error.to_string())
+        })?;
         let user_id = self.user_id.as_deref();
         let named = conversations.find_named(caller, self.agent_id, user_id, key);
         let thread = match named.await? {

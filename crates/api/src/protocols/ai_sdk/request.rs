@@ -1,6 +1,6 @@
 //! The body of a chat.
 
-use domain::{FaultCode, InputFault, ProblemCode};
+use domain::FaultCode;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -87,12 +87,12 @@ impl ChatBody {
 }
 
 fn fault(code: FaultCode, detail: &str) -> ApiError {
-    let fault = InputFault::new("/messages", code, detail);
-    ApiError::faults(ProblemCode::ValidationFailed, vec![fault])
+    ApiError::invalid("/messages", code, detail)
 }
 
 #[cfg(test)]
 mod tests {
+    use domain::ProblemCode;
     use serde_json::json;
 
     use super::*;

@@ -1,7 +1,7 @@
 //! `POST /ai-sdk/agents/{id}/chat`.
 
 use actix_web::{HttpRequest, HttpResponse, web::Data};
-use domain::{AgentId, FaultCode, InputFault, ProblemCode};
+use domain::{AgentId, ProblemCode};
 
 use super::{
     path::Chat,
@@ -14,7 +14,7 @@ use crate::{
     layers::RequestId,
     problem::ApiError,
     protocols::EndUser,
-    request::{LenientJson, PathId},
+    request::{LenientJson, PathId, conversation_key},
     state::ApiState,
 };
 
@@ -47,16 +47,10 @@ pub(super) async fn chat(
 
 /// Returns the chat that a body names.
 pub(super) fn named_chat(agent_id: AgentId, user: EndUser, id: &str) -> Result<Chat, ApiError> {
-    let key = id.parse().map_err(
-        |error: domain::conversation_key::MalformedConversationKey| {
-            let fault = InputFault::new("/id", FaultCode::BadFormat, error.to_string());
-            ApiError::faults(ProblemCode::ValidationFailed, vec![fault])
-        },
-    )?;
     Ok(Chat {
         agent_id,
         user_id: user.0,
-        key,
+        key: conversation_key("/id", id)?,
     })
 }
 

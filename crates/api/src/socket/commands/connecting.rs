@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use access::{AccessError, AuthContext, PresentedCredential};
-use domain::{FaultCode, InputFault, ProblemCode};
+use domain::{FaultCode, ProblemCode};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::{CommandError, CommandOutcome, Connected, channels::open_channels};
@@ -88,16 +88,11 @@ pub(super) async fn connect(
 
 /// The error of a second `connect`.
 pub(in crate::socket) fn already_connected() -> ApiError {
-    let fault = InputFault::new(
-        "/type",
-        FaultCode::NotCombinable,
-        "the socket is already connected",
-    );
-    ApiError::faults(ProblemCode::ValidationFailed, vec![fault])
+    let detail = "the socket is already connected";
+    ApiError::invalid("/type", FaultCode::NotCombinable, detail)
 }
 
 /// The error of an authenticated client that sends another command before `connect`.
 pub(in crate::socket) fn not_connected() -> ApiError {
-    let fault = InputFault::new("/type", FaultCode::NotCombinable, "send `connect` first");
-    ApiError::faults(ProblemCode::ValidationFailed, vec![fault])
+    ApiError::invalid("/type", FaultCode::NotCombinable, "send `connect` first")
 }
