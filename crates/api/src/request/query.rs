@@ -22,10 +22,17 @@ pub struct QueryParameters {
 impl QueryParameters {
     /// Reads the query of a request that has only the parameters `known`.
     pub fn read(request: &HttpRequest, known: &[&str]) -> Self {
-        let pairs: Vec<(String, String)> =
-            actix_web::web::Query::from_query(request.query_string())
-                .map(actix_web::web::Query::into_inner)
-                .unwrap_or_default();
+        Self::check(request, pairs(request), known)
+    }
+
+    /// Reads the parameters `known`; others are ignored.
+    pub fn read_known(request: &HttpRequest, known: &[&str]) -> Self {
+        let mut pairs = pairs(request);
+        pairs.retain(|(name, _)| known.contains(&name.as_str()));
+        Self::check(request, pairs, known)
+    }
+
+    fn check(request: &HttpRequest, pairs: Vec<(String, String)>, known: &[&str]) -> Self {
         // The parser replaces invalid UTF-8 by this character, but a client may also send the
         // character itself.
         let raw = request.query_string().to_ascii_uppercase();
@@ -135,6 +142,12 @@ impl QueryParameters {
             ..ApiError::new(ProblemCode::ValidationFailed)
         })
     }
+}
+
+fn pairs(request: &HttpRequest) -> Vec<(String, String)> {
+    actix_web::web::Query::from_query(request.query_string())
+        .map(actix_web::web::Query::into_inner)
+        .unwrap_or_default()
 }
 
 /// Returns the text unless it starts with a plus sign, which Rust's number parser accepts.

@@ -1,12 +1,8 @@
 //! `GET /ag-ui/agents/{id}/run`: joins a run, or reads a thread.
 
-use actix_web::{
-    HttpRequest, HttpResponse,
-    web::{Data, Query},
-};
+use actix_web::{HttpRequest, HttpResponse, web::Data};
 use application::chat::AcceptedTurn;
 use domain::{AgentId, ConversationId, FaultCode, ProblemCode};
-use serde::Deserialize;
 
 use super::{
     PROTOCOL, last_event_id,
@@ -17,13 +13,12 @@ use crate::{
     auth::{Authorized, TurnsRead, missing_conversations_read, open_stream},
     problem::ApiError,
     protocols::EndUser,
-    request::{PagePermit, PathId},
+    request::{PagePermit, PathId, QueryParameters},
     state::ApiState,
 };
 
 /// The query. Unknown parameters are ignored, as the client may have put its own into the URL.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug)]
 pub(super) struct AttachQuery {
     pub(super) thread_id: Option<String>,
     /// The id of a turn, or the id that a client has given to a run.
@@ -32,6 +27,23 @@ pub(super) struct AttachQuery {
     pub(super) limit: Option<usize>,
     /// The cursor of the page after this one, which has newer messages.
     pub(super) before: Option<String>,
+}
+
+impl AttachQuery {
+    fn read(request: &HttpRequest) -> Result<Self, ApiError> {
+        let known = ["threadId", "runId", "limit", "before"];
+        let mut parameters = QueryParameters::read_known(request, &known);
+        let limit = parameters.parsed("limit", "must be a whole number, at least 0");
+        let text = |name| parameters.text(name).map(ToOwned::to_owned);
+        let query = Self {
+            thread_id: text("threadId"),
+            run_id: text("runId"),
+            limit,
+            before: text("before"),
+        };
+        parameters.finish()?;
+        Ok(query)
+    }
 }
 
 /// Joins the run `runId`; or returns the messages of the thread `threadId` and its running turn, as
@@ -44,9 +56,7 @@ pub(super) async fn attach(
     _permit: PagePermit,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
-    let query = Query::<AttachQuery>::from_query(request.query_string());
-    let query = query
-        .map_err(|error| ApiError::parameter("limit", FaultCode::BadFormat, error.to_string()))?;
+    let query = AttachQuery::read(&request)?;
     let attaching = Attaching {
         authorized: &authorized,
         state: &state,
@@ -54,9 +64,9 @@ pub(super) async fn attach(
         agent_id: agent.0,
         user_id: user.0,
     };
-    match (query.0.run_id.as_deref(), query.0.thread_id.as_deref()) {
+    match (query.run_id.as_deref(), query.thread_id.as_deref()) {
         (Some(run_id), thread_id) => attaching.join(run_id, thread_id).await,
-        (None, Some(thread_id)) => attaching.read_thread(thread_id, &query.0).await,
+        (None, Some(thread_id)) => attaching.read_thread(thread_id, &query).await,
         (None, None) => {
             let detail = "required, unless 'runId' is given";
             Err(ApiError::parameter("threadId", FaultCode::Required, detail))

@@ -79,10 +79,6 @@ impl RunInput {
             count if count > max as usize => {
                 Some((FaultCode::TooLong, format!("at most {max} characters")))
             }
-            _ if text.contains('\0') => {
-                let detail = "must not contain NUL characters";
-                Some((FaultCode::BadCharacter, detail.to_owned()))
-            }
             _ => None,
         };
         if let Some((code, detail)) = problem {
@@ -169,10 +165,6 @@ mod tests {
             (json!([{"role": "system", "content": "x"}]), "/messages"),
             (
                 json!([{"role": "user", "content": ""}]),
-                "/messages/0/content",
-            ),
-            (
-                json!([{"role": "user", "content": "a\0"}]),
                 "/messages/0/content",
             ),
             (

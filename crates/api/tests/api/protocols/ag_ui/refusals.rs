@@ -52,6 +52,10 @@ async fn faults_of_the_body_are_named() {
             json!({"messages": [{"role": "user", "content": ""}]}),
         ),
         (
+            "/messages/0/content",
+            json!({"messages": [{"role": "user", "content": "a\0"}]}),
+        ),
+        (
             "/messages/0/content/0",
             json!({"messages": [{"role": "user", "content": [{"type": "image"}]}]}),
         ),
@@ -74,6 +78,33 @@ async fn faults_of_the_body_are_named() {
     let response = post(&api.writer(), &agent, &body, &[("Last-Event-ID", "7")]).await;
     let (status, error) = status_and_body(response).await;
     assert_eq!((status, &error["code"]), (400, &json!("invalid_header")));
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn faults_of_the_query_are_named_and_other_parameters_are_ignored() {
+    let api = ApiServer::start().await;
+    let agent = api.agent_id().await;
+    for (query, parameter) in [
+        ("threadId=a&threadId=b", "threadId"),
+        ("threadId=a%00", "threadId"),
+        ("threadId=a%20b", "threadId"),
+        ("runId=a&runId=b", "runId"),
+        ("threadId=a&limit=many", "limit"),
+        ("threadId=a&limit=-1", "limit"),
+    ] {
+        let path = format!("{}?{query}", run_path(&agent));
+        let (status, error) = status_and_body(get(&api.writer(), &path, &[]).await).await;
+        assert_eq!(
+            (status, &error["code"]),
+            (422, &json!("validation_failed")),
+            "{query}"
+        );
+        assert_eq!(error["errors"][0]["parameter"], parameter, "{query}");
+    }
+    let path = format!("{}?threadId=a&limit=0&own=1&own=2", run_path(&agent));
+    let (status, thread) = status_and_body(get(&api.writer(), &path, &[]).await).await;
+    assert_eq!((status, &thread["messages"]), (200, &json!([])));
     api.stop().await;
 }
 
