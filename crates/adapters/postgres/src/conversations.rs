@@ -59,13 +59,14 @@ const FIND_CONTEXT: &str = concat!(
      (select (array_agg(r.id) filter (where r.status = 'in_progress'))[1] from turns r \
         where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \
         and r.conversation_id = c.id and r.status in ('queued', 'in_progress')) as running_turn, \
-     (select r.message_id from turns r where r.tenant_id = c.tenant_id \
-        and r.conversation_id = c.id and (r.message_seq is not null or r.status = 'queued') order by r.sort_seq desc limit 1) as newest_message_id, \
-     (select r.client_message_id from turns r where r.tenant_id = c.tenant_id \
-        and r.conversation_id = c.id and (r.message_seq is not null or r.status = 'queued') order by r.sort_seq desc limit 1) as newest_client_message_id \
+     newest.message_id as newest_message_id, newest.client_message_id as newest_client_message_id \
      from tenants t left join conversations c on c.tenant_id = t.id and c.id = $2 and ",
     visible!(),
-    " where t.id = $1"
+    " left join lateral (select r.message_id, r.client_message_id from turns r \
+        where r.tenant_id = c.tenant_id and r.conversation_id = c.id \
+            and (r.message_seq is not null or r.status = 'queued') \
+        order by r.sort_seq desc limit 1) newest on true \
+     where t.id = $1"
 );
 const FIND_BY_NAME: &str = concat!(
     "select c.id from conversations c where c.tenant_id = $1 and c.agent_id = $2 \

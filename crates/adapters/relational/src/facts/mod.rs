@@ -100,15 +100,8 @@ impl Facts {
 
     /// Returns whether another conversation has the name of the new `conversation`.
     pub(crate) fn is_name_used(&self, tenant: &TenantId, conversation: &Conversation) -> bool {
-        let Some(key) = &conversation.key else {
-            return false;
-        };
-        let name = ConversationName {
-            agent_id: conversation.agent_id,
-            user_id: conversation.user_id.clone(),
-            key: key.clone(),
-        };
-        self.named.contains_key(&(tenant.clone(), name))
+        ConversationName::of(conversation)
+            .is_some_and(|name| self.named.contains_key(&(tenant.clone(), name)))
     }
 
     /// The turn, in any status.
