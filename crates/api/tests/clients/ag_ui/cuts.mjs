@@ -17,7 +17,7 @@ const replies = {
   'words 40 4': { text: words(1), calls: [] },
   'tools 40 4': { text: `Let me see.\n\nIt is 408.${words(4)}`, calls: ['17 * 24', '1 +'] },
 };
-const counts = { runs: 0, streams: 0, wrongText: 0, wrongCalls: 0, otherTurns: 0, halfShownAsWhole: 0, errors: 0 };
+const counts = { runs: 0, cuts: 0, wrongText: 0, wrongCalls: 0, otherTurns: 0, halfShownAsWhole: 0, errors: 0 };
 
 for (let i = 0; i < runs; i += 1) {
   const threadId = `cut-${i}`;
@@ -45,7 +45,7 @@ for (let i = 0; i < runs; i += 1) {
   const isWhole = hasText && hasCalls;
   if (hasText && !hasCalls) counts.wrongCalls += 1;
   counts.runs += 1;
-  counts.streams += 1 + relay.cuts - cuts;
+  counts.cuts += relay.cuts - cuts;
   if (!hasText) counts.wrongText += 1;
   if (turns.length !== 1) counts.otherTurns += 1;
   if (!isWhole && client.getStatus() === 'ready') counts.halfShownAsWhole += 1;

@@ -31,7 +31,8 @@ async fn tanstack_ai_resumes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn tanstack_ai_shows_no_half_reply_after_cuts() {
     let counts = run_with_binary("ag_ui/cuts.mjs", &["60"]).await;
-    assert_eq!(counts["runs"], 60);
+    assert_eq!(counts["runs"], 60, "{counts}");
+    assert!(counts["cuts"].as_u64() > Some(0), "{counts}");
     for count in [
         "wrongText",
         "wrongCalls",

@@ -30,6 +30,7 @@ async fn no_half_reply_is_shown_after_cuts() {
     for version in ["6", "7"] {
         let counts = run_with_binary("ai_sdk/cuts.mjs", &[version, "40"]).await;
         assert_eq!(counts["runs"], 40, "{counts}");
+        assert!(counts["cuts"].as_u64() > Some(0), "{counts}");
         for count in ["halfShownAsWhole", "otherText", "otherTurns"] {
             assert_eq!(counts[count], 0, "{count}: {counts}");
         }
