@@ -114,7 +114,7 @@ pub async fn chat(
     })
 }
 
-/// A message, and where it goes.
+/// A message that is stored in a conversation, or that is not stored.
 enum Message {
     Stored(Box<ChatCommand>, Option<IdempotencyKey>),
     Ephemeral(EphemeralChat),

@@ -1,5 +1,5 @@
 """The service as seen by Authlib, also as the authority whose tokens another resource server
-checks; client_talk.py tells what comes in and what goes out."""
+checks; client_talk.py describes input and output."""
 
 import requests
 from authlib.integrations.base_client.errors import OAuthError

@@ -1,4 +1,4 @@
-// What the programs of clients share: cases, waiting and results.
+// Shared functions of the client programs: cases, waiting and results.
 import { setTimeout as sleep } from "node:timers/promises";
 
 // The time after which a condition is not awaited any longer, in milliseconds.

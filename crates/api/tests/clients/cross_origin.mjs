@@ -1,4 +1,4 @@
-// Records what a page on another origin needs of a service: its preflights, and the headers of
+// Records the requirements of a page on another origin: its preflights, and the headers of
 // responses that its libraries read.
 
 // Headers that every page may read.

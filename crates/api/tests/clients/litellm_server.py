@@ -1,5 +1,5 @@
-"""LiteLLM's proxy on a loopback port of its own. Its one argument is what it is configured with, as
-JSON. Says where it is once it answers."""
+"""LiteLLM's proxy on a loopback port of its own. Its one argument is its configuration as JSON.
+Prints its address once it answers."""
 
 import json
 import os

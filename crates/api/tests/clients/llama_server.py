@@ -1,5 +1,5 @@
-"""llama.cpp's server on a loopback port of its own, with a model that is made on the spot: small,
-random, and fond of a few words. Takes the format of its chats, and says where it is once it answers."""
+"""llama.cpp's server on a loopback port of its own, with a small random model that it creates and
+that prefers a few words. Takes the format of its chats, and prints its address once it answers."""
 
 import json
 import os

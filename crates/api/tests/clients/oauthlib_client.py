@@ -1,5 +1,5 @@
-"""The service as seen by oauthlib, by way of requests-oauthlib; client_talk.py tells what comes in
-and what goes out. The library knows no `private_key_jwt` and no discovery."""
+"""The service as seen by oauthlib, by way of requests-oauthlib; client_talk.py describes input
+and output. The library knows no `private_key_jwt` and no discovery."""
 
 import os
 

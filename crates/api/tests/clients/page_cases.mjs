@@ -1,5 +1,5 @@
-// What every chat page must do, whatever its library. The chat of each case is the only one of its
-// agent.
+// The cases that every chat page must pass, with any library. The chat of each case is the only one
+// of its agent.
 import assert from "node:assert/strict";
 import { until } from "./cases.mjs";
 

@@ -46,7 +46,7 @@ pub struct ChatCommand {
     pub user_id: Option<String>,
     /// The client's own string pairs for the turn.
     pub metadata: Metadata,
-    /// Whether to queue or reject the message if a turn is in progress.
+    /// The behavior while a turn is in progress: the message is queued or rejected.
     #[serde(skip)]
     pub on_busy: OnBusy,
     /// The id of the request, for the log.

@@ -15,7 +15,7 @@ pub(super) struct Libraries {
     inputs: &'static [&'static str],
     /// The file that holds the inputs of the fetched libraries.
     stamp: &'static str,
-    /// Whether npm fetches some of them.
+    /// True if npm fetches some of them.
     has_node: bool,
     /// Virtual environments and their requirements.
     environments: &'static [(&'static str, &'static str)],

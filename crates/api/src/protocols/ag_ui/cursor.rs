@@ -11,7 +11,7 @@ pub(super) struct Received {
     /// The length of the text, in bytes.
     pub(super) text: usize,
     /// The number of starts and ends of text messages.
-    pub(super) marks: usize,
+    pub(super) boundaries: usize,
     /// The number of parts of tool calls: start, arguments and end.
     pub(super) calls: usize,
     /// The number of tool results.
@@ -23,14 +23,14 @@ impl Received {
     pub(super) fn max(self, other: Self) -> Self {
         Self {
             text: self.text.max(other.text),
-            marks: self.marks.max(other.marks),
+            boundaries: self.boundaries.max(other.boundaries),
             calls: self.calls.max(other.calls),
             results: self.results.max(other.results),
         }
     }
 }
 
-/// The id of an event: `<turn>:<bytes of text>:<marks>.<parts of calls>.<results>`.
+/// The id of an event: `<turn>:<bytes of text>:<boundaries>.<parts of calls>.<results>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EventCursor {
     pub(super) turn_id: TurnId,
@@ -45,12 +45,12 @@ impl fmt::Display for EventCursor {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Received {
             text,
-            marks,
+            boundaries,
             calls,
             results,
         } = self.received;
         let turn_id = self.turn_id;
-        write!(formatter, "{turn_id}:{text}:{marks}.{calls}.{results}")
+        write!(formatter, "{turn_id}:{text}:{boundaries}.{calls}.{results}")
     }
 }
 
@@ -67,7 +67,7 @@ impl FromStr for EventCursor {
             turn_id: turn_id.parse().or(Err(MalformedCursor))?,
             received: Received {
                 text: number(text)?,
-                marks: part()?,
+                boundaries: part()?,
                 calls: part()?,
                 results: part()?,
             },
@@ -93,7 +93,7 @@ mod tests {
         let cursor: EventCursor = text.parse().unwrap();
         let received = Received {
             text: 17,
-            marks: 2,
+            boundaries: 2,
             calls: 3,
             results: 1,
         };

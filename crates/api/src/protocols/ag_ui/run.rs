@@ -54,16 +54,16 @@ pub(super) async fn run(
     let cursor = last_event_id(&request)?;
     // Opened before the message is stored: if the stream is rejected, the message has no effect.
     let slot = open_stream(&state.limits, authorized.auth_context()).await?;
-    let (turn, had) = sending.send_or_continue(cursor).await?;
+    let (turn, received) = sending.send_or_continue(cursor).await?;
     let run = Run {
         thread: input.thread_id.clone(),
         id: input.run_id.clone(),
         knows_outcomes: input.protocol_version.is_some(),
         is_one_message: request.headers().contains_key(&X_RUN_ID),
     };
-    let mut events = RunEvents::new(run, turn.turn_id, had);
+    let mut events = RunEvents::new(run, turn.turn_id, received);
     let tools = input.tool_names();
-    if had.is_none() && !tools.is_empty() {
+    if received.is_none() && !tools.is_empty() {
         events.add_custom("tools_ignored", json!({ "tools": tools }));
     }
     Ok(stream::respond(
@@ -75,7 +75,7 @@ pub(super) async fn run(
     ))
 }
 
-/// A message, and where it goes.
+/// A message with its agent, its conversation and its user.
 struct Sending<'a> {
     authorized: &'a Authorized<ChatWrite>,
     agent_id: AgentId,
@@ -87,8 +87,8 @@ struct Sending<'a> {
 }
 
 impl Sending<'_> {
-    /// Continues the turn of `cursor`, or sends the message. Returns what the client has of the
-    /// turn, if it continues.
+    /// Continues the turn of `cursor`, or sends the message. Returns the part of the turn
+    /// that the client has received, if it continues.
     async fn send_or_continue(
         &self,
         cursor: Option<EventCursor>,

@@ -24,25 +24,25 @@ pub(super) struct Run {
     pub(super) is_one_message: bool,
 }
 
-/// The events of a run that were made and not sent yet.
+/// The events of a run that were emitted and not sent yet.
 pub(super) struct RunEvents {
     run: Run,
     /// The turn; `None` if only stored messages are sent.
     turn_id: Option<TurnId>,
     reply: Reply,
     is_message_open: bool,
-    /// The part of the turn of which events were made, from its beginning.
-    made: Received,
-    /// The part of the turn that the client had before.
-    had: Received,
+    /// The part of the turn whose events were emitted, from its beginning.
+    emitted: Received,
+    /// The part of the turn that the client has received on an earlier connection.
+    received: Received,
     ready: Vec<Event>,
     has_ended: bool,
 }
 
 impl RunEvents {
-    /// Starts a run. A client that has had a part of it is sent what follows.
-    pub(super) fn new(run: Run, turn_id: TurnId, had: Option<Received>) -> Self {
-        Self::start(run, Some(turn_id), had)
+    /// Starts a run. A client that has received a part of it is sent the rest.
+    pub(super) fn new(run: Run, turn_id: TurnId, received: Option<Received>) -> Self {
+        Self::start(run, Some(turn_id), received)
     }
 
     /// Starts a run without a turn, for stored messages.
@@ -50,18 +50,18 @@ impl RunEvents {
         Self::start(run, None, None)
     }
 
-    fn start(run: Run, turn_id: Option<TurnId>, had: Option<Received>) -> Self {
+    fn start(run: Run, turn_id: Option<TurnId>, received: Option<Received>) -> Self {
         let mut events = Self {
             run,
             turn_id,
             reply: Reply::default(),
             is_message_open: false,
-            made: Received::default(),
-            had: had.unwrap_or_default(),
+            emitted: Received::default(),
+            received: received.unwrap_or_default(),
             ready: Vec::new(),
             has_ended: false,
         };
-        if had.is_none() {
+        if received.is_none() {
             let event = RunEvent::RunStarted {
                 thread_id: &events.run.thread,
                 run_id: &events.run.id,
@@ -73,12 +73,12 @@ impl RunEvents {
         events
     }
 
-    /// Returns the events that were made since the last call.
+    /// Returns the events that were emitted since the last call.
     pub(super) fn take(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.ready)
     }
 
-    /// Returns whether the last event was made.
+    /// Returns whether the last event was emitted.
     pub(super) const fn has_ended(&self) -> bool {
         self.has_ended
     }
@@ -149,8 +149,8 @@ impl RunEvents {
         if !self.is_message_open {
             self.is_message_open = true;
             self.reply.add_text();
-            self.made.marks += 1;
-            if self.made.marks > self.had.marks {
+            self.emitted.boundaries += 1;
+            if self.emitted.boundaries > self.received.boundaries {
                 let event = RunEvent::TextMessageStart {
                     message_id: self.reply.message_id(),
                     role: "assistant",
@@ -158,12 +158,12 @@ impl RunEvents {
                 self.ready.push(event.encode(self.id()));
             }
         }
-        self.made.text = delta.to;
-        if delta.to > self.had.text {
-            let had = self.had.text.saturating_sub(delta.from);
+        self.emitted.text = delta.to;
+        if delta.to > self.received.text {
+            let skipped = self.received.text.saturating_sub(delta.from);
             let event = RunEvent::TextMessageContent {
                 message_id: self.reply.message_id(),
-                delta: delta.text.get(had..).unwrap_or(&delta.text),
+                delta: delta.text.get(skipped..).unwrap_or(&delta.text),
             };
             self.ready.push(event.encode(self.id()));
         }
@@ -174,8 +174,8 @@ impl RunEvents {
             return;
         }
         self.is_message_open = false;
-        self.made.marks += 1;
-        if self.made.marks > self.had.marks {
+        self.emitted.boundaries += 1;
+        if self.emitted.boundaries > self.received.boundaries {
             let event = RunEvent::TextMessageEnd {
                 message_id: self.reply.message_id(),
             };
@@ -202,16 +202,16 @@ impl RunEvents {
                 tool_call_id: &call.id,
             },
         ] {
-            self.made.calls += 1;
-            if self.made.calls > self.had.calls {
+            self.emitted.calls += 1;
+            if self.emitted.calls > self.received.calls {
                 self.ready.push(part.encode(self.id()));
             }
         }
     }
 
     fn add_result(&mut self, call: &ToolReturned) {
-        self.made.results += 1;
-        if self.made.results <= self.had.results {
+        self.emitted.results += 1;
+        if self.emitted.results <= self.received.results {
             return;
         }
         let event = RunEvent::ToolCallResult {
@@ -229,11 +229,11 @@ impl RunEvents {
         self.ready.push(event.encode(None));
     }
 
-    /// Returns the id of the event that was made last.
+    /// Returns the id of the event that was emitted last.
     fn id(&self) -> Option<String> {
         let cursor = EventCursor {
             turn_id: self.turn_id?,
-            received: self.made.max(self.had),
+            received: self.emitted.max(self.received),
         };
         Some(cursor.to_string())
     }

@@ -49,7 +49,7 @@ pub(super) fn respond<R>(
     sse::stream(stream::unfold(open, next).take_until(Box::pin(client_closed)))
 }
 
-/// Returns the response with events that were all made before.
+/// Returns the response with events that have all been emitted.
 pub(super) fn respond_at_once(mut events: RunEvents) -> HttpResponse {
     sse::stream(stream::iter([Frame::Events(events.take())]))
 }

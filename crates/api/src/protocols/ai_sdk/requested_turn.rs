@@ -85,7 +85,7 @@ impl ChatSubmission<'_> {
 
     async fn edited(self, message: UserMessage, edited: String) -> Result<RequestedTurn, ApiError> {
         let Some((conversation, old)) = self.find(&edited).await? else {
-            // It has never arrived.
+            // The edited message was never received.
             return Ok(self.submitted(message));
         };
         if is_open(&old) && old.content == message.text {
@@ -95,7 +95,7 @@ impl ChatSubmission<'_> {
             id: message.id.or(Some(edited)),
             ..message
         };
-        Ok(self.replaced(message, &old))
+        Ok(self.replacing(message, &old))
     }
 
     async fn regenerated(
@@ -107,29 +107,29 @@ impl ChatSubmission<'_> {
             && let Some((_, reply)) = self.find(named).await?
             && reply.role == Role::Agent
         {
-            return Ok(self.answered_again(&reply));
+            return Ok(self.regenerating(&reply));
         }
-        // A reply of which nothing is stored, or none is named: the message before it is answered
-        // again.
-        let asked = message.id.as_deref();
-        let Some((conversation, asked)) = self.find(asked.unwrap_or_default()).await? else {
+        // No stored reply is named, so the message before it receives another reply.
+        let id = message.id.as_deref().unwrap_or_default();
+        let Some((conversation, stored)) = self.find(id).await? else {
             return Ok(self.submitted(message));
         };
-        if is_open(&asked) {
+        if is_open(&stored) {
             return Ok(RequestedTurn::Open(conversation));
         }
         match self.newest(conversation).await? {
-            Some(reply) if reply.role == Role::Agent && reply.turn_id == asked.turn_id => {
-                Ok(self.answered_again(&reply))
+            Some(reply) if reply.role == Role::Agent && reply.turn_id == stored.turn_id => {
+                Ok(self.regenerating(&reply))
             }
             _ => {
-                let text = asked.content.clone();
-                Ok(self.replaced(UserMessage { text, ..message }, &asked))
+                let text = stored.content.clone();
+                Ok(self.replacing(UserMessage { text, ..message }, &stored))
             }
         }
     }
 
-    fn answered_again(self, reply: &Message) -> RequestedTurn {
+    /// Returns a new turn that replaces a reply.
+    fn regenerating(self, reply: &Message) -> RequestedTurn {
         let command = ChatCommand {
             supersedes: Some(reply.id),
             ..self.command()
@@ -137,7 +137,8 @@ impl ChatSubmission<'_> {
         RequestedTurn::New(Box::new(command), None)
     }
 
-    fn replaced(self, message: UserMessage, old: &Message) -> RequestedTurn {
+    /// Returns a new turn that replaces a message of the user.
+    fn replacing(self, message: UserMessage, old: &Message) -> RequestedTurn {
         let command = ChatCommand {
             message: Some(message.text),
             supersedes: Some(old.id),
@@ -164,15 +165,15 @@ impl ChatSubmission<'_> {
         }
     }
 
-    /// Finds a message by the id that clients know: their own, or ours.
+    /// Finds a message by the client's own id or else by the id of the service.
     async fn find(&self, id: &str) -> Result<Option<(ConversationId, Message)>, ApiError> {
         let (conversations, caller) = (&self.authorized.conversations, self.authorized.caller());
         let Some(conversation) = self.chat.find(conversations, caller).await? else {
             return Ok(None);
         };
-        let own = MessageReference::ClientId(id.to_owned());
-        let ours = id.parse().map(MessageReference::Id).ok();
-        for reference in [Some(own), ours].into_iter().flatten() {
+        let by_client_id = MessageReference::ClientId(id.to_owned());
+        let by_id = id.parse().map(MessageReference::Id).ok();
+        for reference in [Some(by_client_id), by_id].into_iter().flatten() {
             let found = conversations.find_message(caller, conversation, &reference);
             if let Some(found) = found.await? {
                 return Ok(Some((conversation, found.message)));

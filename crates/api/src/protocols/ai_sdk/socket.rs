@@ -34,8 +34,8 @@ use crate::{
 const MAX_REQUESTS: usize = 32;
 /// The time between two pings.
 const PING_INTERVAL: Duration = Duration::from_secs(25);
-/// The time without any frame after which the client is taken for lost.
-const SILENCE: Duration = Duration::from_mins(1);
+/// The time without a frame after which the connection is considered lost.
+const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Opens a socket.
 pub(super) async fn open_socket(
@@ -118,7 +118,7 @@ impl Socket {
         let mut watch = state.authenticator.watch_credential(auth_context);
         let closing = state.closing.clone();
         let mut pings = tokio::time::interval(PING_INTERVAL);
-        let mut heard_at = Instant::now();
+        let mut last_frame_at = Instant::now();
         loop {
             tokio::select! {
                 // Before the next frame, whose id may be that of a request that has just ended.
@@ -131,13 +131,13 @@ impl Socket {
                 _ = watch.ended() => return Some(CloseCode::Revoked),
                 () = closing.cancelled() => return Some(CloseCode::Draining),
                 _ = pings.tick() => {
-                    if heard_at.elapsed() > SILENCE {
+                    if last_frame_at.elapsed() > IDLE_TIMEOUT {
                         return Some(CloseCode::NoPong);
                     }
                     self.context.session.ping(b"").await.ok()?;
                 }
                 message = self.messages.next() => {
-                    heard_at = Instant::now();
+                    last_frame_at = Instant::now();
                     if let Err(code) = self.handle(message?).await {
                         return code;
                     }

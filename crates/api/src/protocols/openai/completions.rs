@@ -91,7 +91,7 @@ impl Sender<'_> {
         own_key: Option<IdempotencyKey>,
     ) -> Result<AcceptedTurn, ApiError> {
         let request_id = RequestId::of(self.request);
-        // A client that makes keys itself needs no help to repeat a request.
+        // A client with its own key can repeat the request with it.
         let (client_message_id, key) = if own_key.is_some() {
             (None, own_key)
         } else {

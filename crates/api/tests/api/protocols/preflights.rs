@@ -1,4 +1,4 @@
-//! What pages on another origin need of CORS, as recorded in Chromium with each UI library. The
+//! The CORS requests of pages on another origin, as recorded in Chromium with each UI library. The
 //! tests of the pages compare their requests with this table.
 
 use serde_json::{Value, json};

@@ -77,7 +77,7 @@ for (const [name, persistence, order] of [
   const before = clientOf(threadId, { persistence });
   const sending = before.sendMessage(order);
   await pause(300);
-  // The page is gone without a call of the client.
+  // The page is closed without a call of the client.
   const left = persistence.copy?.() ?? true;
   const after = clientOf(threadId, { persistence: left });
   after.attach();

@@ -1,4 +1,4 @@
-// A chat of the AI SDK without a user interface, and what tests compare.
+// A chat of the AI SDK without a user interface, and the values that tests compare.
 import assert from "node:assert/strict";
 
 class State {

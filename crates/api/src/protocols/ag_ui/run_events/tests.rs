@@ -98,18 +98,19 @@ fn restored() -> Vec<TurnEvent> {
     ]
 }
 
-fn events(turn: Vec<TurnEvent>, had: Option<Received>) -> Vec<(Option<String>, Value)> {
-    let mut events = RunEvents::new(run(true), turn_id(), had);
+fn events(turn: Vec<TurnEvent>, received: Option<Received>) -> Vec<(Option<String>, Value)> {
+    let mut events = RunEvents::new(run(true), turn_id(), received);
     for event in turn {
         events.add_turn_event(event);
     }
     assert!(events.has_ended());
-    let made = events.take().into_iter();
-    made.map(|event| {
-        let id = event.id.map(|id| id.to_string());
-        (id, serde_json::from_str(&event.data).unwrap())
-    })
-    .collect()
+    let emitted = events.take().into_iter();
+    emitted
+        .map(|event| {
+            let id = event.id.map(|id| id.to_string());
+            (id, serde_json::from_str(&event.data).unwrap())
+        })
+        .collect()
 }
 
 /// Applies events as a client does: the text, and every part of a tool call.
