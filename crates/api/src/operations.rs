@@ -31,9 +31,11 @@ pub const PROTOCOLS: &[Protocol] = &[
     protocols::ag_ui::PROTOCOL,
 ];
 
-/// Returns the protocol that a path belongs to.
+/// Returns the protocol that a path belongs to, also if it is not the path of an operation.
 pub fn protocol_of(path: &str) -> Option<&'static Protocol> {
-    PROTOCOLS.iter().find(|it| path.starts_with(it.prefix))
+    let is_below = |rest: &str| rest.is_empty() || rest.starts_with('/');
+    let mut protocols = PROTOCOLS.iter();
+    protocols.find(|it| path.strip_prefix(it.prefix).is_some_and(is_below))
 }
 
 /// Returns all operations, including those of protocols.

@@ -1,6 +1,8 @@
 //! The routes of the HTTP interface.
 
-use actix_web::{middleware::from_fn, web};
+use std::future::ready;
+
+use actix_web::{HttpRequest, HttpResponse, middleware::from_fn, web};
 use domain::ProblemCode;
 
 use crate::{
@@ -9,6 +11,7 @@ use crate::{
     oauth, openapi,
     operations::{self, Operation},
     problem::ApiError,
+    request::routed_path,
     settings::EnabledProtocols,
 };
 
@@ -29,9 +32,17 @@ pub fn configure(config: &mut web::ServiceConfig, enabled: &EnabledProtocols) {
         config.service(routes.fold(resource(path), actix_web::Resource::route));
     }
     configure_pages(config);
-    config.default_service(web::to(|| async {
-        Err::<actix_web::HttpResponse, _>(ApiError::new(ProblemCode::RouteNotFound))
+    let enabled = enabled.clone();
+    config.default_service(web::to(move |request: HttpRequest| {
+        ready(Err::<HttpResponse, _>(route_not_found(&request, &enabled)))
     }));
+}
+
+fn route_not_found(request: &HttpRequest, enabled: &EnabledProtocols) -> ApiError {
+    match operations::protocol_of(routed_path(request)) {
+        Some(protocol) => protocol.route_not_found(enabled.contains(protocol.name)),
+        None => ProblemCode::RouteNotFound.into(),
+    }
 }
 
 /// Registers what is no operation: metadata under the path of the public URL (RFC 8414 and

@@ -13,11 +13,11 @@ pub mod openai;
 mod resend;
 
 use actix_web::http::header::{HeaderName, HeaderValue};
-use domain::Problem;
+use domain::{Problem, ProblemCode};
 
 pub use end_user::{EndUser, X_USER_ID};
 
-use crate::operations::Operation;
+use crate::{operations::Operation, problem::ApiError};
 
 /// A protocol.
 pub struct Protocol {
@@ -27,12 +27,40 @@ pub struct Protocol {
     pub clients: &'static str,
     /// The path that the clients are given as their URL.
     pub base_path: &'static str,
-    /// The beginning of all its paths.
+    /// The first segment of all its paths.
     pub prefix: &'static str,
+    /// The page of the documentation that describes it.
+    pub document: &'static str,
     /// Its operations.
     pub operations: &'static [Operation],
     /// Writes the response to an error.
     pub error_body: fn(&Problem) -> ErrorBody,
+}
+
+impl Protocol {
+    /// Returns the error for a path that is none of this protocol's operations.
+    pub fn route_not_found(&self, is_enabled: bool) -> ApiError {
+        let Self {
+            name,
+            clients,
+            base_path,
+            document,
+            ..
+        } = self;
+        let detail = if is_enabled {
+            format!(
+                "The {clients} protocol has no such path. Its base path is `{base_path}`, and \
+                 `{document}` lists its operations."
+            )
+        } else {
+            let setting = name.to_uppercase();
+            format!(
+                "The {clients} protocol is turned off on this server by `PROTOCOLS__{setting}`, \
+                 see `{document}`."
+            )
+        };
+        ApiError::new(ProblemCode::RouteNotFound).with_detail(detail)
+    }
 }
 
 /// An error in the form of a protocol.

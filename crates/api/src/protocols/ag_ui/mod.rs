@@ -31,7 +31,8 @@ pub const PROTOCOL: Protocol = Protocol {
     name: "ag_ui",
     clients: "AG-UI",
     base_path: "/ag-ui/agents/{agentId}",
-    prefix: "/ag-ui/",
+    prefix: "/ag-ui",
+    document: "docs/protocols/ag-ui.md",
     operations: OPERATIONS,
     error_body: error::body,
 };

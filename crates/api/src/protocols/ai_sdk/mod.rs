@@ -31,7 +31,8 @@ pub const PROTOCOL: Protocol = Protocol {
     name: "ai_sdk",
     clients: "AI SDK",
     base_path: "/ai-sdk/agents/{agentId}",
-    prefix: "/ai-sdk/",
+    prefix: "/ai-sdk",
+    document: "docs/protocols/ai-sdk.md",
     operations: OPERATIONS,
     error_body: error::body,
 };

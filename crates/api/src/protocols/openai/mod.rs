@@ -24,7 +24,8 @@ pub const PROTOCOL: Protocol = Protocol {
     name: "openai",
     clients: "OpenAI",
     base_path: "/v1",
-    prefix: "/v1/",
+    prefix: "/v1",
+    document: "docs/protocols/openai.md",
     operations: OPERATIONS,
     error_body: error::body,
 };
