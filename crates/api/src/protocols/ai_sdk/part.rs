@@ -52,6 +52,10 @@ pub(super) enum Part {
         dynamic: bool,
         provider_executed: bool,
     },
+    /// Metadata that the reply has in addition to those of its other parts.
+    MessageMetadata {
+        message_metadata: CancelledMetadata,
+    },
     FinishStep,
     Finish {
         finish_reason: &'static str,
@@ -89,4 +93,11 @@ pub(super) struct FinishMetadata {
     pub(super) finish_reason: FinishReason,
     pub(super) usage: Option<Usage>,
     pub(super) created_at: Timestamp,
+}
+
+/// The metadata that the reply of a cancelled turn has in addition.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CancelledMetadata {
+    pub(super) finish_reason: FinishReason,
 }

@@ -5,7 +5,7 @@ use domain::{ChatReply, FinishReason, ReplyDelta, ToolCalled, ToolReturned, Turn
 
 use super::{
     error,
-    part::{FinishMetadata, Part, QueuedData, StartMetadata},
+    part::{CancelledMetadata, FinishMetadata, Part, QueuedData, StartMetadata},
     ui_message::{ToolOutcome, after_tool},
 };
 
@@ -20,6 +20,7 @@ pub(super) struct PartConverter {
     /// The ids of the tool calls that have not ended.
     tool_calls: Vec<String>,
     has_called: bool,
+    has_started: bool,
 }
 
 impl PartConverter {
@@ -30,6 +31,7 @@ impl PartConverter {
             text: None,
             tool_calls: Vec::new(),
             has_called: false,
+            has_started: false,
         }
     }
 
@@ -40,7 +42,10 @@ impl PartConverter {
                 data: QueuedData { turn_id },
                 transient: true,
             }),
-            TurnEvent::Started(started) => start(&started, parts),
+            TurnEvent::Started(started) => {
+                self.has_started = true;
+                start(&started, parts);
+            }
             TurnEvent::Reply(ReplyPiece::Delta(delta)) => self.delta(&delta, parts),
             TurnEvent::Reply(ReplyPiece::ToolCalled(call)) => self.tool_called(call, parts),
             TurnEvent::Reply(ReplyPiece::ToolReturned(call)) => self.tool_returned(call, parts),
@@ -56,16 +61,28 @@ impl PartConverter {
                 return true;
             }
             TurnEvent::Cancelled { .. } => {
-                self.end_text(parts);
-                let open_calls = self.tool_calls.drain(..);
-                parts.extend(open_calls.map(|id| ToolOutcome::cancelled().into_part(id)));
-                parts.push(Part::Abort {
-                    reason: "The turn was cancelled.",
-                });
+                self.cancel(parts);
                 return true;
             }
         }
         false
+    }
+
+    fn cancel(&mut self, parts: &mut Vec<Part>) {
+        self.end_text(parts);
+        let open_calls = self.tool_calls.drain(..);
+        parts.extend(open_calls.map(|id| ToolOutcome::cancelled().into_part(id)));
+        // A client that receives metadata without a reply would show an empty one.
+        if self.has_started {
+            parts.push(Part::MessageMetadata {
+                message_metadata: CancelledMetadata {
+                    finish_reason: FinishReason::Cancelled,
+                },
+            });
+        }
+        parts.push(Part::Abort {
+            reason: "The turn was cancelled.",
+        });
     }
 
     fn delta(&mut self, delta: &ReplyDelta, parts: &mut Vec<Part>) {

@@ -93,7 +93,17 @@ impl PartStream {
     }
 
     /// Returns all parts up to the clean end, without metadata.
-    async fn parts(mut self) -> Vec<Value> {
+    async fn parts(self) -> Vec<Value> {
+        let mut parts = self.parts_with_metadata().await;
+        for part in &mut parts {
+            let members = part.as_object_mut().expect("an object");
+            members.remove("messageMetadata");
+        }
+        parts
+    }
+
+    /// Returns all parts up to the clean end.
+    async fn parts_with_metadata(mut self) -> Vec<Value> {
         let headers = self.response.headers();
         assert_eq!(headers["content-type"], "text/event-stream");
         assert_eq!(headers["x-vercel-ai-ui-message-stream"], "v1");
@@ -106,13 +116,7 @@ impl PartStream {
             .filter_map(|line| line.strip_prefix("data: "))
             .collect();
         assert_eq!(datas.pop(), Some("[DONE]"), "{}", self.received);
-        let part = |data: &str| {
-            let mut part: Value = serde_json::from_str(data).expect("JSON");
-            part.as_object_mut()
-                .expect("an object")
-                .remove("messageMetadata");
-            part
-        };
+        let part = |data| serde_json::from_str(data).expect("JSON");
         datas.into_iter().map(part).collect()
     }
 
@@ -220,12 +224,18 @@ async fn stop_cancels_the_turn_and_its_stream_ends_as_aborted() {
     call.call_tool("time", &json!({})).await;
     chat.stop().await;
     call.wait_until_stopped().await;
-    let parts = stream.parts().await;
-    let [.., open_call, abort] = parts.as_slice() else {
-        panic!("{parts:?}");
-    };
-    assert_eq!(open_call["type"], "tool-output-error");
-    assert_eq!(abort["type"], "abort");
+    let sent = stream.parts_with_metadata().await;
+    let followed = chat.follow().await.parts_with_metadata().await;
+    for parts in [sent, followed] {
+        let [.., open_call, metadata, abort] = parts.as_slice() else {
+            panic!("{parts:?}");
+        };
+        assert_eq!(open_call["type"], "tool-output-error");
+        let expected =
+            json!({"type": "message-metadata", "messageMetadata": {"finishReason": "cancelled"}});
+        assert_eq!(*metadata, expected);
+        assert_eq!(abort["type"], "abort");
+    }
     let messages = chat.messages().await;
     assert_eq!(messages[0]["metadata"]["turnStatus"], "cancelled");
     assert_eq!(messages[1]["metadata"]["finishReason"], "cancelled");
@@ -238,6 +248,30 @@ async fn stop_cancels_the_turn_and_its_stream_ends_as_aborted() {
     let messages = chat.messages().await;
     assert_eq!(messages.as_array().map(Vec::len), Some(2));
     assert_eq!(messages[1]["parts"][1]["text"], "Good morning");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_is_cancelled_in_the_queue_shows_no_reply() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let chat = Chat::new(api.writer(), &agent);
+    let first = chat.send("m1", "Hello").await;
+    let call = script.next_call().await;
+    let mut queued = chat.send("m2", "Again").await;
+    queued.until("data-queued").await;
+    chat.stop().await;
+    call.wait_until_stopped().await;
+    let kinds = |parts: Vec<Value>| {
+        parts
+            .iter()
+            .map(|it| it["type"].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        kinds(queued.parts().await),
+        [json!("data-queued"), json!("abort")]
+    );
+    assert_eq!(kinds(first.parts().await).last(), Some(&json!("abort")));
     api.stop().await;
 }
 
