@@ -28,8 +28,17 @@ const findChromium = () => {
 export const startBrowser = () =>
   chromium.launch({ executablePath: findChromium(), args: ["--no-sandbox", "--headless=new", "--disable-dev-shm-usage"] });
 
+// Provides modules of a page from memory: `modules` maps their paths, such as `./settings.js`, to their text.
+const inMemory = (modules) => ({
+  name: "in-memory",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^\.\// }, ({ path }) => (path in modules ? { path, namespace: "in-memory" } : undefined));
+    onLoad({ filter: /.*/, namespace: "in-memory" }, ({ path }) => ({ contents: modules[path] }));
+  },
+});
+
 // Bundles a file of a folder, or the text of one. `alias` maps names of packages to others.
-const bundle = async ({ folder, file, text, alias = {} }) => {
+const bundle = async ({ folder, file, text, alias = {}, modules = {} }) => {
   const require = createRequire(join(folder, "package.json"));
   // Packages that bring a React of their own use that of the page.
   const react = ["react", "react-dom"].map((name) => [name, require.resolve(name).replace(/index\.js$/, "")]);
@@ -43,6 +52,7 @@ const bundle = async ({ folder, file, text, alias = {} }) => {
     format: "esm",
     jsx: "automatic",
     alias: { ...alias, ...Object.fromEntries(react) },
+    plugins: [inMemory(modules)],
     define: { "process.env.NODE_ENV": '"production"' },
     loader: { ".woff": "dataurl", ".woff2": "dataurl", ".ttf": "dataurl" },
     logLevel: "error",

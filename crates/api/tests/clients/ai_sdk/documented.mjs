@@ -1,73 +1,110 @@
 // The examples of docs/protocols/ai-sdk.md, unchanged: `node documented.mjs BINARY DOCUMENT 6|7`.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { WebSocket } from "ws";
 import { servePage, startBrowser } from "../browser.mjs";
 import { end, runCases, until } from "../cases.mjs";
+import { PAGE_SETTINGS, readBlocks, runModule } from "../documents.mjs";
 import { startService } from "../service.mjs";
 import { hasReply, newChat, sdk, texts } from "./chat.mjs";
 import { packagesOf } from "./versions.mjs";
 
 const [, document, major = "7"] = process.argv.slice(2);
-const text = readFileSync(document, "utf8");
-const block = (heading) => text.split(`\n## ${heading}`)[1].split(/```jsx?\n/)[1].split("```")[0];
-
-// The page learns its settings from its address.
-const page = `const { URL, AGENT, TOKEN, ID } = Object.fromEntries(new globalThis.URLSearchParams(location.search));
-import { createRoot } from "react-dom/client";
-${block("React")}
-createRoot(document.getElementById("root")).render(<Chat id={ID} initial={await load(ID)} />);`;
-const site = await servePage({ folder: import.meta.dirname, text: page, alias: packagesOf(major) });
+const block = readBlocks(document);
+const site = await servePage({
+  folder: import.meta.dirname,
+  text: block("createRoot"),
+  alias: packagesOf(major),
+  modules: { "./settings.js": PAGE_SETTINGS },
+});
 const service = await startService({ SERVER__ALLOWED_ORIGINS: site.origin });
 const agent = await service.newAgent();
 const browser = await startBrowser();
 
-// Runs a block as a module with these names.
-const run = (source, names) => {
-  const body = source.replaceAll(/^import (.*) from "(.*)";$/gm, `const $1 = await load("$2");`);
-  const AsyncFunction = (async () => {}).constructor;
-  const all = { load: () => sdk[major], ...names };
-  return new AsyncFunction(...Object.keys(all), `${body}\nreturn typeof transport === "undefined" ? null : transport;`)(...Object.values(all));
+// Opens the page with a credential.
+const open = async (token, id = "") => {
+  const page = await browser.newPage();
+  page.setDefaultTimeout(20_000);
+  const errors = [];
+  page.on("pageerror", ({ message }) => errors.push(message));
+  await page.goto(`${site.origin}/?${new URLSearchParams({ service: service.url, agent, token })}#${id}`);
+  const button = (name) => page.getByRole("button", { name });
+  return {
+    page,
+    errors,
+    stop: button("Stop"),
+    regenerate: button("Regenerate"),
+    shows: (wanted) => page.getByText(wanted, { exact: true }).waitFor(),
+    texts: () => page.locator("p").allTextContents(),
+    async send(message) {
+      await page.fill("input", message);
+      await page.press("input", "Enter");
+    },
+  };
+};
+
+// A chat over the documented WebSocket, with a credential.
+const openSocket = async (id, token) => {
+  globalThis.WebSocket ??= WebSocket;
+  const settings = { service: service.url, agent, token: async () => token };
+  const modules = { ai: sdk[major], "./settings.js": settings };
+  const { transport } = await runModule(block("new WebSocketChatTransport"), modules, { names: ["transport"] });
+  return { ...newChat(major, { id, transport }), transport };
 };
 
 const cases = {
-  async "the page of the document"() {
-    const opened = await browser.newPage();
-    opened.setDefaultTimeout(20_000);
-    const settings = { URL: service.url, AGENT: agent, TOKEN: service.admin, ID: "documented" };
-    await opened.goto(`${site.origin}/?${new URLSearchParams(settings)}`);
-    const shows = (wanted) => opened.getByText(wanted, { exact: true }).waitFor();
-    const send = async (message) => {
-      await opened.fill("input", message);
-      await opened.press("input", "Enter");
-    };
-    const stop = opened.getByRole("button", { name: "Stop" });
+  async "the page of the document stops and resumes"() {
+    const { page, shows, send, stop, texts, regenerate } = await open(service.admin);
+    await page.waitForSelector("input");
+    assert.equal(await regenerate.count(), 0);
     await send("hold");
     await shows("First half,");
-    await opened.reload();
+    await page.reload();
     await shows("First half,");
     await stop.click();
     await stop.waitFor({ state: "detached" });
-    assert.deepEqual(await opened.locator("p").allTextContents(), ["hold", "First half, "]);
+    for (const isReloaded of [false, true]) {
+      if (isReloaded) {
+        const resumed = page.waitForResponse(/\/stream$/);
+        await page.reload();
+        await (await resumed).finished();
+      }
+      await regenerate.waitFor();
+      assert.deepEqual(await texts(), ["hold", "First half, (stopped)"]);
+    }
+    const id = new URL(page.url()).hash.slice(1);
+    assert.match(id, /^[0-9a-f-]{36}$/);
+    assert.deepEqual(await service.turns(agent, id), ["cancelled"]);
+  },
+  async "the page of the document answers, and answers again"() {
+    const { send, shows, regenerate } = await open(service.admin, "again");
     await send("Hello");
     await shows("You said: Hello");
+    await regenerate.click();
+    await until(async () => (await service.turns(agent, "again")).join() === "completed,completed", "two turns");
+    await shows("You said: Hello");
+  },
+  async "the page of the document reports that its token is not sufficient"() {
+    const { errors } = await open(service.key("chat:write"), "refused");
+    await until(() => errors.length > 0, "an error");
+    assert.match(errors[0], /conversations:read.*insufficient_scope/);
   },
   async "the program of the document"() {
     const lines = [];
     const process = { env: { URL: service.url, AGENT: agent, KEY: service.admin } };
-    await run(block("Node.js"), { process, console: { log: (line) => lines.push(line) } });
+    const globals = { process, console: { log: (line) => lines.push(line) } };
+    await runModule(block("process.env.KEY"), { ai: sdk[major] }, { globals });
     assert.equal(lines.at(-1).at(-1).text, "You said: Hello");
   },
   async "the transport of the document"() {
     if (major === "6") return;
-    globalThis.WebSocket ??= WebSocket;
-    const headers = { authorization: `Bearer ${service.admin}` };
-    const transport = await run(block("WebSocket"), { URL: service.url, AGENT: agent, headers });
-    const { chat } = newChat(major, { id: "documented-socket", transport });
+    const { chat, transport } = await openSocket("documented-socket", service.admin);
     await chat.sendMessage({ text: "Hello" });
     await until(() => hasReply(chat));
     assert.deepEqual(texts(chat.messages), ["user: Hello", "assistant: You said: Hello"]);
     transport.close();
+    const refused = await openSocket("refused-socket", service.key("chat:write"));
+    await refused.chat.sendMessage({ text: "Hello" });
+    assert.match(refused.chat.error.message, /events:read/);
   },
 };
 const passed = await runCases(cases, service.model.release);

@@ -15,7 +15,6 @@ const newRuntime = ({ url, headers, call }, agent) => {
   const base = `/ag-ui/agents/${agent}`;
   class ServiceAgent extends HttpAgent {
     abortRun() {
-      super.abortRun();
       call("POST", `${base}/stop`, { threadId: this.threadId });
     }
   }

@@ -43,3 +43,12 @@ async fn tanstack_ai_shows_no_half_reply_after_cuts() {
         assert_eq!(counts[count], 0, "{count}: {counts}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_documented_examples_work() {
+    const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/protocols/ag-ui.md");
+    assert_eq!(
+        run_with_binary("ag_ui/documented.mjs", &[DOCUMENT]).await,
+        json!({"passed": 4, "of": 4})
+    );
+}
