@@ -217,34 +217,37 @@ pub async fn the_context_reflects_turns_and_messages(storage: &Storage) {
     assert_eq!(head.newest_message, None);
     let mut turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
     turn.begin.client_message_id = Some("m1".to_owned());
-    let newest = sent_message(&turn.begin);
+    let newest = Some(sent_message(&turn.begin));
     setup::record_turn(storage, turn).await;
     let head = lookup::context(storage, conversation.id).await;
     assert_eq!((head.last_message_seq, head.turn_count), (2, 1));
-    assert_eq!((head.running_turn, head.newest_message), (None, newest));
+    assert_eq!(
+        (head.running_turn, head.newest_message),
+        (None, Some(newest))
+    );
     let running = fixture::begin_turn(2, &agent, fixture::existing(&conversation, 1));
     setup::start_turn(storage, &running).await;
     let head = lookup::context(storage, conversation.id).await;
-    assert_eq!(head.newest_message, sent_message(&running));
+    assert_eq!(head.newest_message, Some(sent_message(&running)));
     let mut waiting = fixture::begin_turn(3, &agent, fixture::existing(&conversation, 1));
     waiting.client_message_id = Some("m3".to_owned());
     setup::queue_turn(storage, &waiting).await;
     let head = lookup::context(storage, conversation.id).await;
     assert_eq!((head.last_message_seq, head.turn_count), (3, 2));
     assert_eq!(head.running_turn, Some(running.turn_id));
-    assert_eq!(head.newest_message, sent_message(&waiting));
+    assert_eq!(head.newest_message, Some(sent_message(&waiting)));
     setup::cancel_turn(storage, &waiting, None).await;
     let head = lookup::context(storage, conversation.id).await;
-    assert_eq!(head.newest_message, sent_message(&running));
+    assert_eq!(head.newest_message, Some(sent_message(&running)));
     setup::cancel_turn(storage, &running, None).await;
     let head = lookup::context(storage, conversation.id).await;
     assert_eq!((head.last_message_seq, head.turn_count), (3, 2));
     assert_eq!(head.running_turn, None);
 }
 
-fn sent_message(begin: &BeginTurn) -> Option<SentMessage> {
-    Some(SentMessage {
+fn sent_message(begin: &BeginTurn) -> SentMessage {
+    SentMessage {
         id: begin.message_id,
         client_id: begin.client_message_id.clone(),
-    })
+    }
 }

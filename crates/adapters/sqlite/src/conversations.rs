@@ -61,9 +61,11 @@ const FIND_CONTEXT: &str = concat!(
         and r.conversation_id = c.id and r.status in ('queued', 'in_progress') \
         and r.status = 'in_progress') as running_turn, \
      (select r.message_id from turns r where r.tenant_id = c.tenant_id \
-        and r.conversation_id = c.id and (r.message_seq is not null or r.status = 'queued') order by r.sort_seq desc limit 1) as newest_message_id, \
+        and r.conversation_id = c.id and (r.message_seq is not null or r.status = 'queued') \
+        order by r.sort_seq desc limit 1) as newest_message_id, \
      (select r.client_message_id from turns r where r.tenant_id = c.tenant_id \
-        and r.conversation_id = c.id and (r.message_seq is not null or r.status = 'queued') order by r.sort_seq desc limit 1) as newest_client_message_id \
+        and r.conversation_id = c.id and (r.message_seq is not null or r.status = 'queued') \
+        order by r.sort_seq desc limit 1) as newest_client_message_id \
      from tenants t left join conversations c on c.tenant_id = t.id and c.id = ?2 and ",
     visible!(),
     " where t.id = ?1"
