@@ -217,7 +217,7 @@ pub async fn the_context_reflects_turns_and_messages(storage: &Storage) {
     assert_eq!(head.newest_message, None);
     let mut turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
     turn.begin.client_message_id = Some("m1".to_owned());
-    let newest = Some(sent_message(&turn.begin));
+    let newest = sent_message(&turn.begin);
     setup::record_turn(storage, turn).await;
     let head = lookup::context(storage, conversation.id).await;
     assert_eq!((head.last_message_seq, head.turn_count), (2, 1));
