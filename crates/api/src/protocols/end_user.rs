@@ -31,6 +31,11 @@ impl FromRequest for EndUser {
 }
 
 impl EndUser {
+    /// Returns the error of a request that names several users.
+    pub fn named_twice() -> ApiError {
+        ApiError::header("X-User-Id", "must be sent at most once")
+    }
+
     /// Returns the user of a request on a socket: that of the credential, or the one that the request
     /// names.
     pub fn on_socket(
@@ -55,7 +60,7 @@ fn end_user(request: &HttpRequest) -> Result<EndUser, ApiError> {
     let mut values = request.headers().get_all(&X_USER_ID);
     let (Some(value), None) = (values.next(), values.next()) else {
         if request.headers().contains_key(&X_USER_ID) {
-            return Err(ApiError::header("X-User-Id", "must be sent at most once"));
+            return Err(EndUser::named_twice());
         }
         return Ok(EndUser(None));
     };

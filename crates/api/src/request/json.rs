@@ -91,6 +91,14 @@ impl<T: DeserializeOwned + 'static> FromRequest for LenientJson<T> {
 
 /// Converts JSON of a protocol, which may have unknown members, into its type.
 pub fn typed_leniently<T: DeserializeOwned>(value: Value) -> Result<T, ApiError> {
+    // Structs can be read from lists as well.
+    if !value.is_object() {
+        return Err(ApiError::invalid(
+            "",
+            FaultCode::WrongType,
+            "must be an object",
+        ));
+    }
     serde_json::from_value(value).map_err(|error| {
         ApiError::invalid("", FaultCode::BadFormat, error.to_string())
             .with_detail(format!("The body cannot be used: {error}."))

@@ -184,7 +184,7 @@ impl Socket {
             context: self.context.clone(),
             id: request_id.clone(),
             stopped: stopped.clone(),
-            named_user: None,
+            named_users: Vec::new(),
         };
         match self.requests.entry(request_id.clone()) {
             Entry::Vacant(entry) => {

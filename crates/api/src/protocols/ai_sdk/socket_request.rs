@@ -1,6 +1,6 @@
 //! A request on a socket.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use access::AuthContext;
 use actix_web::web::Data;
@@ -46,8 +46,8 @@ pub(super) struct SocketRequest {
     pub(super) id: String,
     /// Cancelled when the client stops the turn.
     pub(super) stopped: CancellationToken,
-    /// The user that the request names.
-    pub(super) named_user: Option<String>,
+    /// The users that the headers of the request name: at most one, if they are valid.
+    pub(super) named_users: Vec<String>,
 }
 
 /// The connection is lost.
@@ -71,16 +71,23 @@ impl From<Disconnected> for Failure {
     }
 }
 
+/// Returns the users that the headers of a request name. Names of headers are not case-sensitive.
+fn named_users(headers: HashMap<String, String>) -> Vec<String> {
+    let is_user = |name: &String| name.eq_ignore_ascii_case(X_USER_ID.as_str());
+    let users = headers.into_iter().filter(|(name, _)| is_user(name));
+    users.map(|(_, user)| user).collect()
+}
+
 impl SocketRequest {
     /// Answers the request. `Abort` is not answered: it stops another one.
     pub(super) async fn answer(mut self, request: Result<ClientRequest, ApiError>) {
         let answered = match request {
-            Ok(ClientRequest::Send { mut headers, body }) => {
-                self.named_user = headers.remove(X_USER_ID.as_str());
+            Ok(ClientRequest::Send { headers, body }) => {
+                self.named_users = named_users(headers);
                 self.send(body).await
             }
-            Ok(ClientRequest::Resume { id, mut headers }) => {
-                self.named_user = headers.remove(X_USER_ID.as_str());
+            Ok(ClientRequest::Resume { id, headers }) => {
+                self.named_users = named_users(headers);
                 self.resume(&id).await
             }
             Ok(ClientRequest::Abort {}) => Ok(()),
@@ -177,7 +184,11 @@ impl SocketRequest {
     fn chat(&self, id: &str) -> Result<Chat, ApiError> {
         let context = &self.context;
         let own = context.auth_context.principal.user_id.as_deref();
-        let named = self.named_user.as_deref().or(context.user.0.as_deref());
+        let named = match &*self.named_users {
+            [] => context.user.0.as_deref(),
+            [named] => Some(named.as_str()),
+            _ => return Err(EndUser::named_twice()),
+        };
         let user = EndUser::on_socket(own, named, &context.state.sizes)?;
         named_chat(context.agent_id, user, id)
     }

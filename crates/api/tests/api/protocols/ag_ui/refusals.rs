@@ -74,6 +74,12 @@ async fn faults_of_the_body_are_named() {
         let message = error["message"].as_str().expect("text");
         assert!(message.contains(pointer), "{message}");
     }
+    // The members of a body in their order are no body.
+    let (status, error) = refused(&api, &agent, &json!(["t", "r", null, []])).await;
+    assert_eq!(
+        (status, &error["errors"][0]["code"]),
+        (422, &json!("wrong_type"))
+    );
     let body = input("t", "r", ("m1", "Hello"));
     let response = post(&api.writer(), &agent, &body, &[("Last-Event-ID", "7")]).await;
     let (status, error) = status_and_body(response).await;

@@ -117,6 +117,33 @@ async fn a_frame_that_cannot_be_used_is_reported_to_its_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_user_is_named_in_a_header_of_any_case() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let mut socket = ChatSocket::open(&api, &agent).await;
+    let mut frame = send_frame("r1", "c1", "Hello");
+    frame["headers"] = json!({"X-User-Id": "grace"});
+    socket.send(&frame).await;
+    let call = script.next_call().await;
+    assert_eq!(call.request.user_id.as_deref(), Some("grace"));
+    call.answer("Hi").await;
+    assert_eq!(socket.frame("end").await["requestId"], "r1");
+    for (request_id, headers) in [
+        ("r2", json!({"X-User-Id": ""})),
+        ("r3", json!({"X-User-Id": "grace", "x-user-id": "ada"})),
+    ] {
+        let mut frame = send_frame(request_id, "c1", "Hello");
+        frame["headers"] = headers;
+        socket.send(&frame).await;
+        let error = socket.frame("error").await;
+        assert_eq!(error["requestId"], request_id, "{error}");
+        let text = error["errorText"].as_str().expect("a text");
+        assert!(text.contains("(invalid_header, request "), "{text}");
+    }
+    script.assert_no_more_calls();
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_frame_without_a_readable_request_id_closes_the_socket() {
     let api = ApiServer::start().await;
     let agent = api.agent_id().await;
