@@ -87,18 +87,15 @@ impl Attaching<'_> {
     /// Streams a run from its beginning, or from the last event that the client has received.
     async fn join(&self, run_id: &str, thread_id: Option<&str>) -> Result<HttpResponse, ApiError> {
         let (caller, chat) = (self.authorized.caller(), &self.authorized.chat);
-        let by_turn = match run_id.parse() {
+        let mut found = match run_id.parse() {
             Ok(turn_id) => chat.find_turn(caller, turn_id).await?,
             Err(_) => None,
         };
-        let found = match by_turn {
-            Some(turn) => Some(turn),
-            None => {
-                let user_id = self.user_id.as_deref();
-                let key = PROTOCOL.resend_key(self.agent_id, user_id, &[run_id]);
-                chat.find_sent(caller, key).await?
-            }
-        };
+        if found.is_none() {
+            let user_id = self.user_id.as_deref();
+            let key = PROTOCOL.resend_key(self.agent_id, user_id, &[run_id]);
+            found = chat.find_sent(caller, key).await?;
+        }
         let turn = found.filter(|turn| {
             let subject = turn.subject();
             subject.agent_id == self.agent_id && subject.user_id == self.user_id
