@@ -126,6 +126,7 @@ async fn the_user_is_named_in_a_header_of_any_case() {
     let call = script.next_call().await;
     assert_eq!(call.request.user_id.as_deref(), Some("grace"));
     call.answer("Hi").await;
+    socket.frame("start").await;
     assert_eq!(socket.frame("end").await["requestId"], "r1");
     for (request_id, headers) in [
         ("r2", json!({"X-User-Id": ""})),
