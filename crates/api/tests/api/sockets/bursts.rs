@@ -5,7 +5,7 @@ use std::time::Duration;
 use api::socket::SocketTimeouts;
 use serde_json::{Value, json};
 
-use super::client::Upgrade;
+use super::{client::Upgrade, slow_client::large_draft};
 use crate::{
     api_server::{ApiServer, ApiServerBuilder},
     issuer::{ExternalIssuer, ProviderKind},
@@ -16,8 +16,7 @@ const EVENTS: usize = 200;
 
 /// Creates agents with large events.
 async fn make_agents(api: &ApiServer) {
-    let config = json!({"instructions": "y".repeat(30_000)});
-    let draft = json!({"name": "Ada", "personality": "x".repeat(8_000), "config": config});
+    let draft = large_draft();
     for _ in 0..EVENTS {
         api.agent(draft.clone()).await;
     }

@@ -15,6 +15,7 @@ mod outages;
 mod protocol;
 mod replay_to_live;
 mod replays;
+mod slow_client;
 mod slow_readers;
 mod subscriptions;
 mod suspended_clients;

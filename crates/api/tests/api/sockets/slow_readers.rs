@@ -5,31 +5,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-use api::socket::SocketTimeouts;
 use serde_json::json;
 
-use super::client::{SocketClient, Upgrade};
-use crate::{api_server::ApiServerBuilder, engines::scripted_agent};
+use super::{
+    client::{SocketClient, Upgrade},
+    slow_client::{self, large_draft},
+};
+use crate::engines::scripted_agent;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_does_not_read_is_disconnected_and_delays_no_others() {
-    let times = SocketTimeouts {
-        write: Duration::from_secs(1),
-        ..SocketTimeouts::default()
-    };
-    let api = ApiServerBuilder::default().sockets(times).start().await;
+    let api = slow_client::server(Duration::from_secs(1)).await;
     let alone = api
         .caller_with_key(|key| key.limits.streams = Some(1))
         .await;
-    let mut slow = Upgrade::new(&api)
-        .with_caller(&alone)
-        .with_small_buffers()
-        .open()
-        .await;
-    slow.connect(json!({"channels": ["tenant"]})).await;
+    let mut slow = slow_client::connect(&api, &alone).await;
     let mut quick = SocketClient::connected(&api, &api.reader(), &["tenant"]).await;
-    let config = json!({"instructions": "y".repeat(30_000)});
-    let draft = json!({"name": "Ada", "personality": "x".repeat(8_000), "config": config});
+    let draft = large_draft();
     let (patience, mut longest, mut last) = (Instant::now(), Duration::ZERO, 0);
     // Its slot is free after the disconnect.
     while Upgrade::new(&api)
@@ -69,13 +61,9 @@ async fn a_client_that_does_not_read_is_disconnected_and_delays_no_others() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_steady_reader_stays_connected() {
-    let times = SocketTimeouts {
-        write: Duration::from_secs(2),
-        ..SocketTimeouts::default()
-    };
-    let api = ApiServerBuilder::default().sockets(times).start().await;
-    let config = json!({"instructions": "y".repeat(30_000)});
-    let draft = json!({"name": "Ada", "personality": "x".repeat(8_000), "config": config});
+    let write = Duration::from_secs(2);
+    let api = slow_client::server(write).await;
+    let draft = large_draft();
     // More than the operating system buffers for a client.
     for _ in 0..120 {
         api.agent(draft.clone()).await;
@@ -92,7 +80,7 @@ async fn a_slow_steady_reader_stays_connected() {
         .await;
     let began = Instant::now();
     let mut next = 1;
-    while began.elapsed() < times.write * 3 {
+    while began.elapsed() < write * 3 {
         assert_eq!(slow.event().await["seq"], next);
         next += 1;
         tokio::time::sleep(Duration::from_millis(200)).await;

@@ -2,38 +2,29 @@
 
 use std::time::{Duration, Instant};
 
-use api::socket::SocketTimeouts;
 use serde_json::json;
 
-use super::client::Upgrade;
-use crate::api_server::ApiServerBuilder;
+use super::{
+    client::Upgrade,
+    slow_client::{self, large_draft},
+};
 
 /// The time for which a client can still read what was sent before the end.
 const ASLEEP: Duration = Duration::from_secs(10);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_wakes_after_a_close_reads_whole_frames_and_the_reason() {
-    let times = SocketTimeouts {
-        write: Duration::from_secs(1),
-        ..SocketTimeouts::default()
-    };
-    let api = ApiServerBuilder::default().sockets(times).start().await;
+    let api = slow_client::server(Duration::from_secs(1)).await;
     let alone = api
         .caller_with_key(|key| key.limits.streams = Some(1))
         .await;
-    let mut slow = Upgrade::new(&api)
-        .with_caller(&alone)
-        .with_small_buffers()
-        .open()
-        .await;
-    slow.connect(json!({"channels": ["tenant"]})).await;
+    let mut slow = slow_client::connect(&api, &alone).await;
     // Unread input must not reset the connection.
     for number in 0..20 {
         let frame = json!({"id": 100 + number, "type": "ping"});
         slow.send_ignoring_errors(&frame.to_string()).await;
     }
-    let config = json!({"instructions": "y".repeat(30_000)});
-    let draft = json!({"name": "Ada", "personality": "x".repeat(8_000), "config": config});
+    let draft = large_draft();
     let patience = Instant::now();
     // Its slot is free after the disconnect.
     while Upgrade::new(&api)
