@@ -3,14 +3,18 @@
 use std::sync::Arc;
 
 use domain::{
-    Agent, AgentId, Conversation, ConversationId, FaultCode, InputFault, Message, MessageId,
-    Principal, Role,
+    Agent, AgentId, Conversation, ConversationContext, ConversationId, FaultCode, InputFault,
+    Message, MessageId, Principal, Role,
 };
 use ports::{
     AnsweredMessage, ConversationName, ConversationTarget, MessageReference, Supersession,
 };
 
-use super::{ChatPorts, attempt::ChatAttempt, command::ChatError};
+use super::{
+    ChatPorts,
+    attempt::ChatAttempt,
+    command::{ChatCommand, ChatError},
+};
 use crate::conversations::own_user_id;
 
 /// The conversation and the agent of an attempt, as they were when the attempt was resolved.
@@ -44,12 +48,37 @@ pub(super) async fn resolve_target(
     let Some(id) = find_conversation(ports, attempt).await? else {
         return new_target(ports, attempt).await;
     };
-    let (caller, command) = (&attempt.caller, &attempt.command);
+    let caller = &attempt.caller;
     let found = ports.conversations.find_context(&caller.tenant, id).await?;
     let conversation = found
         .value
         .filter(|found| caller.may_reach(found.user_id.as_deref()))
         .ok_or(ChatError::ConversationNotFound)?;
+    check_named(&attempt.command, &conversation)?;
+    let agent = find_agent(ports, caller, conversation.agent_id).await;
+    let agent = agent.map_err(|error| match error {
+        // A conversation is deleted with its agent.
+        ChatError::AgentNotFound => ChatError::ConversationNotFound,
+        other => other,
+    })?;
+    let replacement = match find_superseded(ports, attempt, &conversation).await? {
+        Some(message) => Some(find_replacement(ports, attempt, id, message).await?),
+        None => None,
+    };
+    Ok(ChatTarget {
+        replacement,
+        conversation: ConversationTarget::Existing {
+            id,
+            turn_count: conversation.turn_count,
+        },
+        user_id: conversation.user_id.clone(),
+        turn_number: conversation.turn_count,
+        agent,
+    })
+}
+
+/// Checks that a conversation has the agent and the user that a command names.
+fn check_named(command: &ChatCommand, conversation: &ConversationContext) -> Result<(), ChatError> {
     let mut faults = Vec::new();
     if command
         .agent_id
@@ -66,35 +95,10 @@ pub(super) async fn resolve_target(
         let detail = "the conversation belongs to another user";
         faults.push(InputFault::new("/userId", FaultCode::NotCombinable, detail));
     }
-    if !faults.is_empty() {
-        return Err(ChatError::Invalid(faults));
+    if faults.is_empty() {
+        return Ok(());
     }
-    let agent = find_agent(ports, caller, conversation.agent_id).await;
-    let agent = agent.map_err(|error| match error {
-        // A conversation is deleted with its agent.
-        ChatError::AgentNotFound => ChatError::ConversationNotFound,
-        other => other,
-    })?;
-    let superseded = match (command.supersedes, attempt.sent_before(&conversation)) {
-        (Some(named), _) => Some(named),
-        // A retry of a failed turn answers the message that it has stored.
-        (None, Some(sent)) => (!repeats_failed_turn(ports, attempt).await?).then_some(sent),
-        (None, None) => None,
-    };
-    let replacement = match superseded {
-        Some(message) => Some(find_replacement(ports, attempt, id, message).await?),
-        None => None,
-    };
-    Ok(ChatTarget {
-        replacement,
-        conversation: ConversationTarget::Existing {
-            id,
-            turn_count: conversation.turn_count,
-        },
-        user_id: conversation.user_id.clone(),
-        turn_number: conversation.turn_count,
-        agent,
-    })
+    Err(ChatError::Invalid(faults))
 }
 
 /// Returns the existing conversation that an attempt continues, by its id or its name.
@@ -113,6 +117,24 @@ async fn find_conversation(
     };
     let tenant = &attempt.caller.tenant;
     Ok(ports.conversations.find_by_name(tenant, &name).await?)
+}
+
+/// Returns the first message that an attempt supersedes: the named one, or the message itself if it
+/// was sent before.
+async fn find_superseded(
+    ports: &ChatPorts,
+    attempt: &ChatAttempt,
+    conversation: &ConversationContext,
+) -> Result<Option<MessageId>, ChatError> {
+    if let Some(named) = attempt.command.supersedes {
+        return Ok(Some(named));
+    }
+    let Some(sent) = attempt.sent_before(conversation) else {
+        return Ok(None);
+    };
+    // A retry of a failed turn answers the message that the turn has stored.
+    let is_retry = repeats_failed_turn(ports, attempt).await?;
+    Ok((!is_retry).then_some(sent))
 }
 
 /// Returns true if a failed turn has released the idempotency key of an attempt.
