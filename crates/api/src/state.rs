@@ -9,7 +9,7 @@ use access::{Authenticator, CredentialService, Tickets, oauth_server::Authorizat
 use application::{
     AgentService, ChatService, ConversationService, Engines, EventService, KeyedSemaphore, Toolbox,
     TurnService,
-    chat::LiveTurns,
+    live_turns::LiveTurns,
     principal_limits::PrincipalLimits,
     realtime::{LogReader, Typing},
 };

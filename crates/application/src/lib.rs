@@ -18,6 +18,7 @@ pub mod engines;
 pub mod events;
 pub mod idempotency;
 mod keyed_semaphore;
+pub mod live_turns;
 pub mod node;
 pub mod principal_limits;
 pub mod purge;

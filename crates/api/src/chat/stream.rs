@@ -1,6 +1,9 @@
 //! The response to a chat as server-sent events.
 
-use application::chat::{AcceptedTurn, ReplyPiece, TurnEvent, TurnEventStream};
+use application::{
+    chat::AcceptedTurn,
+    live_turns::{ReplyPiece, TurnEvent, TurnEventStream},
+};
 use domain::{
     ChatReply, ConversationId, Problem, ReplyDelta, ToolCalled, ToolReturned, TurnId, TurnStarted,
 };

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use application::chat::{Interest, LiveTurn, Progress, ReplyCursor, ReplyPiece, TurnSubject};
+use application::live_turns::{Interest, LiveTurn, Progress, ReplyCursor, ReplyPiece, TurnSubject};
 use domain::TurnId;
 use tokio::sync::Notify;
 

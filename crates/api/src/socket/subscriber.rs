@@ -4,7 +4,7 @@ use std::{future::pending, sync::Arc};
 
 use access::{AccessError, AuthContext, CredentialEnd, CredentialWatch};
 use application::{
-    chat::TurnSubject,
+    live_turns::TurnSubject,
     realtime::{Tail, TypingUpdate, visibility},
 };
 use domain::{FaultCode, Seq, Turn};

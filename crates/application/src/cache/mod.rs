@@ -19,7 +19,7 @@ use std::{sync::Arc, time::Duration};
 use domain::{AgentId, ConversationId, TenantId};
 use ports::{ConversationName, EventBus};
 
-use crate::chat::LiveTurns;
+use crate::live_turns::LiveTurns;
 pub use agents::CachedAgents;
 pub use conversations::CachedConversations;
 pub(crate) use histories::HistoryCache;

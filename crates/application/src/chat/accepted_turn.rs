@@ -6,17 +6,11 @@ use domain::{ConversationId, NodeId, ToolCall, Turn, TurnId};
 use ports::{CompletedTurn, Reply, TurnPlace, TurnRepository};
 use tokio_util::sync::DropGuard;
 
-use super::{
-    attempt::ChatAttempt,
-    command::{ChatError, CompletedChat},
-    live_turn::LiveTurn,
-    live_turns::TurnSubject,
-    progress::TurnOutcome,
-    target::ChatTarget,
-    turn_events::TurnEventStream,
-    turn_waiter::TurnWaiter,
+use super::{attempt::ChatAttempt, command::ChatError, target::ChatTarget};
+use crate::{
+    engines::PartialReply,
+    live_turns::{CompletedChat, LiveTurn, TurnEventStream, TurnOutcome, TurnSubject, TurnWaiter},
 };
-use crate::engines::PartialReply;
 
 /// An accepted message: its turn is stored.
 pub struct AcceptedTurn {

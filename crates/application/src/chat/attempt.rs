@@ -8,7 +8,8 @@ use domain::{
 };
 use ports::{BeginTurn, ReplyRequest};
 
-use super::{command::ChatCommand, live_turns::TurnSubject, target::ChatTarget};
+use super::{command::ChatCommand, target::ChatTarget};
+use crate::live_turns::TurnSubject;
 
 /// A message on its way to its turn.
 #[derive(Clone)]

@@ -1,10 +1,8 @@
-//! The interface of the chat use case: its command, its result and its error.
-
-use std::time::Duration;
+//! The interface of the chat use case: its command and its error.
 
 pub use domain::admission::OnBusy;
 use domain::{
-    AgentId, ChatReply, ConversationId, ConversationKey, FaultCode, InputFault, MessageId, Problem,
+    AgentId, ConversationId, ConversationKey, FaultCode, InputFault, MessageId, Problem,
     ProblemCode,
     config::{Metadata, check_metadata},
 };
@@ -86,28 +84,6 @@ impl ChatCommand {
             return Ok(());
         }
         Err(faults)
-    }
-}
-
-/// A completed chat and the time that it took.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CompletedChat {
-    /// The reply.
-    pub reply: ChatReply,
-    /// The time spent in the store.
-    pub store: Duration,
-    /// The time spent in engines.
-    pub engine: Duration,
-}
-
-impl CompletedChat {
-    /// Returns a reply that was read from the store.
-    pub(super) const fn replayed(reply: ChatReply) -> Self {
-        Self {
-            reply,
-            store: Duration::ZERO,
-            engine: Duration::ZERO,
-        }
     }
 }
 

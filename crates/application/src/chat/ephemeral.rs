@@ -10,11 +10,11 @@ use futures::FutureExt as _;
 use ports::ReplyRequest;
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    AcceptedTurn, ChatContext, ChatError, CompletedChat, TurnOutcome, TurnRunner,
-    live_turns::TurnSubject, target::find_agent, turn_task::TurnOwnership, turn_waiter::TurnWaiter,
+use super::{AcceptedTurn, ChatContext, ChatError, TurnRunner, target::find_agent};
+use crate::{
+    engines::{Candidate, run_engine_chain},
+    live_turns::{CompletedChat, TurnOutcome, TurnOwnership, TurnSubject, TurnWaiter},
 };
-use crate::engines::{Candidate, run_engine_chain};
 
 /// A message whose turn is not stored.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,11 +5,11 @@ use std::time::Duration;
 use domain::{Problem, Stamp, Timestamp};
 use ports::{FinishOutcome, FinishTurn, PromotedTurn, RepositoryError, TurnEnding};
 
-use super::{
-    ChatContext, pending_finishes::bytes_of, progress::TurnOutcome, runner::TurnRunner,
-    turn_task::TurnOwnership,
+use super::{ChatContext, pending_finishes::bytes_of, runner::TurnRunner};
+use crate::{
+    engines::OpenCallStatus,
+    live_turns::{TurnOutcome, TurnOwnership},
 };
-use crate::engines::OpenCallStatus;
 
 /// The first pause before a finished turn is written again to an unavailable store.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);

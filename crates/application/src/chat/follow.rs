@@ -5,9 +5,8 @@ use std::{sync::Arc, time::Duration};
 use domain::{ConversationId, Principal, TurnId};
 use ports::FoundTurn;
 
-use super::{
-    ChatContext, accepted_turn::AcceptedTurn, command::ChatError, turn_waiter::TurnWaiter,
-};
+use super::{ChatContext, accepted_turn::AcceptedTurn, command::ChatError};
+use crate::live_turns::TurnWaiter;
 
 /// The time for which the newest turn can be followed after its end.
 const REPLAYED_FOR: Duration = Duration::from_mins(10);

@@ -2,8 +2,7 @@
 //!
 //! [`ChatService::send`] accepts a message and returns an [`AcceptedTurn`] once its turn is stored;
 //! the reply is read from it as a whole or as it grows. A [`TurnRunner`] runs turns in tasks of
-//! their own, independent of any caller's connection. [`LiveTurns`] holds the progress of the turns
-//! that this process runs or waits for.
+//! their own, independent of any caller's connection.
 //!
 //! `target` finds the conversation and the agent of a message, `start` answers the message inline
 //! or starts its turn, `turn_task` runs the turn, and `finish` stores its end.
@@ -15,20 +14,12 @@ mod conversation_locks;
 mod ephemeral;
 mod finish;
 mod follow;
-mod live_turn;
-mod live_turns;
 mod pending_finishes;
-mod progress;
 mod runner;
 mod service;
 mod start;
 mod target;
-mod turn_events;
 mod turn_task;
-mod turn_waiter;
-
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 
@@ -39,18 +30,16 @@ use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
 pub use accepted_turn::AcceptedTurn;
-pub use command::{ChatCommand, ChatError, CompletedChat, OnBusy};
+pub use command::{ChatCommand, ChatError, OnBusy};
 pub use ephemeral::EphemeralChat;
-pub use live_turn::{Interest, LiveTurn};
-pub use live_turns::{LiveTurns, TurnSubject};
-pub use progress::{Progress, TurnOutcome};
 pub use runner::TurnRunner;
 pub use service::{ChatService, MAX_QUEUE_TIME};
-pub use turn_events::{ReplyCursor, ReplyPiece, TurnEvent, TurnEventStream};
 
 use pending_finishes::PendingFinishes;
 
-use crate::{Engines, cache::HistoryCache, detach_on_drop::Background, node::Node};
+use crate::{
+    Engines, cache::HistoryCache, detach_on_drop::Background, live_turns::LiveTurns, node::Node,
+};
 
 /// The dependencies that all turns of a process share.
 pub struct ChatContext {

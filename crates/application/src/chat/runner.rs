@@ -14,11 +14,13 @@ use ports::{AgentRepository, PromotedTurn};
 use super::{
     ChatContext,
     finish::{FinishedTurn, TurnFinisher},
-    live_turn::LiveTurn,
-    live_turns::TurnSubject,
-    turn_task::{TurnOwnership, TurnTask},
+    turn_task::TurnTask,
 };
-use crate::{Toolbox, toolbox::ToolsOfAgent};
+use crate::{
+    Toolbox,
+    live_turns::{LiveTurn, TurnOwnership, TurnSubject},
+    toolbox::ToolsOfAgent,
+};
 
 /// The pause before an agent is read again from an unavailable store.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);

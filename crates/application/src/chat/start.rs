@@ -16,15 +16,17 @@ use super::{
     ChatContext,
     accepted_turn::{AcceptedTurn, InlineTurn, StartedTurn},
     attempt::ChatAttempt,
-    command::{ChatError, CompletedChat, OnBusy},
+    command::{ChatError, OnBusy},
     conversation_locks::{ConversationLock, ConversationLocks},
     runner::TurnRunner,
     service::{AttemptState, MAX_QUEUE_TIME},
     target::{ChatTarget, resolve_target},
     turn_task::TurnTask,
-    turn_waiter::TurnWaiter,
 };
-use crate::engines::{BufferedSink, Candidate, EngineReply, LogContext, run_engine_chain};
+use crate::{
+    engines::{BufferedSink, Candidate, EngineReply, LogContext, run_engine_chain},
+    live_turns::{CompletedChat, TurnWaiter},
+};
 
 /// An attempt whose first engine replies at once.
 pub(super) struct InlineAttempt {

@@ -54,7 +54,7 @@ pub(super) async fn resolve_target(
         .value
         .filter(|found| caller.may_reach(found.user_id.as_deref()))
         .ok_or(ChatError::ConversationNotFound)?;
-    check_named(&attempt.command, &conversation)?;
+    check_named(&attempt.command, &conversation).map_err(ChatError::Invalid)?;
     let agent = find_agent(ports, caller, conversation.agent_id).await;
     let agent = agent.map_err(|error| match error {
         // A conversation is deleted with its agent.
@@ -78,7 +78,10 @@ pub(super) async fn resolve_target(
 }
 
 /// Checks that a conversation has the agent and the user that a command names.
-fn check_named(command: &ChatCommand, conversation: &ConversationContext) -> Result<(), ChatError> {
+fn check_named(
+    command: &ChatCommand,
+    conversation: &ConversationContext,
+) -> Result<(), Vec<InputFault>> {
     let mut faults = Vec::new();
     if command
         .agent_id
@@ -98,7 +101,7 @@ fn check_named(command: &ChatCommand, conversation: &ConversationContext) -> Res
     if faults.is_empty() {
         return Ok(());
     }
-    Err(ChatError::Invalid(faults))
+    Err(faults)
 }
 
 /// Returns the existing conversation that an attempt continues, by its id or its name.

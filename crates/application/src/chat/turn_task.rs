@@ -8,8 +8,7 @@ use std::{
 };
 
 use domain::{
-    Agent, ConversationId, HistoryMessage, MessageId, NodeId, Problem, ProblemCode, Role,
-    TurnStarted,
+    Agent, ConversationId, HistoryMessage, MessageId, Problem, ProblemCode, Role, TurnStarted,
 };
 use futures::FutureExt;
 use ports::{
@@ -18,13 +17,13 @@ use ports::{
 
 use super::{
     ChatContext,
-    command::CompletedChat,
     finish::{FinishedTurn, TurnFinisher},
-    live_turn::LiveTurn,
-    progress::TurnOutcome,
     runner::TurnRunner,
 };
-use crate::engines::{Candidate, EngineReply, run_engine_chain};
+use crate::{
+    engines::{Candidate, EngineReply, run_engine_chain},
+    live_turns::{CompletedChat, TurnOutcome, TurnOwnership},
+};
 
 /// A turn that is in progress in the store, with everything that is needed to run it.
 pub(super) struct TurnTask {
@@ -40,14 +39,6 @@ pub(super) struct TurnTask {
     pub(super) has_cached_history: bool,
     /// The time spent in the store so far.
     pub(super) store_time: Duration,
-}
-
-/// Marks a turn as run by this process until it is dropped, even by a panic: from then on, waiters
-/// poll the store.
-pub(super) struct TurnOwnership {
-    pub(super) live: Arc<LiveTurn>,
-    /// The node id under which the turn runs: its fencing token.
-    pub(super) node: NodeId,
 }
 
 /// A [`TurnTask`] while it runs.
@@ -215,18 +206,5 @@ impl RunningTask<'_> {
             runner: self.runner,
             ownership: &self.task.ownership,
         }
-    }
-}
-
-impl TurnOwnership {
-    pub(super) fn new(live: Arc<LiveTurn>, node: NodeId) -> Self {
-        live.set_local_node(Some(node));
-        Self { live, node }
-    }
-}
-
-impl Drop for TurnOwnership {
-    fn drop(&mut self) {
-        self.live.set_local_node(None);
     }
 }

@@ -9,7 +9,8 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     background::round,
     cache::LogProgress,
-    chat::{ChatContext, TurnOutcome, TurnRunner},
+    chat::{ChatContext, TurnRunner},
+    live_turns::TurnOutcome,
 };
 
 /// The interval of the comparison, equal to that of the lease's renewal.

@@ -7,8 +7,9 @@ use ports::{CancelOutcome, Reply};
 
 use super::TurnError;
 use crate::{
-    chat::{ChatContext, LiveTurn, TurnOutcome, TurnRunner},
+    chat::{ChatContext, TurnRunner},
     engines::{OpenCallStatus, PartialReply},
+    live_turns::{LiveTurn, TurnOutcome},
 };
 
 /// The pause before the store is first read for the result of a cancellation, after it was

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use application::{
     TurnError,
-    chat::{AcceptedTurn, Interest, ReplyPiece, TurnEvent},
+    chat::AcceptedTurn,
+    live_turns::{Interest, ReplyPiece, TurnEvent},
 };
 use contract::fixture::stamp;
 use domain::{FinishReason, Turn, TurnId, TurnStatus};

@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use application::{
     ChatCommand, ChatError, ChatService, Engines, TurnService,
     cache::{CacheInvalidator, CachedAgents, CachedConversations, CachedTurns, Caches},
-    chat::{AcceptedTurn, ChatContext, ChatPorts, LiveTurns, OnBusy, TurnRunner},
+    chat::{AcceptedTurn, ChatContext, ChatPorts, OnBusy, TurnRunner},
+    live_turns::LiveTurns,
     node::Node,
     realtime::LogTails,
     recovery::{LocalTurnReconciler, Sweeper},

@@ -1,6 +1,6 @@
 //! The events of a run, made from those of its turn.
 
-use application::chat::{ReplyPiece, TurnEvent};
+use application::live_turns::{ReplyPiece, TurnEvent};
 use domain::{ChatReply, Problem, ProblemCode, ReplyDelta, ToolCalled, ToolReturned, TurnId};
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use access::CredentialWatch;
 use actix_web::{HttpRequest, HttpResponse};
-use application::chat::{AcceptedTurn, TurnEventStream};
+use application::{chat::AcceptedTurn, live_turns::TurnEventStream};
 use domain::{Problem, ProblemCode};
 use futures::{StreamExt as _, stream};
 use http_server::ConnectionState;

@@ -1,6 +1,6 @@
 //! The conversion of the events of a turn into the parts of a stream.
 
-use application::chat::{ReplyPiece, TurnEvent};
+use application::live_turns::{ReplyPiece, TurnEvent};
 use domain::{ChatReply, FinishReason, ReplyDelta, ToolCalled, ToolReturned, TurnStarted};
 
 use super::{

@@ -6,7 +6,7 @@ use actix_web::{
     HttpRequest, HttpResponse,
     http::header::{HeaderName, HeaderValue},
 };
-use application::chat::{AcceptedTurn, TurnEventStream};
+use application::{chat::AcceptedTurn, live_turns::TurnEventStream};
 use futures::{Stream, stream};
 use http_server::ConnectionState;
 use ports::StreamSlot;

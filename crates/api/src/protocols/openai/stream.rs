@@ -8,7 +8,7 @@ use std::{collections::VecDeque, time::Duration};
 use access::CredentialEnd;
 use application::{
     ChatError,
-    chat::{ReplyPiece, TurnEvent, TurnEventStream},
+    live_turns::{ReplyPiece, TurnEvent, TurnEventStream},
 };
 use domain::{Problem, ProblemCode};
 use futures::{Stream, stream};

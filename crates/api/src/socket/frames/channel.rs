@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use application::chat::TurnSubject;
+use application::live_turns::TurnSubject;
 use domain::{AgentId, ConversationId, Event, EventType, ProblemCode};
 use serde::{Serialize, Serializer};
 

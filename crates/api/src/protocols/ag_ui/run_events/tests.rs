@@ -1,4 +1,4 @@
-use application::chat::ReplyPiece;
+use application::live_turns::ReplyPiece;
 use domain::{ConversationId, FinishReason, MessageId, Usage};
 use serde_json::Map;
 use uuid::Uuid;

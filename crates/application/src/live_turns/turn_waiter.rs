@@ -14,27 +14,27 @@ use super::{
 };
 
 /// Waits for a turn of this or another process.
-pub(super) struct TurnWaiter {
-    pub(super) live: Arc<LiveTurn>,
+pub(crate) struct TurnWaiter {
+    pub(crate) live: Arc<LiveTurn>,
     woken: Arc<Notify>,
     turns: Arc<dyn TurnRepository>,
 }
 
 impl TurnWaiter {
     /// Creates a waiter for the start and the end of the turn.
-    pub(super) fn new(live: Arc<LiveTurn>, turns: Arc<dyn TurnRepository>) -> Self {
+    pub(crate) fn new(live: Arc<LiveTurn>, turns: Arc<dyn TurnRepository>) -> Self {
         let woken = Arc::new(Notify::new());
         live.listen(&woken, Interest::State);
         Self { live, woken, turns }
     }
 
     /// Waits for the growth of the reply, too.
-    pub(super) fn follow_reply(&self) {
+    pub(crate) fn follow_reply(&self) {
         self.live.listen(&self.woken, Interest::Reply);
     }
 
     /// Waits until the turn may have changed.
-    pub(super) async fn changed(&mut self) -> Result<(), RepositoryError> {
+    pub(crate) async fn changed(&mut self) -> Result<(), RepositoryError> {
         let woken = self.woken.notified();
         if self.live.local_node().is_some() {
             woken.await;
@@ -72,11 +72,11 @@ impl TurnWaiter {
 /// changes earlier, so this is only the upper bound.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// The longest time for which the store may be unavailable before the waiters get an error.
-pub(super) const MAX_OUTAGE: Duration = Duration::from_secs(5);
+pub(crate) const MAX_OUTAGE: Duration = Duration::from_secs(5);
 
 /// The schedule of the polls of a turn, which its waiters share: each poll is made by one of them.
 #[derive(Debug)]
-pub(super) struct StorePoller {
+pub(crate) struct StorePoller {
     last: Instant,
     /// True if the event log has reported a change since the last poll.
     is_requested: bool,
@@ -85,7 +85,7 @@ pub(super) struct StorePoller {
 
 /// The decision whether the waiters of a turn continue to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PollBudget {
+pub(crate) enum PollBudget {
     /// They continue.
     Left,
     /// The store has been unavailable for too long.
@@ -94,7 +94,7 @@ pub(super) enum PollBudget {
 
 impl StorePoller {
     /// Creates a poller of a turn whose current state is known.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             last: Instant::now(),
             is_requested: false,
@@ -103,18 +103,18 @@ impl StorePoller {
     }
 
     /// Returns the time at which the next poll is due.
-    pub(super) fn next_poll(&self) -> Instant {
+    pub(crate) fn next_poll(&self) -> Instant {
         self.last + POLL_INTERVAL
     }
 
     /// Makes the next poll due at once.
-    pub(super) fn request(&mut self) {
+    pub(crate) fn request(&mut self) {
         self.is_requested = true;
     }
 
     /// Begins a poll on behalf of all waiters if one is due, and returns whether it was. After a
     /// long outage every waiter polls, so that each gets the error.
-    pub(super) fn begin_if_due(&mut self) -> bool {
+    pub(crate) fn begin_if_due(&mut self) -> bool {
         let is_due = self.is_requested || self.next_poll() <= Instant::now() || self.is_exhausted();
         if is_due {
             self.last = Instant::now();
@@ -124,7 +124,7 @@ impl StorePoller {
     }
 
     /// Records whether the store has answered.
-    pub(super) fn record(&mut self, has_answered: bool) -> PollBudget {
+    pub(crate) fn record(&mut self, has_answered: bool) -> PollBudget {
         if has_answered {
             self.unavailable_since = None;
         } else {

@@ -7,8 +7,8 @@ use ports::RepositoryError;
 use tokio_util::sync::DropGuard;
 
 use super::{
-    live_turns::TurnSubject,
     progress::{Progress, TurnOutcome},
+    registry::TurnSubject,
     turn_waiter::TurnWaiter,
 };
 use crate::engines::{PartialReply, ToolEvent};
@@ -66,7 +66,7 @@ struct Delivered {
 }
 
 impl TurnEventStream {
-    pub(super) fn new(turn: TurnWaiter, guard: Option<DropGuard>) -> Self {
+    pub(crate) fn new(turn: TurnWaiter, guard: Option<DropGuard>) -> Self {
         turn.follow_reply();
         Self {
             turn,

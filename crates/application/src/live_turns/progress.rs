@@ -1,8 +1,9 @@
 //! The progress of a turn, and its outcome.
 
+use std::time::Duration;
+
 use domain::{ChatReply, NodeId, Problem, ProblemCode, Turn, TurnStarted, TurnStatus};
 
-use super::command::CompletedChat;
 use crate::engines::PartialReply;
 
 /// The end of a turn.
@@ -18,7 +19,7 @@ pub enum TurnOutcome {
 
 impl TurnOutcome {
     /// Returns the outcome of a stored turn; `None` if it has not ended.
-    pub(super) fn of_stored(turn: Turn) -> Option<Self> {
+    pub(crate) fn of_stored(turn: Turn) -> Option<Self> {
         Some(match turn.status {
             TurnStatus::Queued | TurnStatus::InProgress => return None,
             TurnStatus::Cancelled => Self::Cancelled,
@@ -52,6 +53,28 @@ fn chat_reply_of(turn: Turn) -> Option<ChatReply> {
     })
 }
 
+/// A completed chat and the time that it took.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompletedChat {
+    /// The reply.
+    pub reply: ChatReply,
+    /// The time spent in the store.
+    pub store: Duration,
+    /// The time spent in engines.
+    pub engine: Duration,
+}
+
+impl CompletedChat {
+    /// Returns a reply that was read from the store.
+    pub(crate) const fn replayed(reply: ChatReply) -> Self {
+        Self {
+            reply,
+            store: Duration::ZERO,
+            engine: Duration::ZERO,
+        }
+    }
+}
+
 /// The progress of a turn.
 #[derive(Debug, Default)]
 pub struct Progress {
@@ -64,9 +87,9 @@ pub struct Progress {
     /// The end of the turn.
     pub outcome: Option<TurnOutcome>,
     /// The node id under which this process runs the turn.
-    pub(super) local_node: Option<NodeId>,
+    pub(crate) local_node: Option<NodeId>,
     /// True if it is stopped because the process ends or has lost its lease.
-    pub(super) is_interrupted: bool,
+    pub(crate) is_interrupted: bool,
     /// The length of the text that clients may receive during a cancellation.
     held_at: Option<usize>,
     /// The number of cancellations in progress.
@@ -86,13 +109,13 @@ impl Progress {
     }
 
     /// Withholds the text that arrives from now on.
-    pub(super) fn hold(&mut self) {
+    pub(crate) fn hold(&mut self) {
         self.cancellations += 1;
         self.held_at.get_or_insert(self.reply.text.len());
     }
 
     /// Ends the withholding of one cancellation.
-    pub(super) fn release(&mut self) {
+    pub(crate) fn release(&mut self) {
         self.cancellations = self.cancellations.saturating_sub(1);
         if self.cancellations == 0 {
             self.held_at = None;

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use domain::{NodeId, TurnId};
 use uuid::Uuid;
 
-use super::{super::live_turns::*, fixture::subject};
+use super::{super::registry::*, fixture::subject};
 
 fn of(number: u128) -> TurnSubject {
     TurnSubject {

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::{
     super::{
-        live_turn::LiveTurn, progress::TurnOutcome, turn_events::*, turn_task::TurnOwnership,
+        live_turn::LiveTurn, ownership::TurnOwnership, progress::TurnOutcome, turn_events::*,
         turn_waiter::TurnWaiter,
     },
     fixture::{StoredTurn, started, subject},

@@ -3,8 +3,8 @@ use serde_json::{Map, json};
 
 use super::fixture::subject;
 use crate::{
-    chat::{Progress, ReplyCursor, ReplyPiece},
     engines::ToolStep,
+    live_turns::{Progress, ReplyCursor, ReplyPiece},
 };
 
 fn called(progress: &mut Progress) {

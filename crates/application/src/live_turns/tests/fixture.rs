@@ -16,7 +16,7 @@ use ports::{
 };
 use uuid::Uuid;
 
-use super::super::live_turns::TurnSubject;
+use super::super::registry::TurnSubject;
 
 /// A store with one turn, which can be made unavailable.
 pub(super) struct StoredTurn {

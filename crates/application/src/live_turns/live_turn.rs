@@ -9,8 +9,8 @@ use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    live_turns::{LiveTurns, TurnSubject},
     progress::{Progress, TurnOutcome},
+    registry::{LiveTurns, TurnSubject},
     turn_waiter::{PollBudget, StorePoller},
 };
 use crate::engines::{LogContext, PartialReply, ReplySink};
@@ -40,7 +40,7 @@ pub struct LiveTurn {
 }
 
 impl LiveTurn {
-    pub(super) fn new(subject: TurnSubject, turns: Weak<LiveTurns>) -> Self {
+    pub(crate) fn new(subject: TurnSubject, turns: Weak<LiveTurns>) -> Self {
         Self {
             subject: Arc::new(subject),
             stop: CancellationToken::new(),
@@ -57,7 +57,7 @@ impl LiveTurn {
     }
 
     /// Returns the turn's ids, shared.
-    pub(super) fn shared_subject(&self) -> Arc<TurnSubject> {
+    pub(crate) fn shared_subject(&self) -> Arc<TurnSubject> {
         Arc::clone(&self.subject)
     }
 
@@ -91,23 +91,23 @@ impl LiveTurn {
     }
 
     /// Makes one of the waiters poll the store, after a change that this process did not make.
-    pub(super) fn request_poll(&self) {
+    pub(crate) fn request_poll(&self) {
         self.poller.lock().request();
         self.wake();
     }
 
     /// Returns the time at which the next poll is due, if the turn does not run here.
-    pub(super) fn next_poll(&self) -> Instant {
+    pub(crate) fn next_poll(&self) -> Instant {
         self.poller.lock().next_poll()
     }
 
     /// Begins a poll by the calling waiter if one is due, and returns whether it was.
-    pub(super) fn begin_poll_if_due(&self) -> bool {
+    pub(crate) fn begin_poll_if_due(&self) -> bool {
         self.poller.lock().begin_if_due()
     }
 
     /// Records whether the store has answered a poll.
-    pub(super) fn record_poll(&self, has_answered: bool) -> PollBudget {
+    pub(crate) fn record_poll(&self, has_answered: bool) -> PollBudget {
         self.poller.lock().record(has_answered)
     }
 
@@ -128,14 +128,14 @@ impl LiveTurn {
     }
 
     /// Returns whether this process runs the turn or is about to start it.
-    pub(super) fn is_local(&self) -> bool {
+    pub(crate) fn is_local(&self) -> bool {
         let progress = self.progress();
         let was_stored =
             progress.was_queued || progress.started.is_some() || progress.outcome.is_some();
         progress.local_node.is_some() || !was_stored
     }
 
-    pub(super) fn is_interrupted(&self) -> bool {
+    pub(crate) fn is_interrupted(&self) -> bool {
         self.progress().is_interrupted
     }
 
@@ -150,7 +150,7 @@ impl LiveTurn {
     }
 
     /// Stops the engine and makes the turn fail as interrupted.
-    pub(super) fn interrupt(&self) {
+    pub(crate) fn interrupt(&self) {
         self.progress().is_interrupted = true;
         self.stop.cancel();
     }
@@ -169,26 +169,26 @@ impl LiveTurn {
         self.wake();
     }
 
-    pub(super) fn mark_queued(&self) {
+    pub(crate) fn mark_queued(&self) {
         self.update(|progress| !std::mem::replace(&mut progress.was_queued, true));
     }
 
     /// Sets the node id under which this process runs the turn; `None` if it no longer runs it, and
     /// only the store knows its state.
-    pub(super) fn set_local_node(&self, node: Option<NodeId>) {
+    pub(crate) fn set_local_node(&self, node: Option<NodeId>) {
         if node.is_none() {
             self.poller.lock().request();
         }
         self.update(|progress| std::mem::replace(&mut progress.local_node, node) != node);
     }
 
-    pub(super) fn mark_started(&self, started: TurnStarted) {
+    pub(crate) fn mark_started(&self, started: TurnStarted) {
         self.update(|progress| progress.started.replace(started) != Some(started));
     }
 
     /// Applies the state of the turn that was read from the store: the text of a turn that runs in
     /// another process arrives as one piece, once its reply is stored.
-    pub(super) fn apply_stored(&self, found: FoundTurn) {
+    pub(crate) fn apply_stored(&self, found: FoundTurn) {
         let FoundTurn {
             turn,
             message_id,

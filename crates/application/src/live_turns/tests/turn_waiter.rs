@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::{
     super::{
         live_turn::LiveTurn,
-        turn_task::TurnOwnership,
+        ownership::TurnOwnership,
         turn_waiter::{MAX_OUTAGE, TurnWaiter},
     },
     fixture::{StoredTurn, started, subject},

@@ -16,11 +16,11 @@ use super::{live_turn::LiveTurn, progress::TurnOutcome};
 /// The turns that this process runs or waits for. A turn is registered for as long as it is held.
 #[derive(Default)]
 pub struct LiveTurns {
-    pub(super) turns: Mutex<HashMap<TurnId, RegisteredTurn>>,
+    pub(crate) turns: Mutex<HashMap<TurnId, RegisteredTurn>>,
 }
 
 /// A registered turn.
-pub(super) struct RegisteredTurn {
+pub(crate) struct RegisteredTurn {
     /// The same as in the turn, for searches of the locked map: one that upgrades and drops `turn`
     /// could drop its last reference, which locks the map again.
     subject: Arc<TurnSubject>,
@@ -116,7 +116,7 @@ impl LiveTurns {
     }
 
     /// Interrupts every turn that runs here, because the process ends.
-    pub(super) fn interrupt_all(&self) {
+    pub(crate) fn interrupt_all(&self) {
         for (turn, _) in self.running() {
             turn.interrupt();
         }
@@ -151,7 +151,7 @@ impl LiveTurns {
     }
 
     /// Removes the entry of a turn whose last reference is being dropped.
-    pub(super) fn remove_dropped(&self, id: TurnId) {
+    pub(crate) fn remove_dropped(&self, id: TurnId) {
         let mut turns = self.turns.lock();
         // The same turn may have been registered again since.
         if turns
@@ -219,7 +219,7 @@ impl TurnSubject {
     }
 
     /// Returns the ids of a turn that was promoted from the queue.
-    pub(super) fn of_promoted(promoted: &PromotedTurn) -> Self {
+    pub(crate) fn of_promoted(promoted: &PromotedTurn) -> Self {
         let turn = &promoted.turn;
         Self {
             tenant: promoted.tenant.clone(),

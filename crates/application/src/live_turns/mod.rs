@@ -1,0 +1,24 @@
+//! The turns that this process runs or waits for, and the readers of their replies.
+//!
+//! The registry, [`LiveTurns`], holds a [`LiveTurn`] for each of them: its progress, and the
+//! listeners that are woken when it changes. [`TurnOwnership`] marks the turns that run here; the
+//! state of the others is polled from the store. A [`TurnEventStream`] returns the events of one
+//! turn, and a [`ReplyCursor`] what a reader has not received yet of a reply.
+
+mod live_turn;
+mod ownership;
+mod progress;
+mod registry;
+mod turn_events;
+mod turn_waiter;
+
+#[cfg(test)]
+mod tests;
+
+pub use live_turn::{Interest, LiveTurn};
+pub use progress::{CompletedChat, Progress, TurnOutcome};
+pub use registry::{LiveTurns, TurnSubject};
+pub use turn_events::{ReplyCursor, ReplyPiece, TurnEvent, TurnEventStream};
+
+pub(crate) use ownership::TurnOwnership;
+pub(crate) use turn_waiter::TurnWaiter;

@@ -1,0 +1,7 @@
+//! Tests of the registry and of the readers of turns.
+
+mod fixture;
+mod registry;
+mod reply_cursor;
+mod turn_events;
+mod turn_waiter;
