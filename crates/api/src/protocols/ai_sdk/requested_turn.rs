@@ -66,15 +66,8 @@ impl ChatSubmission<'_> {
 
     /// A message that is sent again has the same key, and starts no second turn.
     fn submitted(self, message: UserMessage) -> RequestedTurn {
-        let key = message.id.as_deref().map(|id| {
-            let Chat {
-                agent_id,
-                user_id,
-                key,
-            } = &self.chat;
-            let parts = [key.as_str(), id, &message.text];
-            PROTOCOL.resend_key(*agent_id, user_id.as_deref(), &parts)
-        });
+        let key = message.id.as_deref();
+        let key = key.map(|id| self.resend_key(&["submit", id, &message.text]));
         let command = ChatCommand {
             message: Some(message.text),
             client_message_id: message.id,
@@ -137,15 +130,31 @@ impl ChatSubmission<'_> {
         RequestedTurn::New(Box::new(command), None)
     }
 
-    /// Returns a new turn that replaces a message of the user.
+    /// Returns a new turn that replaces a message of the user. Equal requests at the same time join
+    /// it: only one of them finds the old message in place.
     fn replacing(self, message: UserMessage, old: &Message) -> RequestedTurn {
+        let key = self.resend_key(&["replace", &old.id.to_string(), &message.text]);
         let command = ChatCommand {
             message: Some(message.text),
             supersedes: Some(old.id),
             client_message_id: message.id,
             ..self.command()
         };
-        RequestedTurn::New(Box::new(command), None)
+        RequestedTurn::New(Box::new(command), Some(key))
+    }
+
+    /// Returns the idempotency key of a message in this chat.
+    fn resend_key(&self, parts: &[&str]) -> IdempotencyKey {
+        let Chat {
+            agent_id,
+            user_id,
+            key,
+        } = &self.chat;
+        PROTOCOL.resend_key(
+            *agent_id,
+            user_id.as_deref(),
+            &[&[key.as_str()], parts].concat(),
+        )
     }
 
     fn command(self) -> ChatCommand {

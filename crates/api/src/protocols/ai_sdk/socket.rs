@@ -26,7 +26,7 @@ use crate::{
     problem::ApiError,
     protocols::EndUser,
     request::PathId,
-    socket::{CloseCode, MAX_MESSAGE_BYTES, guard_payload},
+    socket::{CloseCode, MAX_MESSAGE_BYTES, close_code_for, guard_payload},
     state::ApiState,
 };
 
@@ -150,7 +150,7 @@ impl Socket {
         &mut self,
         message: Result<AggregatedMessage, actix_ws::ProtocolError>,
     ) -> Result<(), Option<CloseCode>> {
-        let message = message.map_err(|_broken| Some(CloseCode::ProtocolError))?;
+        let message = message.map_err(|error| close_code_for(&error))?;
         match message {
             AggregatedMessage::Text(text) => self.accept(&text),
             AggregatedMessage::Binary(_) => Err(Some(CloseCode::BinaryFrame)),

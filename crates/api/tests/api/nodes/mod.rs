@@ -6,3 +6,4 @@ mod expired_lease;
 mod histories;
 pub(crate) mod pair;
 mod queued;
+mod racing;

@@ -64,9 +64,9 @@ const cases = {
     await stop.waitFor({ state: "detached" });
     for (const isReloaded of [false, true]) {
       if (isReloaded) {
-        const resumed = page.waitForResponse(/\/stream$/);
-        await page.reload();
-        await (await resumed).finished();
+        await Promise.all([page.waitForResponse(/\/stream$/), page.reload()]);
+        // The page stops reading at the part that ends the reply, so the request may never finish.
+        await page.waitForTimeout(500);
       }
       await regenerate.waitFor();
       assert.deepEqual(await texts(), ["hold", "First half, (stopped)"]);

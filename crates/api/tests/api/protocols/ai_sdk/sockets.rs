@@ -162,6 +162,18 @@ async fn a_frame_without_a_readable_request_id_closes_the_socket() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_frame_that_is_too_large_closes_the_socket() {
+    let api = ApiServer::start().await;
+    let agent = api.agent_id().await;
+    let mut socket = ChatSocket::open(&api, &agent).await;
+    socket
+        .send(send_frame("r1", "c1", &"a".repeat(65_536)))
+        .await;
+    assert_eq!(socket.close_code().await, 1009);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_id_of_an_open_request_is_rejected_and_abort_reaches_the_open_one() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let mut socket = ChatSocket::open(&api, &agent).await;

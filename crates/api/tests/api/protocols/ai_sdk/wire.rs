@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use domain::Scope;
+use futures::future::join_all;
 use ports::ReplyError;
 use serde_json::{Value, json};
 
@@ -211,6 +212,28 @@ async fn a_page_that_reloads_follows_the_open_turn_and_a_resend_joins_it() {
     assert_eq!(followed.last().unwrap()["type"], "finish");
     assert_eq!(chat.messages().await.as_array().map(Vec::len), Some(2));
     script.assert_no_more_calls();
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn equal_edits_at_the_same_time_are_one_turn() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let chat = Chat::new(api.writer(), &agent);
+    let first = chat.send("m1", "Hello").await;
+    script.next_call().await.answer("Hi").await;
+    first.parts().await;
+    let edit = json!({"id": "c1", "messageId": "m1", "messages": [message("m1", "Good day")]});
+    let streams = join_all((0..8).map(|_| chat.post(&edit))).await;
+    script.next_call().await.answer("Good day to you").await;
+    let replies = join_all(streams.into_iter().map(PartStream::parts)).await;
+    for parts in &replies {
+        assert_eq!(parts.first(), replies[0].first());
+        assert_eq!(parts.last().expect("parts")["type"], "finish");
+    }
+    script.assert_no_more_calls();
+    let messages = chat.messages().await;
+    assert_eq!(messages.as_array().map(Vec::len), Some(2), "{messages}");
+    assert_eq!(messages[0]["parts"][0]["text"], "Good day");
     api.stop().await;
 }
 
