@@ -150,7 +150,7 @@ impl CredentialWatch {
     }
 }
 
-/// Returns the result of the check in progress. Never returns if there is none.
+/// Returns the result of the check in progress. Never returns if no check is in progress.
 async fn finished(check: &mut Option<StatusCheck>) -> Result<CredentialStatus, AccessError> {
     match check {
         Some(check) => check.await,

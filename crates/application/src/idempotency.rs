@@ -30,8 +30,9 @@ pub struct Created<T> {
 
 /// The error of a use case that takes an idempotency key.
 pub trait IdempotentError: From<IdempotencyConflict> + From<RepositoryError> {
-    /// Returns whether the error is about the store and not about the request.
-    fn is_of_store(&self) -> bool;
+    /// Returns whether the request was rejected before its write. An earlier use of its key then
+    /// takes precedence.
+    fn is_rejection(&self) -> bool;
 }
 
 /// Returns the outcome of a request after its key was checked. The key takes precedence over
@@ -44,7 +45,7 @@ pub async fn check_key<T, E: IdempotentError>(
     outcome: Result<Idempotent<T>, E>,
 ) -> Result<Idempotent<T>, E> {
     let outcome = match (outcome, entry) {
-        (Err(error), Some(entry)) if !error.is_of_store() => {
+        (Err(error), Some(entry)) if error.is_rejection() => {
             let record = records.find(tenant, entry).await?;
             // A released key does not override the error.
             let record = record.filter(|record| record.released_into.is_none());

@@ -121,7 +121,7 @@ pub async fn only_turns_cancelled_by_the_deletion_of_their_agent_are_found(stora
     }
 }
 
-/// A turn that the deletion cancelled cannot end again: `finish_turn` returns `Refused`.
+/// A turn that the deletion cancelled cannot end again: `finish_turn` returns `NotOwned`.
 pub async fn turns_cancelled_with_their_agent_cannot_end_again(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
@@ -129,7 +129,7 @@ pub async fn turns_cancelled_with_their_agent_cannot_end_again(storage: &Storage
     let committed = setup::delete_agent(storage, &agent).await;
     let finish = fixture::finish(&begin, TurnEnding::Completed(fixture::reply(1)));
     let finished = storage.turns.finish_turn(finish).await;
-    assert_eq!(finished.success(), FinishOutcome::Refused);
+    assert_eq!(finished.success(), FinishOutcome::NotOwned);
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(2_000));
     let turns = &storage.turns;
     let cancelled = turns.cancel_turn(&tenant, begin.turn_id, None, None, &stamp);

@@ -268,6 +268,6 @@ pub async fn a_cancelled_turn_cannot_be_completed(storage: &Storage) {
     setup::cancel_turn(storage, &begin, None).await;
     let finish = fixture::finish(&begin, TurnEnding::Completed(fixture::reply(7)));
     let outcome = storage.turns.finish_turn(finish).await.success();
-    assert_eq!(outcome, FinishOutcome::Refused);
+    assert_eq!(outcome, FinishOutcome::NotOwned);
     assert_eq!(lookup::messages(storage, conversation.id).await.len(), 1);
 }

@@ -111,7 +111,7 @@ pub async fn either_a_sweep_or_the_end_wins(storage: &Storage) {
             (FinishOutcome::Finished { .. }, []) => {
                 assert_eq!(status, Some(TurnStatus::Completed));
             }
-            (FinishOutcome::Refused, [failed]) => {
+            (FinishOutcome::NotOwned, [failed]) => {
                 assert_eq!((*failed, status), (begin.turn_id, Some(TurnStatus::Failed)));
             }
             both => panic!("both or none won: {both:?}"),

@@ -173,7 +173,7 @@ pub async fn either_cancel_or_completion_wins(storage: &Storage) {
             (FinishOutcome::Finished { .. }, CancelOutcome::AlreadyFinal) => {
                 assert_eq!(status, Some(TurnStatus::Completed));
             }
-            (FinishOutcome::Refused, CancelOutcome::Cancelled { .. }) => {
+            (FinishOutcome::NotOwned, CancelOutcome::Cancelled { .. }) => {
                 assert_eq!(status, Some(TurnStatus::Cancelled));
             }
             both => panic!("both or none won: {both:?}"),

@@ -157,7 +157,7 @@ pub async fn deleting_a_conversation_cancels_open_turns_first(storage: &Storage)
     }
     let finish = fixture::finish(&begin(2), TurnEnding::Completed(fixture::reply(2)));
     let finished = storage.turns.finish_turn(finish).await;
-    assert_eq!(finished.success(), FinishOutcome::Refused);
+    assert_eq!(finished.success(), FinishOutcome::NotOwned);
 }
 
 /// Turns that ended before the deletion MUST NOT be found any more. Turns that the deletion

@@ -181,8 +181,8 @@ pub async fn own_turns_are_those_that_the_principal_started(storage: &Storage) {
     assert_eq!(seen, [(EventType::TurnStarted, Some(fixture::turn_id(3)))]);
 }
 
-/// An event has the principal that started its turn, whoever ended the turn and whatever was
-/// deleted since. It has none after the turn is purged, or without a turn.
+/// An event has the principal that started its turn, even if another principal has ended the turn or
+/// an entity was deleted since. It has no principal without a turn, or after the turn is purged.
 pub async fn events_have_the_principal_that_started_the_turn(storage: &Storage) {
     two_conversations(storage).await;
     let agent = fixture::agent(1);

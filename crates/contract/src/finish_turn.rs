@@ -157,7 +157,7 @@ pub async fn a_turn_is_ended_only_by_its_node(storage: &Storage) {
     };
     let head = log::head(storage, &fixture::tenant()).await;
     for finish in [elsewhere, completed(&waiting, 2), completed(&unknown, 3)] {
-        assert_eq!(outcome(storage, finish).await, FinishOutcome::Refused);
+        assert_eq!(outcome(storage, finish).await, FinishOutcome::NotOwned);
     }
     assert_eq!(log::head(storage, &fixture::tenant()).await, head);
     assert_eq!(lookup::messages(storage, conversation.id).await.len(), 1);
@@ -226,7 +226,7 @@ pub async fn a_turn_cannot_end_twice(storage: &Storage) {
             completed(&begin, number + 50),
             failed(&begin, fixture::retryable_problem()),
         ] {
-            assert_eq!(outcome(storage, finish).await, FinishOutcome::Refused);
+            assert_eq!(outcome(storage, finish).await, FinishOutcome::NotOwned);
         }
         assert_eq!(lookup::turn(storage, begin.turn_id).await, before);
     }

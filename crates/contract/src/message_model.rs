@@ -1,7 +1,7 @@
 //! A conversation as a list of messages, with what a turn does to it.
 
 use domain::{ConversationId, IdempotencyEntry, MessageId, Role};
-use ports::{AnsweredMessage, BeginTurn, Reply, Supersession, TurnPlace};
+use ports::{AnsweredMessage, BeginTurn, Reply, Supersession, TurnMessages};
 
 use crate::log_client::ShownMessage;
 
@@ -108,7 +108,7 @@ impl Model {
     }
 
     /// Asserts that a turn has the messages that the model expects after its start.
-    pub(crate) fn assert_place(&self, place: &TurnPlace) {
+    pub(crate) fn assert_place(&self, place: &TurnMessages) {
         let newest = self.messages.last().expect("a message");
         let expected = AnsweredMessage {
             id: newest.id,

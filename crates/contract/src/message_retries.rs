@@ -1,7 +1,9 @@
 //! Turns that repeat a failed one with its idempotency key, and answer its message.
 
 use domain::{EventData, Fingerprint, TurnStatus};
-use ports::{BeginTurn, CompletedTurn, ConversationTarget, RecordTurnOutcome, Storage, TurnPlace};
+use ports::{
+    BeginTurn, CompletedTurn, ConversationTarget, RecordTurnOutcome, Storage, TurnMessages,
+};
 
 use crate::{fixture, log, lookup, results::ResultExt as _, setup};
 
@@ -27,7 +29,7 @@ async fn failed_turn(storage: &Storage) -> BeginTurn {
 }
 
 /// Asserts that the turn has stored its own message at this position.
-fn assert_new_message(place: &TurnPlace, begin: &BeginTurn, seq: i64) {
+fn assert_new_message(place: &TurnMessages, begin: &BeginTurn, seq: i64) {
     assert_eq!(
         (place.message.id, place.message.seq),
         (begin.message_id, seq)

@@ -4,7 +4,7 @@
 use domain::{Agent, Conversation, Credential, NodeId, SigningKey, TenantId, Timestamp};
 use ports::{
     BeginOutcome, BeginTurn, CancelOutcome, Committed, CompletedTurn, FinishOutcome, FinishTurn,
-    FirstMessages, PromotedTurn, RecordTurnOutcome, Storage, TurnEnding, TurnPlace,
+    FirstMessages, PromotedTurn, RecordTurnOutcome, Storage, TurnEnding, TurnMessages,
 };
 
 use crate::{
@@ -140,7 +140,7 @@ pub(crate) async fn record_turn(storage: &Storage, turn: CompletedTurn) -> Commi
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Started {
     pub(crate) committed: Committed,
-    pub(crate) place: TurnPlace,
+    pub(crate) place: TurnMessages,
 }
 
 /// Begins a turn that must start at once.
@@ -181,7 +181,7 @@ pub(crate) async fn finish_turn(
             committed,
             promoted,
         } => (committed, promoted.map(|promoted| *promoted)),
-        FinishOutcome::Refused => panic!("the end of the turn was rejected"),
+        FinishOutcome::NotOwned => panic!("the end of the turn was rejected"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Turns that replace the newest messages of their conversation.
 
 use domain::{Agent, Conversation, EventData, EventType, TurnStatus};
-use ports::{BeginOutcome, BeginTurn, CompletedTurn, RecordTurnOutcome, Storage, TurnPlace};
+use ports::{BeginOutcome, BeginTurn, CompletedTurn, RecordTurnOutcome, Storage, TurnMessages};
 
 use crate::{
     fixture, log, lookup,
@@ -60,7 +60,7 @@ pub async fn a_turn_supersedes_messages_from_a_position(storage: &Storage) {
             turn_id: fixture::turn_id(100 + how as u32),
             ..fixture::superseding(begin, 3, 2)
         };
-        let TurnPlace {
+        let TurnMessages {
             message,
             reply_seq,
             turn_number,

@@ -148,7 +148,7 @@ pub async fn a_late_end_of_a_swept_turn_is_rejected(storage: &Storage) {
     ] {
         let finish = fixture::finish(&queue.running, ending);
         let result = storage.turns.finish_turn(finish).await.success();
-        assert_eq!(result, FinishOutcome::Refused);
+        assert_eq!(result, FinishOutcome::NotOwned);
     }
     assert_eq!(log::head(storage, &fixture::tenant()).await, head);
     assert_failed(storage, &queue.running, ProblemCode::Interrupted).await;

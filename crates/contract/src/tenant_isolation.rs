@@ -189,7 +189,7 @@ pub async fn turns_of_another_tenant_are_not_found(storage: &Storage) {
     let mut finish = fixture::finish(running, ending);
     finish.tenant = other.clone();
     let finished = turns.finish_turn(finish).await;
-    assert_eq!(finished.success(), FinishOutcome::Refused);
+    assert_eq!(finished.success(), FinishOutcome::NotOwned);
     let stamp = fixture::stamp(700);
     let cancelled = turns.cancel_turn(other, id, None, Some(running.node), &stamp);
     assert_eq!(cancelled.await.success(), CancelOutcome::NotFound);

@@ -126,7 +126,7 @@ pub async fn a_promoted_turn_is_ended_by_its_node(storage: &Storage) {
         ..completed(&waits[0])
     };
     let result = storage.turns.finish_turn(elsewhere).await.success();
-    assert_eq!(result, ports::FinishOutcome::Refused);
+    assert_eq!(result, ports::FinishOutcome::NotOwned);
     setup::finish_turn(storage, completed(&waits[0])).await;
     let turn = lookup::turn(storage, promoted.turn.id).await;
     assert_eq!(turn.map(|turn| turn.status), Some(TurnStatus::Completed));
@@ -145,7 +145,7 @@ pub async fn turns_queued_by_another_node_are_promoted(storage: &Storage) {
     setup::queue_turn(storage, &waiting).await;
     promoted_by(storage, completed(&running)).await;
     let finished = storage.turns.finish_turn(completed(&waiting)).await;
-    assert_eq!(finished.success(), ports::FinishOutcome::Refused);
+    assert_eq!(finished.success(), ports::FinishOutcome::NotOwned);
     let by_runner = FinishTurn {
         node: running.node,
         ..completed(&waiting)

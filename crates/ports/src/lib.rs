@@ -70,5 +70,5 @@ pub use turn_recovery::{Sweep, SweepOutcome, TurnAddress, TurnRecovery};
 pub use turn_repository::{
     AnsweredMessage, BeginOutcome, BeginTurn, CancelOutcome, CompletedTurn, ConversationTarget,
     FinishOutcome, FinishTurn, FoundTurn, PromotedTurn, RecordTurnOutcome, Reply, Supersession,
-    TurnEnding, TurnFilter, TurnPlace, TurnQuery, TurnRepository,
+    TurnEnding, TurnFilter, TurnMessages, TurnQuery, TurnRepository,
 };

@@ -95,7 +95,7 @@ pub enum ReplyError {
     TimedOut,
     /// The engine rejects this request, also if it is repeated.
     #[error("the engine rejected the request")]
-    Refused(#[source] BoxError),
+    Rejected(#[source] BoxError),
     /// The reply was cut off.
     #[error("the engine's reply was cut off")]
     CutOff(#[source] BoxError),
@@ -115,7 +115,7 @@ pub struct UnusableReply(pub &'static str);
 impl ReplyError {
     /// Returns `true` if the same request can succeed later.
     pub const fn is_retryable(&self) -> bool {
-        !matches!(self, Self::Refused(_) | Self::InvalidReply(_))
+        !matches!(self, Self::Rejected(_) | Self::InvalidReply(_))
     }
 
     /// Returns `true` for an unusable reply that the agent's own configuration may have caused.

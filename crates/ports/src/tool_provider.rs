@@ -57,7 +57,7 @@ pub struct ProvidedTools {
 pub enum ToolError {
     /// The tool rejects the arguments; the text explains why, so that the model can try again.
     #[error("the arguments were rejected: {0}")]
-    Refused(String),
+    InvalidArguments(String),
     /// The tool failed; the text is the reason that the tool gave.
     #[error("the tool failed: {0}")]
     Failed(String),

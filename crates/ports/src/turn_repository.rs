@@ -12,7 +12,7 @@ mod query;
 
 pub use begin::{
     AnsweredMessage, BeginOutcome, BeginTurn, CompletedTurn, ConversationTarget, RecordTurnOutcome,
-    Reply, Supersession, TurnPlace,
+    Reply, Supersession, TurnMessages,
 };
 pub use end::{CancelOutcome, FinishOutcome, FinishTurn, PromotedTurn, TurnEnding};
 pub use query::{FoundTurn, TurnFilter, TurnQuery};

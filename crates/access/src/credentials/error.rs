@@ -39,7 +39,7 @@ pub enum CredentialError {
 }
 
 impl IdempotentError for CredentialError {
-    fn is_of_store(&self) -> bool {
-        matches!(self, Self::Store(_))
+    fn is_rejection(&self) -> bool {
+        !matches!(self, Self::Store(_))
     }
 }

@@ -111,7 +111,7 @@ impl From<LlmError> for ReplyError {
                 status if status.is_server_error() => Self::Unavailable(error.into()),
                 // A redirect, for example, must be resolved by the operator, as must a rejected
                 // request.
-                _ => Self::Refused(error.into()),
+                _ => Self::Rejected(error.into()),
             },
         }
     }

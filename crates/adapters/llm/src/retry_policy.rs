@@ -34,7 +34,7 @@ impl RetryPolicy {
         }
     }
 
-    /// Returns the pause before the next attempt; `None` if there is none.
+    /// Returns the pause before the next attempt; `None` if no further attempt follows.
     pub(crate) fn next_pause(&mut self, error: &LlmError) -> Option<Duration> {
         if !error.is_transient() {
             return None;

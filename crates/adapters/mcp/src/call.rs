@@ -42,7 +42,7 @@ fn from_service(error: ServiceError) -> ToolError {
 
 fn from_protocol(error: ErrorData) -> ToolError {
     match error.code {
-        ErrorCode::INVALID_PARAMS => ToolError::Refused(error.message.into_owned()),
+        ErrorCode::INVALID_PARAMS => ToolError::InvalidArguments(error.message.into_owned()),
         ErrorCode::METHOD_NOT_FOUND => {
             ToolError::Unavailable("the server no longer has tools".into())
         }

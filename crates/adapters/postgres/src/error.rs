@@ -3,8 +3,8 @@
 use ports::RepositoryError;
 use relational::sql_error;
 
-/// The classes of transient errors (the first two characters of their codes). They say nothing
-/// about the stored data, and pass by themselves or when an operator acts: connection failures,
+/// The classes of transient errors (the first two characters of their codes). They do not
+/// indicate a fault of the stored data, and pass by themselves or when an operator acts: connection failures,
 /// rejected logins, missing databases, rollbacks, missing resources, operator intervention, system
 /// errors. Invalid transaction states and objects not in the required state (such as a lock that
 /// was not granted in time) are included: they also come from a server that accepts no writes.

@@ -16,7 +16,7 @@ where
     T::from_row(row).map_err(sql_error::in_table(table, sql_error::from_sqlx))
 }
 
-/// Reads the row of `table` that a statement found, if there is one, and converts it.
+/// Reads and converts the row of `table`, if the statement found one.
 pub fn one<R, S, T>(
     table: &'static str,
     found: Option<R>,

@@ -154,5 +154,5 @@ fn invalid_rules(faults: &[InputFault]) -> ReplyError {
     let (pointer, detail) = faults.first().map_or_else(Default::default, |fault| {
         (fault.pointer.clone(), fault.detail.clone())
     });
-    ReplyError::Refused(InvalidRules { pointer, detail }.into())
+    ReplyError::Rejected(InvalidRules { pointer, detail }.into())
 }

@@ -58,7 +58,7 @@ impl ReplyEngine for ScriptedEngine {
     async fn reply(&self, request: ReplyRequest) -> Result<ReplyStream, ReplyError> {
         self.state.count_request();
         let plan = PlannedReply::from_message(&request.message);
-        let plan = plan.map_err(|error| ReplyError::Refused(error.into()))?;
+        let plan = plan.map_err(|error| ReplyError::Rejected(error.into()))?;
         match plan.end {
             ReplyEnd::Failure(failure) if plan.fails_at_once => Err(failure.to_error()),
             _ => Ok(ReplyPlayer::start(plan, &self.state)),

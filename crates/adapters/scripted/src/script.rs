@@ -47,8 +47,8 @@ pub enum Failure {
     RateLimited,
     /// [`ReplyError::TimedOut`].
     TimedOut,
-    /// [`ReplyError::Refused`].
-    Refused,
+    /// [`ReplyError::Rejected`].
+    Rejected,
     /// [`ReplyError::InvalidReply`].
     InvalidReply,
 }
@@ -61,7 +61,7 @@ impl Failure {
             Self::Unavailable => ReplyError::Unavailable(cause()),
             Self::RateLimited => ReplyError::RateLimited { retry_after: None },
             Self::TimedOut => ReplyError::TimedOut,
-            Self::Refused => ReplyError::Refused(cause()),
+            Self::Rejected => ReplyError::Rejected(cause()),
             Self::InvalidReply => ReplyError::InvalidReply(cause()),
         }
     }
@@ -97,7 +97,7 @@ impl Script {
         self
     }
 
-    /// Waits before the first delta, or before the end if there is none, in whole milliseconds.
+    /// Waits before the first delta, or before the end of an empty reply, in whole milliseconds.
     #[must_use]
     pub fn first_pause(mut self, pause: Duration) -> Self {
         self.first_pause_ms = Some(milliseconds(pause));

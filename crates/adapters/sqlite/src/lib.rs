@@ -4,11 +4,12 @@
 //! traits such as `AgentSql`, and reads the rows, for every database in the same way. Files have
 //! the same names in both store adapters, so that a diff of the folders shows how they differ.
 //!
-//! All writes go through one task that owns the only write connection (`writer.rs`); a running
+//! All writes go through one task that owns the only write connection (`writer/`); a running
 //! transaction of this task is the lock of every tenant. Reads use a pool of their own and are
 //! single statements, so each sees one state.
 //!
-//! To add a statement, define a `const` for it, and add it to the file's `STATEMENTS`. A test prepares all of these against a migrated database.
+//! To add a statement, define a `const` for it, and add it to the file's `STATEMENTS`. A test
+//! prepares all of these against a migrated database.
 
 /// The store's clock: the time of this machine, in milliseconds since 1970.
 macro_rules! now {

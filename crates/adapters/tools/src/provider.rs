@@ -45,15 +45,16 @@ impl ToolProvider for BuiltInTools {
     async fn call(&self, name: &str, arguments: &ToolArguments) -> Result<String, ToolError> {
         match name {
             calculator::NAME => {
-                let expression = text(arguments, calculator::EXPRESSION)?
-                    .ok_or_else(|| ToolError::Refused("`expression` is missing".to_owned()))?;
+                let expression = text(arguments, calculator::EXPRESSION)?.ok_or_else(|| {
+                    ToolError::InvalidArguments("`expression` is missing".to_owned())
+                })?;
                 calculator::calculate(expression)
-                    .map_err(|error| ToolError::Refused(error.to_string()))
+                    .map_err(|error| ToolError::InvalidArguments(error.to_string()))
             }
             local_time::NAME => {
                 let zone = text(arguments, local_time::TIME_ZONE)?;
                 local_time::format_now(self.clock.now(), zone.unwrap_or("UTC"))
-                    .map_err(|error| ToolError::Refused(error.to_string()))
+                    .map_err(|error| ToolError::InvalidArguments(error.to_string()))
             }
             _ => Err(ToolError::Unavailable("no such tool".into())),
         }
@@ -65,6 +66,8 @@ fn text<'a>(arguments: &'a ToolArguments, name: &str) -> Result<Option<&'a str>,
     match arguments.get(name) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(ToolError::Refused(format!("`{name}` must be a string"))),
+        Some(_) => Err(ToolError::InvalidArguments(format!(
+            "`{name}` must be a string"
+        ))),
     }
 }

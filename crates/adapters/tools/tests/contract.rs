@@ -64,7 +64,7 @@ async fn invalid_arguments_are_refused(
     #[case] reason: &str,
 ) {
     let result = tools().call(name, &arguments(input)).await;
-    let Err(ToolError::Refused(result)) = result else {
+    let Err(ToolError::InvalidArguments(result)) = result else {
         panic!("not refused: {result:?}");
     };
     assert_eq!(result, reason);

@@ -44,8 +44,8 @@ pub enum AgentError {
 }
 
 impl IdempotentError for AgentError {
-    fn is_of_store(&self) -> bool {
-        matches!(self, Self::Store(_))
+    fn is_rejection(&self) -> bool {
+        !matches!(self, Self::Store(_))
     }
 }
 

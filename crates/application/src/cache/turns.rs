@@ -215,7 +215,7 @@ impl TurnRepository for CachedTurns {
             }) => {
                 self.apply_write(&tenant, id, None, *committed);
             }
-            Ok(FinishOutcome::Refused) | Err(_) => self.drop_context(&tenant, id),
+            Ok(FinishOutcome::NotOwned) | Err(_) => self.drop_context(&tenant, id),
         }
         outcome
     }

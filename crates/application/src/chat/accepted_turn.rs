@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use domain::{ConversationId, NodeId, ToolCall, Turn, TurnId};
-use ports::{CompletedTurn, Reply, TurnPlace, TurnRepository};
+use ports::{CompletedTurn, Reply, TurnMessages, TurnRepository};
 use tokio_util::sync::DropGuard;
 
 use super::{attempt::ChatAttempt, command::ChatError, target::ChatTarget};
@@ -38,7 +38,7 @@ pub(super) struct InlineTurn {
     pub(super) attempt: Arc<ChatAttempt>,
     pub(super) target: Arc<ChatTarget>,
     pub(super) node: NodeId,
-    pub(super) place: TurnPlace,
+    pub(super) place: TurnMessages,
     pub(super) completed: CompletedChat,
     pub(super) tool_calls: Vec<ToolCall>,
     pub(super) turns: Arc<dyn TurnRepository>,

@@ -1,4 +1,4 @@
-//! A message on its way to its turn.
+//! The attempt to start the turn of a message.
 
 use std::sync::Arc;
 

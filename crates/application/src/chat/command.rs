@@ -44,7 +44,7 @@ pub struct ChatCommand {
     pub user_id: Option<String>,
     /// The client's own string pairs for the turn.
     pub metadata: Metadata,
-    /// The behavior while a turn is in progress: the message is queued or rejected.
+    /// The behaviour while a turn is in progress: the message is queued or rejected.
     #[serde(skip)]
     pub on_busy: OnBusy,
     /// The id of the request, for the log.
@@ -53,6 +53,30 @@ pub struct ChatCommand {
 }
 
 impl ChatCommand {
+    /// Returns a command without a message in the conversation that a client has named. The turn is
+    /// queued if another one is in progress.
+    pub fn in_named_conversation(
+        agent_id: AgentId,
+        key: ConversationKey,
+        user_id: Option<String>,
+        request_id: Option<String>,
+    ) -> Self {
+        Self {
+            agent_id: Some(agent_id),
+            message: None,
+            conversation_id: None,
+            conversation_key: Some(key),
+            supersedes: None,
+            supersedes_itself: false,
+            title: None,
+            client_message_id: None,
+            user_id,
+            metadata: Metadata::default(),
+            on_busy: OnBusy::Queue,
+            request_id,
+        }
+    }
+
     /// Checks what the schema cannot express, and returns all faults at once.
     pub(super) fn check(&self) -> Result<(), Vec<InputFault>> {
         let faults = check_metadata(&self.metadata);
@@ -91,51 +115,41 @@ impl ChatCommand {
 #[derive(Debug, thiserror::Error)]
 pub enum ChatError {
     /// The agent does not exist.
-    /// Arises in `target` for a new conversation, or when `start` stores the turn.
     #[error("no such agent")]
     AgentNotFound,
     /// The conversation does not exist, or the caller may not know of it.
-    /// Arises in `target`, when `start` stores the turn, or in `service` for a replayed turn.
     #[error("no such conversation")]
     ConversationNotFound,
     /// The metadata is invalid, or the message contradicts its conversation.
-    /// Arises in `ChatCommand::check` and in `target`, before anything is stored.
     #[error("the message does not fit its conversation")]
     Invalid(Vec<InputFault>),
     /// The message to supersede was superseded before.
-    /// Arises in `target`, before anything is stored.
     #[error("the message is superseded already")]
     MessageSuperseded,
     /// A turn is in progress, too many turns are queued, or the conversation keeps changing.
-    /// Arises in `start`, at the lock or when the turn is stored, and in `service` after 20 passes.
     #[error("the conversation is busy")]
     Busy,
     /// Too many finished turns wait to be stored, or too many messages of the tenant wait for a
     /// reply.
-    /// Arises in `start`, before anything is stored.
     #[error("too many finished turns or messages wait")]
     Overloaded,
     /// The turn was cancelled.
-    /// Arises in `accepted_turn`, while the caller waits for the reply.
     #[error("the turn was cancelled")]
     Cancelled,
     /// The turn failed, or waited too long for the turns before it.
-    /// Arises in `accepted_turn`, while the caller waits for the reply, or in `start` at the lock.
     #[error("the turn failed: {}", .0.code.slug())]
     Failed(Problem),
     /// The idempotency key was used before.
-    /// Arises in `service`, when the key is checked.
     #[error(transparent)]
     Idempotency(#[from] IdempotencyConflict),
     /// The store failed.
-    /// Arises at every call of a port.
     #[error("the store failed")]
     Store(#[from] RepositoryError),
 }
 
 impl IdempotentError for ChatError {
-    fn is_of_store(&self) -> bool {
-        !matches!(
+    fn is_rejection(&self) -> bool {
+        matches!(
             self,
             Self::AgentNotFound
                 | Self::ConversationNotFound

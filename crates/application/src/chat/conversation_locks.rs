@@ -15,12 +15,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::command::OnBusy;
 
 /// A conversation, in its tenant.
-pub(super) type ConversationKey = (TenantId, ConversationId);
+pub(super) type LockKey = (TenantId, ConversationId);
 
 /// A lock for each conversation of this process, granted in order of arrival.
 #[derive(Default)]
 pub(super) struct ConversationLocks {
-    entries: Arc<Mutex<HashMap<ConversationKey, LockEntry>>>,
+    entries: Arc<Mutex<HashMap<LockKey, LockEntry>>>,
 }
 
 /// The lock of a conversation, the number of its outages, and the registration of a user.
@@ -54,8 +54,8 @@ impl ConversationLock {
 }
 
 struct LockUser {
-    entries: Arc<Mutex<HashMap<ConversationKey, LockEntry>>>,
-    key: ConversationKey,
+    entries: Arc<Mutex<HashMap<LockKey, LockEntry>>>,
+    key: LockKey,
 }
 
 impl Drop for LockUser {
@@ -73,11 +73,7 @@ impl Drop for LockUser {
 impl ConversationLocks {
     /// Waits for the lock. Returns `None` if it is held and `on_busy` rejects, or if too many
     /// callers are waiting.
-    pub(super) async fn lock(
-        &self,
-        key: ConversationKey,
-        on_busy: OnBusy,
-    ) -> Option<ConversationLock> {
+    pub(super) async fn lock(&self, key: LockKey, on_busy: OnBusy) -> Option<ConversationLock> {
         let (semaphore, outages, user) = self.register(key, on_busy)?;
         let waited = semaphore.available_permits() == 0;
         let outages_before = outages.load(Ordering::Relaxed);
@@ -91,7 +87,7 @@ impl ConversationLocks {
         })
     }
 
-    fn register(&self, key: ConversationKey, on_busy: OnBusy) -> Option<Registration> {
+    fn register(&self, key: LockKey, on_busy: OnBusy) -> Option<Registration> {
         let mut entries = self.entries.lock();
         let entry = entries.entry(key.clone()).or_insert_with(|| LockEntry {
             semaphore: Arc::new(Semaphore::new(1)),
@@ -124,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    fn key() -> ConversationKey {
+    fn key() -> LockKey {
         let id = "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11";
         ("default".parse().unwrap(), id.parse().unwrap())
     }

@@ -92,8 +92,8 @@ impl TurnRunner {
         };
         live.mark_started(started);
         let waiter = TurnWaiter::new(live, Arc::clone(&context.ports.turns));
-        let clock = Arc::clone(context);
-        context.background.spawn_here(turn.run(clock));
+        let turn_context = Arc::clone(context);
+        context.background.spawn_here(turn.run(turn_context));
         Ok(AcceptedTurn::ephemeral(waiter, abandoned.drop_guard()))
     }
 }

@@ -1,4 +1,4 @@
-//! The end of a turn: how it is stored, and how an end by others is found out.
+//! The end of a turn: its write, and the read of an end by another process.
 
 use std::time::Duration;
 
@@ -68,7 +68,7 @@ impl TurnFinisher<'_> {
                 outcome: Some(outcome()),
                 promoted,
             },
-            Ok(FinishOutcome::Refused) => self.read_outcome().await,
+            Ok(FinishOutcome::NotOwned) => self.read_outcome().await,
             Err(error) => {
                 tracing::error!(
                     error = ports::error::one_line(&error),

@@ -13,7 +13,7 @@ const REPLAYED_FOR: Duration = Duration::from_mins(10);
 
 impl ChatContext {
     /// Returns the running turn of a conversation, or else the first queued one, or else the newest,
-    /// if it has ended recently.
+    /// if it has ended recently. Returns `None` if the caller may not follow it.
     pub(super) async fn current_turn(
         &self,
         caller: &Principal,
@@ -30,7 +30,7 @@ impl ChatContext {
             .ok_or(ChatError::ConversationNotFound)?;
         let found = ports.turns.find_current(tenant, conversation).await?;
         Ok(found
-            .filter(|found| self.may_be_followed(found))
+            .filter(|found| self.may_be_followed(found) && caller.may_follow(&found.principal))
             .map(|found| {
                 let turn = found.turn.clone();
                 let live = self.live.get_or_register_found(tenant, found);

@@ -9,6 +9,7 @@
 
 mod accepted_turn;
 mod attempt;
+mod attempt_state;
 mod command;
 mod conversation_locks;
 mod ephemeral;

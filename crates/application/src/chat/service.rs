@@ -3,19 +3,19 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{ConversationId, IdempotencyKey, MessageId, Principal, Problem, Stamp, TurnId};
+use domain::{ConversationId, IdempotencyKey, MessageId, Principal, Stamp, TurnId};
 use ports::Idempotent;
 
 use super::{
     ChatContext,
     accepted_turn::AcceptedTurn,
     attempt::{ChatAttempt, Resumption},
+    attempt_state::AttemptState,
     command::{ChatCommand, ChatError},
-    conversation_locks::{ConversationLock, ConversationLocks},
+    conversation_locks::ConversationLocks,
     ephemeral::EphemeralChat,
     runner::TurnRunner,
-    start::{InlineAttempt, TurnStarter},
-    target::ChatTarget,
+    start::TurnStarter,
 };
 use crate::{
     IdempotencyConflict,
@@ -41,44 +41,6 @@ pub struct ChatService {
 struct ChatPipeline {
     context: Arc<ChatContext>,
     starter: TurnStarter,
-}
-
-/// The state of a chat attempt.
-pub(super) enum AttemptState {
-    /// Its conversation and agent are read next. After a conflict, the lock of the previous pass is
-    /// kept.
-    Resolving(Option<ConversationLock>),
-    /// The agent's own engine replies at once, before anything is stored.
-    AnsweringInline(InlineAttempt),
-    /// Its turn is stored next, and then runs in the background.
-    Starting {
-        target: Arc<ChatTarget>,
-        /// The failure of the agent's own engine, which is not called again if the turn starts now.
-        failure: Option<Problem>,
-    },
-    /// Nothing is stored, because the conversation, the agent or the node id has changed. Another
-    /// pass begins.
-    Conflicting(Option<ConversationLock>),
-    /// Its turn is stored, its idempotency key was used before, or it is rejected. The key is
-    /// checked next.
-    Decided(Result<Idempotent<AcceptedTurn>, ChatError>),
-    /// A failed turn has released its idempotency key. Another pass begins.
-    Resuming(Resumption),
-    /// Its turn, or the one that its idempotency key has started, is stored.
-    Accepted(AcceptedTurn),
-}
-
-impl AttemptState {
-    pub(super) const fn starting(target: Arc<ChatTarget>) -> Self {
-        Self::Starting {
-            target,
-            failure: None,
-        }
-    }
-
-    pub(super) const fn rejected(error: ChatError) -> Self {
-        Self::Decided(Err(error))
-    }
 }
 
 impl ChatService {
@@ -107,11 +69,9 @@ impl ChatService {
         let sending = async move { pipeline.send(caller, command, key).await };
         DetachOnDrop::new(sending, self.pipeline.context.background.clone())
     }
-}
 
-impl ChatService {
     /// Returns the running turn of a conversation, or else the first queued one, or else the newest,
-    /// if it has ended in the last ten minutes.
+    /// if it has ended in the last ten minutes. Returns `None` if the caller may not follow it.
     pub async fn follow(
         &self,
         caller: &Principal,
@@ -181,8 +141,8 @@ impl ChatPipeline {
                     let resolved = self.starter.resolve(&attempt, lock).await;
                     resolved.unwrap_or_else(AttemptState::rejected)
                 }
-                AttemptState::AnsweringInline(with_result) => {
-                    let answered = self.starter.answer_inline(&attempt, with_result).await;
+                AttemptState::AnsweringInline(inline) => {
+                    let answered = self.starter.answer_inline(&attempt, inline).await;
                     answered.unwrap_or_else(AttemptState::rejected)
                 }
                 AttemptState::Starting { target, failure } => {

@@ -16,10 +16,11 @@ use super::{
     ChatContext,
     accepted_turn::{AcceptedTurn, InlineTurn, StartedTurn},
     attempt::ChatAttempt,
+    attempt_state::AttemptState,
     command::{ChatError, OnBusy},
     conversation_locks::{ConversationLock, ConversationLocks},
     runner::TurnRunner,
-    service::{AttemptState, MAX_QUEUE_TIME},
+    service::MAX_QUEUE_TIME,
     target::{ChatTarget, resolve_target},
     turn_task::TurnTask,
 };

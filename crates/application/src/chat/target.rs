@@ -7,7 +7,8 @@ use domain::{
     Message, MessageId, Principal, Role,
 };
 use ports::{
-    AnsweredMessage, ConversationName, ConversationTarget, MessageReference, Supersession,
+    AnsweredMessage, ConversationName, ConversationTarget, FoundMessage, MessageReference,
+    Supersession,
 };
 
 use super::{
@@ -169,35 +170,13 @@ async fn find_replacement(
             // It is queued, and stored when its turn starts.
             return Err(ChatError::Busy);
         }
-        return Err(fault(
-            "/supersedes",
-            FaultCode::UnknownValue,
-            "no message of the conversation",
-        ));
+        return Err(unknown_message());
     };
     if found.message.superseded_at.is_some() {
         return Err(ChatError::MessageSuperseded);
     }
     let has_text = attempt.command.message.is_some();
-    let answered = match found.message.role {
-        Role::User if has_text => None,
-        Role::User => {
-            let detail = "required to replace a user's message";
-            return Err(fault("/message", FaultCode::Required, detail));
-        }
-        Role::Agent if has_text => {
-            let detail = "must be absent to replace an agent's message";
-            return Err(fault("/message", FaultCode::NotCombinable, detail));
-        }
-        Role::Agent => {
-            let answered = found.previous.filter(|it| it.role == Role::User);
-            let greeting = || {
-                let detail = "a greeting cannot be superseded";
-                fault("/supersedes", FaultCode::NotCombinable, detail)
-            };
-            Some(answered.ok_or_else(greeting)?)
-        }
-    };
+    let answered = answered_message(&found, has_text)?;
     Ok(Replacement {
         supersession: Supersession {
             from_seq: found.message.seq,
@@ -211,15 +190,35 @@ async fn find_replacement(
     })
 }
 
+/// Returns the user's message that receives another reply; `None` if the attempt has a text of its
+/// own.
+fn answered_message(found: &FoundMessage, has_text: bool) -> Result<Option<Message>, ChatError> {
+    match found.message.role {
+        Role::User if has_text => Ok(None),
+        Role::User => {
+            let detail = "required to replace a user's message";
+            Err(fault("/message", FaultCode::Required, detail))
+        }
+        Role::Agent if has_text => {
+            let detail = "must be absent to replace an agent's message";
+            Err(fault("/message", FaultCode::NotCombinable, detail))
+        }
+        Role::Agent => {
+            let answered = found.previous.as_ref().filter(|it| it.role == Role::User);
+            let greeting = || {
+                let detail = "a greeting cannot be superseded";
+                fault("/supersedes", FaultCode::NotCombinable, detail)
+            };
+            Ok(Some(answered.ok_or_else(greeting)?.clone()))
+        }
+    }
+}
+
 /// Returns the target of an attempt that creates its conversation.
 async fn new_target(ports: &ChatPorts, attempt: &ChatAttempt) -> Result<ChatTarget, ChatError> {
     let (caller, command) = (&attempt.caller, &attempt.command);
     if command.supersedes.is_some() {
-        return Err(fault(
-            "/supersedes",
-            FaultCode::UnknownValue,
-            "no message of the conversation",
-        ));
+        return Err(unknown_message());
     }
     let user_id = own_user(attempt).map_err(ChatError::Invalid)?;
     let agent_id = command.agent_id.ok_or(ChatError::AgentNotFound)?;
@@ -255,6 +254,11 @@ fn own_user(attempt: &ChatAttempt) -> Result<Option<String>, Vec<InputFault>> {
         let detail = rejected.to_string();
         vec![InputFault::new("/userId", FaultCode::NotCombinable, detail)]
     })
+}
+
+fn unknown_message() -> ChatError {
+    let detail = "no message of the conversation";
+    fault("/supersedes", FaultCode::UnknownValue, detail)
 }
 
 fn fault(pointer: &str, code: FaultCode, detail: &str) -> ChatError {

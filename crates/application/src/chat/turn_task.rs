@@ -12,7 +12,8 @@ use domain::{
 };
 use futures::FutureExt;
 use ports::{
-    FinishOutcome, HistoryQuery, PromotedTurn, ReplyRequest, RepositoryError, TurnEnding, TurnPlace,
+    FinishOutcome, HistoryQuery, PromotedTurn, ReplyRequest, RepositoryError, TurnEnding,
+    TurnMessages,
 };
 
 use super::{
@@ -33,7 +34,7 @@ pub(super) struct TurnTask {
     pub(super) request: ReplyRequest,
     /// The failure of the agent's own engine, if it was called before the turn was stored.
     pub(super) failure: Option<Problem>,
-    pub(super) place: TurnPlace,
+    pub(super) place: TurnMessages,
     /// True if the history for the turn may be cached; one that contains superseded messages is not
     /// used.
     pub(super) has_cached_history: bool,

@@ -41,7 +41,7 @@ pub enum ConversationError {
 }
 
 impl IdempotentError for ConversationError {
-    fn is_of_store(&self) -> bool {
-        matches!(self, Self::Store(_))
+    fn is_rejection(&self) -> bool {
+        !matches!(self, Self::Store(_))
     }
 }

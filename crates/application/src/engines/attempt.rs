@@ -113,7 +113,7 @@ fn report<T>(permit: AttemptPermit, time: Duration, result: &Result<T, FailedAtt
         return permit.succeeded();
     };
     match error {
-        ReplyError::Refused(_) => permit.succeeded(),
+        ReplyError::Rejected(_) => permit.succeeded(),
         ReplyError::Overloaded => {}
         ReplyError::TimedOut if time < MIN_COUNTED_TIMEOUT => {}
         ReplyError::TimedOut if *was_cut && permit.has_begun() => {}
@@ -143,7 +143,7 @@ pub(super) fn engine_code(error: &ReplyError) -> ProblemCode {
         }
         ReplyError::Overloaded => ProblemCode::Overloaded,
         ReplyError::TimedOut => ProblemCode::EngineTimeout,
-        ReplyError::Refused(_) | ReplyError::InvalidReply(_) | ReplyError::CutOff(_) => {
+        ReplyError::Rejected(_) | ReplyError::InvalidReply(_) | ReplyError::CutOff(_) => {
             ProblemCode::EngineFailed
         }
     }

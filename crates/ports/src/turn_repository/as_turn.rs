@@ -2,7 +2,7 @@
 
 use domain::{ChatReply, Message, Role, Timestamp, ToolCall, Turn, TurnStarted, TurnStatus};
 
-use super::{BeginTurn, CompletedTurn, Reply, TurnPlace};
+use super::{BeginTurn, CompletedTurn, Reply, TurnMessages};
 
 impl BeginTurn {
     /// Returns the turn in its queued state.
@@ -43,7 +43,7 @@ impl BeginTurn {
 
 impl CompletedTurn {
     /// Returns the completed turn with its messages at `place`.
-    pub fn turn(&self, place: &TurnPlace) -> Turn {
+    pub fn turn(&self, place: &TurnMessages) -> Turn {
         let started = Turn {
             retry_of: place.retry_of,
             ..self.begin.started()

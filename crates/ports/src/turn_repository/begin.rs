@@ -100,7 +100,7 @@ pub struct AnsweredMessage {
 
 /// The messages of a started turn in its conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TurnPlace {
+pub struct TurnMessages {
     /// The user's message.
     pub message: AnsweredMessage,
     /// The `seq` that the agent's message has or is going to have.
@@ -149,7 +149,7 @@ pub enum RecordTurnOutcome {
         /// The positions of its events.
         committed: Committed,
         /// Its messages.
-        place: TurnPlace,
+        place: TurnMessages,
     },
     /// Nothing was written: the key was used before. If its turn has released the key, the record
     /// names the conversation in which to continue.
@@ -170,7 +170,7 @@ pub enum BeginOutcome {
         /// The positions of its events.
         committed: Committed,
         /// Its messages.
-        place: TurnPlace,
+        place: TurnMessages,
     },
     /// The turn is queued; its position in the queue is the `seq` of its `turn.queued` event.
     Queued(Committed),

@@ -5,7 +5,7 @@ use domain::{
     TurnId,
 };
 
-use super::begin::{Reply, TurnPlace};
+use super::begin::{Reply, TurnMessages};
 use crate::Committed;
 
 /// The end of a running turn.
@@ -63,7 +63,7 @@ pub struct PromotedTurn {
     /// The user that the conversation belongs to.
     pub user_id: Option<String>,
     /// Its messages.
-    pub place: TurnPlace,
+    pub place: TurnMessages,
     /// The id that the agent's message is going to have; `None` for a turn of an earlier version.
     pub reply_id: Option<MessageId>,
 }
@@ -81,7 +81,7 @@ pub enum FinishOutcome {
         promoted: Option<Box<PromotedTurn>>,
     },
     /// Nothing was written: the turn is not in progress under this node id (any more).
-    Refused,
+    NotOwned,
 }
 
 /// The outcome of [`cancel_turn`](super::TurnRepository::cancel_turn).

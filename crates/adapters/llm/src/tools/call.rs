@@ -147,7 +147,7 @@ async fn run(
         return Err(Failure::new("invalid_arguments", violation));
     }
     tool.call(arguments).await.map_err(|error| match error {
-        ToolError::Refused(reason) => Failure::new("invalid_arguments", reason),
+        ToolError::InvalidArguments(reason) => Failure::new("invalid_arguments", reason),
         ToolError::Failed(reason) => Failure::new("failed", reason),
         ToolError::Unavailable(_) => unavailable_failure(),
     })

@@ -3,7 +3,7 @@
 //! Servers in languages with UTF-16 strings can split a character between two chunks and escape
 //! each half on its own, which is not valid JSON text.
 
-/// Returns the JSON with U+FFFD in place of each lone surrogate; `None` if there is none.
+/// Returns the JSON with U+FFFD in place of each lone surrogate; `None` if it contains none.
 pub(crate) fn replace_lone_surrogates(json: &[u8]) -> Option<Vec<u8>> {
     let mut repaired = None;
     let mut position = 0;

@@ -204,7 +204,7 @@ async fn a_rejected_request_is_not_repeated(#[case] number: u16) {
     let (upstream, engine) = fixture([whole(number, location, &json!({}))]).await;
     let reply = collect_reply(&engine, request(0)).await;
     assert!(
-        matches!(reply.error, Some(ReplyError::Refused(_))),
+        matches!(reply.error, Some(ReplyError::Rejected(_))),
         "{reply:?}"
     );
     assert_eq!(

@@ -36,7 +36,7 @@ impl ToolProvider for FakeTools {
         let call = (name.to_owned(), Value::Object(arguments.clone()));
         self.calls.lock().expect("no test panicked").push(call);
         match name {
-            "refuses" => Err(ToolError::Refused("no such zone".to_owned())),
+            "refuses" => Err(ToolError::InvalidArguments("no such zone".to_owned())),
             "fails" => Err(ToolError::Failed("the disk is full".to_owned())),
             "away" => Err(ToolError::Unavailable(
                 "connection to db:5432 refused".into(),

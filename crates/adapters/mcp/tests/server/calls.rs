@@ -37,7 +37,7 @@ async fn an_error_of_the_protocol_is_a_failure(#[case] tool: &str, #[case] expec
 #[tokio::test]
 async fn arguments_that_the_server_rejects_are_refused() {
     let result = scripted().await.call("refuse", json!({})).await;
-    let Err(ToolError::Refused(reason)) = result else {
+    let Err(ToolError::InvalidArguments(reason)) = result else {
         panic!("not refused: {result:?}");
     };
     assert_eq!(reason, "there is no such city");

@@ -119,7 +119,7 @@ async fn only_an_unknown_session_is_reconnected() {
     );
     let rejected = server.call("refuse", json!({})).await;
     assert!(
-        matches!(&rejected, Err(ToolError::Refused(reason)) if reason == "there is no such city"),
+        matches!(&rejected, Err(ToolError::InvalidArguments(reason)) if reason == "there is no such city"),
         "{rejected:?}"
     );
     let forgotten = server.call("forget", json!({})).await;

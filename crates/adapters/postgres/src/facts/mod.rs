@@ -178,7 +178,7 @@ async fn conversations_and_nodes(
     Ok((conversations, live_nodes))
 }
 
-/// The tenants, users and keys of names. A user is empty if there is none.
+/// The tenants, users and keys of names. A user is empty if the conversation has no user.
 pub(crate) fn name_texts(names: &[InTenant<ConversationName>]) -> [Vec<&str>; 3] {
     let column = |text: fn(&InTenant<ConversationName>) -> &str| names.iter().map(text).collect();
     [

@@ -46,8 +46,8 @@ pub fn is_within_retention(record: &IdempotencyRecord, now: Timestamp) -> bool {
     now < record.created_at + RETENTION
 }
 
-/// The facts that a store has read under the lock of the tenants in `heads`. Unless a field says
-/// otherwise, deleted entities are not contained.
+/// The facts that a store has read under the lock of the tenants in `heads`. Deleted entities
+/// are omitted unless the comment of a field states otherwise.
 #[derive(Debug, Default)]
 pub struct Facts {
     /// The newest event of each tenant that exists.

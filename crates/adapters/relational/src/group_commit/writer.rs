@@ -88,7 +88,7 @@ impl<S: BatchStore> Writer<S> {
             in_doubt_since,
         } = match self.commit_until_known(&ops, None).await {
             Ok(outcomes) => return outcomes,
-            Err(undone) => undone,
+            Err(failure) => failure,
         };
         if error.is_retryable() || ops.len() == 1 {
             return same_error_for_all(error, &ops);
@@ -106,12 +106,12 @@ impl<S: BatchStore> Writer<S> {
                 .await
             {
                 Ok(single) => outcomes.extend(single),
-                Err(undone) if undone.error.is_retryable() => {
+                Err(failure) if failure.error.is_retryable() => {
                     let rest = &ops[outcomes.len()..];
-                    outcomes.extend(same_error_for_all(undone.error, rest));
+                    outcomes.extend(same_error_for_all(failure.error, rest));
                     break;
                 }
-                Err(undone) => outcomes.push(Err(undone.error)),
+                Err(failure) => outcomes.push(Err(failure.error)),
             }
         }
         outcomes

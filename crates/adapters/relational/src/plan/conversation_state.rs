@@ -4,7 +4,7 @@ use domain::{
     Conversation, IdempotencyRecord, TurnStatus,
     admission::{Admission, Occupancy, OnBusy, admit},
 };
-use ports::{AnsweredMessage, BeginTurn, ConversationTarget, RepositoryError, TurnPlace};
+use ports::{AnsweredMessage, BeginTurn, ConversationTarget, RepositoryError, TurnMessages};
 
 use crate::{ConversationFacts, Facts, TurnRow};
 
@@ -96,7 +96,7 @@ impl<'a> ConversationState<'a> {
     }
 
     /// Returns the messages of a turn that starts now.
-    pub(super) fn place(&self, facts: &Facts, begin: &BeginTurn) -> TurnPlace {
+    pub(super) fn place(&self, facts: &Facts, begin: &BeginTurn) -> TurnMessages {
         let next_seq = self.last_message_seq() + 1;
         let answered = begin.supersession.and_then(|it| it.answered);
         let failed = self.failed_turn(facts, begin);
@@ -112,7 +112,7 @@ impl<'a> ConversationState<'a> {
         };
         let stored = answered.or(retried).map(|stored| (stored, next_seq));
         let (message, reply_seq) = stored.unwrap_or((new, next_seq + 1));
-        TurnPlace {
+        TurnMessages {
             message,
             reply_seq,
             turn_number: self.turn_count(),

@@ -4,7 +4,7 @@ use domain::{
     ConversationId, EventType, NodeId, Problem, Seq, Stamp, TenantId, Timestamp, ToolCall, Turn,
     TurnStatus, conversation::excerpt,
 };
-use ports::{AnsweredMessage, PromotedTurn, Reply, TurnPlace};
+use ports::{AnsweredMessage, PromotedTurn, Reply, TurnMessages};
 
 use super::Planner;
 use crate::{
@@ -161,7 +161,7 @@ impl Planner<'_> {
             message_seq: after.last_message_seq,
             started_at: at,
         });
-        let place = TurnPlace {
+        let place = TurnMessages {
             message: AnsweredMessage {
                 id: row.message_id,
                 seq: after.last_message_seq,

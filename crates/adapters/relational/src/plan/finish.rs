@@ -17,7 +17,7 @@ pub(super) fn plan(planner: &mut Planner<'_>, finish: &FinishTurn) -> WriteOutco
     let running = own.filter(|row| row.turn.status == TurnStatus::InProgress);
     let conversation = facts.conversation(&finish.tenant, finish.conversation_id);
     let (Some(row), Some(conversation)) = (running, conversation) else {
-        return WriteOutcome::Finish(FinishOutcome::Refused);
+        return WriteOutcome::Finish(FinishOutcome::NotOwned);
     };
     let end = match &finish.ending {
         TurnEnding::Completed(reply) => Ending {

@@ -3,7 +3,8 @@
 use domain::{AgentId, ConversationId, EventType, Seq, Stamp, TenantId, TurnId, TurnStatus};
 use ports::{
     BeginOutcome, BeginTurn, Committed, CompletedTurn, ConversationTarget, DeleteOutcome,
-    FinishOutcome, FinishTurn, Idempotent, PromotedTurn, RecordTurnOutcome, TurnEnding, TurnPlace,
+    FinishOutcome, FinishTurn, Idempotent, PromotedTurn, RecordTurnOutcome, TurnEnding,
+    TurnMessages,
 };
 
 use super::{committed, conversation::updated_conversation, finish};
@@ -53,7 +54,8 @@ pub(super) fn outcome(facts: &Facts, op: &WriteOp) -> Option<WriteOutcome> {
     }
 }
 
-/// The conversation may have changed again since.
+/// Returns the outcome of an update, with the conversation as it is stored now: it may have changed
+/// again since.
 fn update_outcome(facts: &Facts, update: &UpdateConversation) -> Option<WriteOutcome> {
     let changed = &update.conversation;
     let kind = EventType::ConversationUpdated;
@@ -67,7 +69,8 @@ fn update_outcome(facts: &Facts, update: &UpdateConversation) -> Option<WriteOut
     Some(WriteOutcome::UpdateConversation(Some(updated)))
 }
 
-/// The turns that the deletion cancelled have the events directly before it.
+/// Returns the outcome of a deletion. Its range starts with the events of the turns that it cancelled,
+/// directly before its own.
 fn deletion(facts: &Facts, delete: &DeleteConversation) -> Option<DeleteOutcome> {
     let DeleteConversation {
         tenant, id, stamp, ..
@@ -103,7 +106,8 @@ fn completed_turn_outcome(
     })
 }
 
-/// A turn that was queued at first is reported as queued, even if it has started since.
+/// Returns the outcome of a begin. A turn that was queued first is reported as queued, even if it has
+/// started since.
 fn begin_outcome(facts: &Facts, begin: &BeginTurn) -> Option<BeginOutcome> {
     if let Some(queued) = turn_event(facts, begin, EventType::TurnQueued) {
         return Some(BeginOutcome::Queued(committed(queued, queued)));
@@ -116,14 +120,15 @@ fn begin_outcome(facts: &Facts, begin: &BeginTurn) -> Option<BeginOutcome> {
 }
 
 /// The messages of a turn that is stored.
-fn stored_place(facts: &Facts, begin: &BeginTurn) -> Option<TurnPlace> {
+fn stored_place(facts: &Facts, begin: &BeginTurn) -> Option<TurnMessages> {
     let row = facts.turn(&begin.tenant, begin.turn_id)?;
     let conversation = facts.conversation(&begin.tenant, begin.target.id());
     // A deleted conversation needs no further position.
     row.place(conversation.map_or(0, |found| found.last_message_seq))
 }
 
-/// Only this node completes the turn, but a sweep may have failed it for another reason.
+/// Returns the outcome of an end. Only this node completes the turn, but a sweep may have failed it for
+/// another reason, so the endings are compared.
 fn finish_outcome(facts: &Facts, finish: &FinishTurn) -> Option<FinishOutcome> {
     let row = facts.turn(&finish.tenant, finish.turn_id)?;
     let (kind, is_own) = match &finish.ending {

@@ -3,7 +3,7 @@
 use domain::{
     Conversation, EventType, Message, Seq, TenantId, Timestamp, Turn, conversation::excerpt,
 };
-use ports::{BeginTurn, TurnPlace};
+use ports::{BeginTurn, TurnMessages};
 
 use super::{Planner, conversation_state::ConversationState};
 use crate::{
@@ -30,7 +30,7 @@ impl Planner<'_> {
         &mut self,
         begin: &BeginTurn,
         state: &ConversationState<'_>,
-        place: &TurnPlace,
+        place: &TurnMessages,
     ) -> TurnRow {
         let (tenant, stamp) = (&begin.tenant, &begin.stamp);
         if let ConversationState::New(conversation) = state {

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 
 use contract::fixture;
 use domain::{Agent, ConversationId, IdempotencyEntry, IdempotencyRecord, Seq, TurnId, TurnStatus};
-use ports::{AnsweredMessage, BeginTurn, ConversationTarget, RepositoryError, TurnPlace};
+use ports::{AnsweredMessage, BeginTurn, ConversationTarget, RepositoryError, TurnMessages};
 
 use crate::{
     ConversationAdvance, ConversationFacts, Facts, Plan, RecordKey, Rows, TurnRow, WriteOp,
@@ -102,7 +102,7 @@ fn begin_turn(number: u32, target: ConversationTarget) -> BeginTurn {
     fixture::begin_turn(number, &agent(), target)
 }
 
-/// A stored turn of conversation 1, which runs on node 1 if its status says so.
+/// A stored turn of conversation 1, which runs on node 1 if its status is `in_progress`.
 fn turn(number: u32, status: TurnStatus) -> TurnRow {
     let begin = BeginTurn {
         idempotency: Some(fixture::entry(&format!("key-{number}"))),
@@ -137,8 +137,8 @@ fn unknown_conversation() -> ConversationId {
 }
 
 /// The messages of a turn that stores its user message at `message_seq`.
-fn place(number: u32, message_seq: i64, turn_number: i64) -> TurnPlace {
-    TurnPlace {
+fn place(number: u32, message_seq: i64, turn_number: i64) -> TurnMessages {
+    TurnMessages {
         message: AnsweredMessage {
             id: fixture::message_id(2 * number),
             seq: message_seq,

@@ -4,7 +4,7 @@ use domain::{
     Message, MessageId, NodeId, PrincipalId, Problem, Role, Seq, TenantId, Timestamp, ToolCall,
     Turn, TurnId, TurnStatus,
 };
-use ports::{AnsweredMessage, FoundTurn, TurnPlace};
+use ports::{AnsweredMessage, FoundTurn, TurnMessages};
 
 /// A row of `turns`. The turn's reply is a row of `messages`, and is only set here if it was
 /// joined.
@@ -67,14 +67,14 @@ impl TurnRow {
 
     /// The messages of the turn, once it has started; `last_message_seq` is that of its
     /// conversation.
-    pub fn place(&self, last_message_seq: i64) -> Option<TurnPlace> {
+    pub fn place(&self, last_message_seq: i64) -> Option<TurnMessages> {
         let seq = self.message_seq?;
         let next_seq = if self.reuses_message {
             last_message_seq + 1
         } else {
             seq + 1
         };
-        Some(TurnPlace {
+        Some(TurnMessages {
             message: AnsweredMessage {
                 id: self.message_id,
                 seq,

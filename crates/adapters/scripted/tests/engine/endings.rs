@@ -21,7 +21,7 @@ fn kinds() -> [(Failure, ReplyError); 5] {
             ReplyError::RateLimited { retry_after: None },
         ),
         (Failure::TimedOut, ReplyError::TimedOut),
-        (Failure::Refused, ReplyError::Refused("cause".into())),
+        (Failure::Rejected, ReplyError::Rejected("cause".into())),
         (
             Failure::InvalidReply,
             ReplyError::InvalidReply("cause".into()),

@@ -114,6 +114,6 @@ fn scripts_are_serialized_as_documented() {
 async fn invalid_scripts_are_rejected(#[case] message: &str) {
     let engine = ScriptedEngine::new();
     let error = start_reply(&engine, message).await.err();
-    assert!(matches!(error, Some(ReplyError::Refused(_))), "{error:?}");
+    assert!(matches!(error, Some(ReplyError::Rejected(_))), "{error:?}");
     assert_eq!(engine.open_streams(), 0);
 }

@@ -134,7 +134,8 @@ fn turn_key((tenant, id): &InTenant<TurnId>) -> (&str, Simple) {
     key(tenant, id.uuid())
 }
 
-/// The columns of a conversation's name. The user is empty if there is none.
+/// The columns of a conversation's name. The user is empty if the conversation has
+/// no user.
 pub(crate) fn name_columns(
     (tenant, name): &InTenant<ConversationName>,
 ) -> (&str, Simple, &str, &str) {

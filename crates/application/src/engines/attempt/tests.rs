@@ -64,7 +64,7 @@ fn an_engine_that_does_not_work_opens_the_breaker() {
 
 #[test]
 fn no_agent_can_open_the_breaker_for_all() {
-    let rejected = || ReplyError::Refused("no such model".into());
+    let rejected = || ReplyError::Rejected("no such model".into());
     assert!(!opens_the_breaker(rejected));
     let empty = || ReplyError::InvalidReply(UnusableReply("no text").into());
     assert!(!opens_the_breaker(empty));

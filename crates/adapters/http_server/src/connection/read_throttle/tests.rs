@@ -72,7 +72,7 @@ async fn nothing_is_read_while_a_request_is_processed() {
         tokio::task::yield_now().await;
         state.end_request();
     };
-    // Whoever was put off is woken.
+    // A paused reader is woken.
     let (read, ()) = tokio::join!(connection.read_exact(&mut buffer), serving);
     read.unwrap();
     assert_eq!(&buffer, b"GET /");

@@ -12,7 +12,7 @@ fn op(completed_turn: CompletedTurn) -> WriteOp {
     WriteOp::CompletedTurn(Box::new(completed_turn))
 }
 
-fn recorded(first: i64, last: i64, place: TurnPlace) -> WriteOutcome {
+fn recorded(first: i64, last: i64, place: TurnMessages) -> WriteOutcome {
     WriteOutcome::CompletedTurn(RecordTurnOutcome::Recorded {
         committed: Committed {
             first: Seq(first),

@@ -98,7 +98,7 @@ fn only_the_node_that_runs_a_turn_can_finish_it() {
     ended.turn_mut(fixture::turn_id(8)).turn.status = TurnStatus::Cancelled;
     for facts in [elsewhere, ended, facts()] {
         let outcome = rejected(failed(fixture::lasting_problem()), &facts).unwrap();
-        assert_eq!(outcome, WriteOutcome::Finish(FinishOutcome::Refused));
+        assert_eq!(outcome, WriteOutcome::Finish(FinishOutcome::NotOwned));
     }
 }
 
@@ -158,5 +158,5 @@ fn a_turn_that_was_started_otherwise_is_not_returned() {
 fn a_second_reply_to_a_turn_is_rejected() {
     let other = TurnEnding::Completed(fixture::reply(9));
     let outcome = rejected(op(finish(other)), &ended_facts()).unwrap();
-    assert_eq!(outcome, WriteOutcome::Finish(FinishOutcome::Refused));
+    assert_eq!(outcome, WriteOutcome::Finish(FinishOutcome::NotOwned));
 }

@@ -25,7 +25,7 @@ const fn committed(first: i64, last: i64) -> Committed {
     }
 }
 
-const fn recorded(first: i64, last: i64, place: TurnPlace) -> WriteOutcome {
+const fn recorded(first: i64, last: i64, place: TurnMessages) -> WriteOutcome {
     WriteOutcome::CompletedTurn(RecordTurnOutcome::Recorded {
         committed: committed(first, last),
         place,
@@ -146,7 +146,7 @@ fn a_failure_that_a_sweep_wrote_is_not_taken_for_the_own_one() {
         ..finish()
     };
     let outcome = rejected(WriteOp::Finish(Box::new(own)), &facts).unwrap();
-    assert_eq!(outcome, WriteOutcome::Finish(FinishOutcome::Refused));
+    assert_eq!(outcome, WriteOutcome::Finish(FinishOutcome::NotOwned));
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn regeneration() -> BeginTurn {
     begin
 }
 
-fn started(begin: BeginTurn, facts: &Facts) -> (Rows, TurnPlace) {
+fn started(begin: BeginTurn, facts: &Facts) -> (Rows, TurnMessages) {
     let (rows, outcome) = carried_out(WriteOp::Begin(Box::new(begin)), facts);
     match outcome {
         WriteOutcome::Begin(BeginOutcome::Started { place, .. }) => (rows, place),
@@ -32,7 +32,7 @@ fn started(begin: BeginTurn, facts: &Facts) -> (Rows, TurnPlace) {
     }
 }
 
-fn recorded(begin: BeginTurn, facts: &Facts) -> (Rows, TurnPlace) {
+fn recorded(begin: BeginTurn, facts: &Facts) -> (Rows, TurnMessages) {
     let turn = CompletedTurn {
         begin,
         ..fixture::completed_turn(1, &agent(), existing(2))
@@ -179,7 +179,7 @@ fn a_retry_answers_the_newest_message_if_its_turn_has_failed() {
             id: fixture::message_id(14),
             seq: 4,
         };
-        let expected = TurnPlace {
+        let expected = TurnMessages {
             message,
             reply_seq: 5,
             turn_number: 2,
