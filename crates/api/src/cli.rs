@@ -30,7 +30,7 @@ pub struct CommandLine {
 }
 
 impl CommandLine {
-    /// Returns the command, or `serve` if there is none.
+    /// Returns the command; `serve` by default.
     pub fn command_or_serve(self) -> Command {
         self.command
             .unwrap_or_else(|| Command::Serve(ServeOptions::default()))

@@ -60,7 +60,7 @@ pub(super) fn name_frames(components: &mut Value) -> Result<(), MissingComponent
 }
 
 /// Removes the discriminators of OpenAPI. One of AsyncAPI is a string and names no components; the
-/// constant `type` of each variant says the same.
+/// constant `type` of each variant has the same meaning.
 pub(super) fn remove_discriminators(components: &mut Value) {
     let schemas = components.as_object_mut().into_iter().flatten();
     for (_, schema) in schemas {

@@ -71,7 +71,7 @@ pub struct ChatRequest {
     #[serde(default)]
     #[schema(value_type = domain::config::MetadataSchema)]
     metadata: Metadata,
-    /// The behavior while another turn of the conversation is in progress. Default: `queue`.
+    /// The behaviour while another turn of the conversation is in progress. Default: `queue`.
     #[serde(default)]
     on_busy: WhenBusy,
     /// Returns the reply as a stream of server-sent events when true. Default: decided by `Accept`.
@@ -101,7 +101,7 @@ pub struct HistoryItem {
     content: String,
 }
 
-/// The behavior while another turn of the conversation is in progress.
+/// The behaviour while another turn of the conversation is in progress.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WhenBusy {

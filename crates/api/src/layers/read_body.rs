@@ -74,7 +74,8 @@ fn max_body_bytes(request: &ServiceRequest, state: &ApiState) -> Option<usize> {
 }
 
 fn is_upgrade(request: &ServiceRequest) -> bool {
-    routed_path(request.request()) == "/api/ws" && request.headers().contains_key(header::UPGRADE)
+    operations::opens_socket(routed_path(request.request()))
+        && request.headers().contains_key(header::UPGRADE)
 }
 
 fn has_body(request: &ServiceRequest) -> bool {

@@ -37,7 +37,7 @@ pub(super) fn problems(operation: &Operation, described: &Value) -> Vec<ProblemC
         codes.extend([Code::Unauthenticated, Code::StoreUnavailable]);
         codes.push(Code::InsufficientScope);
     }
-    if operation.path.contains('{') || operation.names_agent {
+    if operation.names_resource() {
         codes.push(operation.not_found());
     }
     if has_body || has_query {

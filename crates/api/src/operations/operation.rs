@@ -119,7 +119,13 @@ impl Operation {
         super::is_oauth(self.path)
     }
 
-    /// Returns the problem of an id that does not exist.
+    /// Returns whether a request names a resource, which may not exist.
+    pub fn names_resource(&self) -> bool {
+        self.path.contains('{') || self.names_agent
+    }
+
+    /// Returns the problem of a missing credential or agent. Operations on other resources document
+    /// theirs.
     pub fn not_found(&self) -> ProblemCode {
         let credentials = self.credentials;
         credentials.map_or(ProblemCode::AgentNotFound, problem::not_found)

@@ -6,7 +6,7 @@ use tokio_util::task::TaskTracker;
 use super::print_note;
 use crate::{settings::Settings, wiring::Store};
 
-/// The behavior of a command if the store does not exist.
+/// The behaviour of a command if the store does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum IfStoreMissing {
     /// Creates the store: the command can write the first data.

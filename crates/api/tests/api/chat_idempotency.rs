@@ -208,7 +208,7 @@ async fn a_permanent_failure_is_replayed() {
         script
             .next_call()
             .await
-            .fail(ReplyError::Refused("no".into()));
+            .fail(ReplyError::Rejected("no".into()));
     });
     failed.problem(ProblemCode::EngineFailed);
     let again = chat(&api, "k", &body).send().await;

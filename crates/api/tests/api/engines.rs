@@ -106,7 +106,7 @@ fn failures() -> Vec<(ReplyError, ProblemCode, Option<&'static str>)> {
         ),
         (ReplyError::TimedOut, ProblemCode::EngineTimeout, None),
         (
-            ReplyError::Refused(cause()),
+            ReplyError::Rejected(cause()),
             ProblemCode::EngineFailed,
             None,
         ),

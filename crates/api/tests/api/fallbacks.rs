@@ -13,7 +13,7 @@ use crate::{
 #[tokio::test(flavor = "multi_thread")]
 async fn when_one_engine_fails_the_next_one_replies() {
     let (engine, mut script) = scripted();
-    let refuses = FixedEngine(|| Err(ReplyError::Refused("no".into())));
+    let refuses = FixedEngine(|| Err(ReplyError::Rejected("no".into())));
     let is_unavailable = FixedEngine(|| Err(ReplyError::Unavailable("gone".into())));
     let builder = ApiServerBuilder::default().engine("scripted", engine);
     let builder = builder
@@ -78,7 +78,7 @@ async fn an_engine_that_is_listed_twice_is_called_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_partial_reply_of_a_cancelled_fallback_has_its_engine() {
     let (engine, mut script) = scripted();
-    let refuses = FixedEngine(|| Err(ReplyError::Refused("no".into())));
+    let refuses = FixedEngine(|| Err(ReplyError::Rejected("no".into())));
     let builder = ApiServerBuilder::default().engine("scripted", engine);
     let api = builder.engine("refuses", refuses).start().await;
     let config = json!({"engine": "refuses", "fallbacks": ["scripted"]});

@@ -106,7 +106,7 @@ async fn engine_failed_engine_unavailable_and_engine_timeout() {
     let api = ApiServerBuilder::default()
         .engine(
             "failed",
-            FixedEngine(|| Err(ReplyError::Refused("10.0.0.7".into()))),
+            FixedEngine(|| Err(ReplyError::Rejected("10.0.0.7".into()))),
         )
         .engine(
             "away",

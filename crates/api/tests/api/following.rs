@@ -1,5 +1,7 @@
 //! Following the current turn of a conversation, and its list of turns.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::{
@@ -7,6 +9,9 @@ use crate::{
     engines::scripted_agent,
     sse_client::EventStream,
 };
+
+/// The polling interval.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 async fn follow(api: &ApiServer, id: &str) -> EventStream {
     let path = format!("/api/conversations/{id}/stream");
@@ -21,6 +26,17 @@ async fn turns(api: &ApiServer, id: &str, query: &str) -> Vec<(String, String)> 
     turns
         .map(|turn| (text(&turn["input"]), text(&turn["status"])))
         .collect()
+}
+
+/// Waits until the conversation has this number of open turns, and returns them.
+async fn wait_for_open_turns(api: &ApiServer, id: &str, number: usize) -> Vec<(String, String)> {
+    loop {
+        let open = turns(api, id, "status=open").await;
+        if open.len() == number {
+            return open;
+        }
+        tokio::time::sleep(POLL_INTERVAL).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -132,13 +148,12 @@ async fn the_turns_of_a_conversation_are_listed_in_their_order() {
         writer.post("/api/chat", body("one")),
         async {
             let queued = writer.request("POST", "/api/chat").json(&body("two"));
-            tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+            wait_for_open_turns(&api, &id, 1).await;
             queued.header("Prefer", "respond-async").send().await
         },
         async {
             let call = script.next_call().await;
-            tokio::time::sleep(std::time::Duration::from_millis(600)).await;
-            let open = turns(&api, &id, "status=open").await;
+            let open = wait_for_open_turns(&api, &id, 2).await;
             let expected = [("one", "in_progress"), ("two", "queued")];
             assert_eq!(
                 open,
@@ -151,7 +166,7 @@ async fn the_turns_of_a_conversation_are_listed_in_their_order() {
     first.ok();
     assert_eq!(second.status, 202);
     while !turns(&api, &id, "status=open").await.is_empty() {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
     let completed = |input: &str| (input.to_owned(), "completed".to_owned());
     assert_eq!(

@@ -150,7 +150,7 @@ impl ApiClient {
         }
     }
 
-    /// Sends a request and returns the body; null if there is none.
+    /// Sends a request and returns the body; null if the response has no body.
     pub async fn call(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value> {
         let context = || format!("{method} {path}");
         let mut request = self.endpoint.build(&self.client, method.clone(), path);
@@ -186,7 +186,7 @@ impl BlockingApiClient {
         })
     }
 
-    /// Sends a request and returns the body; null if there is none.
+    /// Sends a request and returns the body; null if the response has no body.
     pub fn call(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value> {
         self.runtime.block_on(self.client.call(method, path, body))
     }

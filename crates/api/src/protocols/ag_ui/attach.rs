@@ -25,7 +25,7 @@ pub(super) struct AttachQuery {
     pub(super) run_id: Option<String>,
     /// The maximum number of messages.
     pub(super) limit: Option<usize>,
-    /// The cursor of the page after this one, which has newer messages.
+    /// The cursor of a page: the messages before that page are returned.
     pub(super) before: Option<String>,
 }
 

@@ -3,7 +3,7 @@
 use actix_web::{HttpRequest, HttpResponse, http::header::HeaderName, web::Data};
 use application::{
     ChatCommand, IdempotencyConflict, TurnError,
-    chat::{AcceptedTurn, ChatError, OnBusy},
+    chat::{AcceptedTurn, ChatError},
 };
 use domain::{AgentId, ConversationKey, IdempotencyKey, config::Metadata};
 use serde_json::json;
@@ -41,7 +41,7 @@ pub(super) async fn run(
     input: LenientJson<RunInput>,
 ) -> Result<HttpResponse, ApiError> {
     let input = input.0;
-    let sending = Sending {
+    let sending = Submission {
         authorized: &authorized,
         agent_id: agent.0,
         key: input.key()?,
@@ -76,7 +76,7 @@ pub(super) async fn run(
 }
 
 /// A message with its agent, its conversation and its user.
-struct Sending<'a> {
+struct Submission<'a> {
     authorized: &'a Authorized<ChatWrite>,
     agent_id: AgentId,
     key: ConversationKey,
@@ -86,7 +86,7 @@ struct Sending<'a> {
     request_id: Option<String>,
 }
 
-impl Sending<'_> {
+impl Submission<'_> {
     /// Continues the turn of `cursor`, or sends the message. Returns the part of the turn
     /// that the client has received, if it continues.
     async fn send_or_continue(
@@ -121,7 +121,8 @@ impl Sending<'_> {
         Ok(authorized.chat.find_turn(caller, turn.id).await?)
     }
 
-    /// Sends the message. A run id that has named another message before is no reason to reject it.
+    /// Sends the message. If its run id was used for another message, its key also contains the thread
+    /// and the text.
     async fn send(&self) -> Result<AcceptedTurn, ApiError> {
         let user_id = self.user_id.as_deref();
         let key = PROTOCOL.resend_key(self.agent_id, user_id, &[self.run_id]);
@@ -138,20 +139,15 @@ impl Sending<'_> {
     }
 
     async fn send_with(&self, key: IdempotencyKey) -> Result<AcceptedTurn, ChatError> {
+        let (key_of_thread, user_id) = (self.key.clone(), self.user_id.clone());
+        let request_id = self.request_id.clone();
         let command = ChatCommand {
-            agent_id: Some(self.agent_id),
             message: Some(self.message.text.clone()),
-            conversation_id: None,
-            conversation_key: Some(self.key.clone()),
-            supersedes: None,
             // Another run for the message that the conversation ends with generates its reply again.
             supersedes_itself: true,
-            title: None,
             client_message_id: self.message.id.clone(),
-            user_id: self.user_id.clone(),
             metadata: Metadata::from([(RUN_ID.to_owned(), self.run_id.to_owned())]),
-            on_busy: OnBusy::Queue,
-            request_id: self.request_id.clone(),
+            ..ChatCommand::in_named_conversation(self.agent_id, key_of_thread, user_id, request_id)
         };
         let chat = &self.authorized.chat;
         chat.send(self.authorized.caller(), command, Some(key))

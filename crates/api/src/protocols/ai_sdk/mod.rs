@@ -41,7 +41,6 @@ const OPERATIONS: &[Operation] = &[
     Operation {
         cost: CHAT_COST,
         streams: true,
-        starts_turn: true,
         ..Operation::new(
             "ai_sdk_chat",
             "POST",

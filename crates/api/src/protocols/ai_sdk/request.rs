@@ -44,16 +44,16 @@ pub(super) struct UserMessage {
 }
 
 #[derive(Deserialize)]
-struct UiMessage {
+struct ClientMessage {
     #[serde(default)]
     id: Option<String>,
     role: String,
     #[serde(default)]
-    parts: Vec<Part>,
+    parts: Vec<ClientPart>,
 }
 
 #[derive(Deserialize)]
-struct Part {
+struct ClientPart {
     #[serde(rename = "type")]
     kind: String,
     #[serde(default)]
@@ -65,7 +65,7 @@ impl ChatBody {
     pub(super) fn take_user_message(&mut self) -> Result<UserMessage, ApiError> {
         let newest = self.message.take().or_else(|| self.messages.pop());
         let newest = newest.ok_or_else(|| fault(FaultCode::Required, "required"))?;
-        let newest: UiMessage = serde_json::from_value(newest)
+        let newest: ClientMessage = serde_json::from_value(newest)
             .map_err(|error| fault(FaultCode::BadFormat, &error.to_string()))?;
         if newest.role != "user" {
             let detail = "the last message must be the user's: results of tools of the client and \
@@ -76,7 +76,7 @@ impl ChatBody {
             let detail = "files are not supported";
             return Err(fault(FaultCode::NotCombinable, detail));
         }
-        let is_text = |part: &Part| part.kind == "text";
+        let is_text = |part: &ClientPart| part.kind == "text";
         let texts = newest.parts.into_iter().filter(is_text);
         let texts: Vec<_> = texts.filter_map(|part| part.text).collect();
         Ok(UserMessage {

@@ -1,6 +1,6 @@
 //! The turn that a request wants: a new one, or the one that is open.
 
-use application::{ChatCommand, chat::OnBusy};
+use application::ChatCommand;
 use domain::{ConversationId, IdempotencyKey, Message, ProblemCode, Role, TurnStatus};
 use ports::{ListingOrder, MessageReference};
 use serde_json::json;
@@ -27,13 +27,13 @@ pub(super) enum RequestedTurn {
 }
 
 /// A request with the chat that it is for.
-pub(super) struct ChatSubmission<'a> {
+pub(super) struct Submission<'a> {
     pub(super) authorized: &'a Authorized<ChatWrite>,
     pub(super) chat: Chat,
     pub(super) request_id: Option<String>,
 }
 
-impl ChatSubmission<'_> {
+impl Submission<'_> {
     /// Decides which turn a request wants.
     pub(super) async fn resolve(
         self,
@@ -64,7 +64,7 @@ impl ChatSubmission<'_> {
         Err(ApiError::faults(ProblemCode::ValidationFailed, faults))
     }
 
-    /// A message that is sent again has the same key, and starts no second turn.
+    /// Returns a new turn. A message that is sent again has the same key, and starts no second turn.
     fn submitted(self, message: UserMessage) -> RequestedTurn {
         let key = message.id.as_deref();
         let key = key.map(|id| self.resend_key(&["submit", id, &message.text]));
@@ -158,20 +158,12 @@ impl ChatSubmission<'_> {
     }
 
     fn command(self) -> ChatCommand {
-        ChatCommand {
-            agent_id: Some(self.chat.agent_id),
-            message: None,
-            conversation_id: None,
-            conversation_key: Some(self.chat.key),
-            supersedes: None,
-            supersedes_itself: false,
-            title: None,
-            client_message_id: None,
-            user_id: self.chat.user_id,
-            metadata: domain::config::Metadata::default(),
-            on_busy: OnBusy::Queue,
-            request_id: self.request_id,
-        }
+        let Chat {
+            agent_id,
+            user_id,
+            key,
+        } = self.chat;
+        ChatCommand::in_named_conversation(agent_id, key, user_id, self.request_id)
     }
 
     /// Finds a message by the client's own id or else by the id of the service.

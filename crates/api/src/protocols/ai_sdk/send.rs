@@ -6,7 +6,7 @@ use domain::{AgentId, ProblemCode};
 use super::{
     path::Chat,
     request::ChatBody,
-    requested_turn::{ChatSubmission, RequestedTurn},
+    requested_turn::{RequestedTurn, Submission},
     stream,
 };
 use crate::{
@@ -27,7 +27,7 @@ pub(super) async fn chat(
     request: HttpRequest,
     body: LenientJson<ChatBody>,
 ) -> Result<HttpResponse, ApiError> {
-    let submission = ChatSubmission {
+    let submission = Submission {
         authorized: &authorized,
         chat: named_chat(agent.0, user, &body.0.id)?,
         request_id: RequestId::of(&request),

@@ -16,7 +16,7 @@ use super::{
     part_converter::PartConverter,
     path::Chat,
     request::ChatBody,
-    requested_turn::ChatSubmission,
+    requested_turn::Submission,
     send::{accept, named_chat},
 };
 use crate::{
@@ -106,7 +106,7 @@ impl SocketRequest {
         } = self.context.clone();
         let authorized = services.open::<ChatWrite>(Arc::clone(&auth_context))?;
         self.take(CHAT_COST).await?;
-        let submission = ChatSubmission {
+        let submission = Submission {
             authorized: &authorized,
             chat: chat.clone(),
             request_id: Some(self.request_id()),

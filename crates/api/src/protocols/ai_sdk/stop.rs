@@ -8,7 +8,7 @@ use crate::{
     problem::ApiError,
 };
 
-/// Cancels the open turns of a chat. A chat without any is left as it is.
+/// Cancels the open turns of a chat, if it has any.
 pub(super) async fn stop_chat(
     authorized: Authorized<ChatWrite>,
     chat: PathChat,

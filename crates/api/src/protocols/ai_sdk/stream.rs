@@ -68,7 +68,8 @@ fn frames(open: OpenResponse) -> impl Stream<Item = Frame> {
 }
 
 impl OpenResponse {
-    /// Waits for the next event of the turn that has parts, and returns them.
+    /// Waits for the next event of the turn that has parts, and returns them with those of the
+    /// events that are ready too.
     async fn next(&mut self) -> Option<Frame> {
         let mut parts = Vec::new();
         while parts.is_empty() {
@@ -90,6 +91,11 @@ impl OpenResponse {
                     return Some(self.cut());
                 }
                 None => return Some(self.cut()),
+            }
+            while !self.is_ended
+                && let Some(event) = self.events.next_ready()
+            {
+                self.is_ended = self.converter.convert(event, &mut parts);
             }
         }
         let mut events: Vec<_> = parts.iter().map(Event::json).collect();

@@ -3,7 +3,7 @@
 use actix_web::{HttpRequest, HttpResponse, web::Data};
 use application::{
     ChatCommand,
-    chat::{AcceptedTurn, EphemeralChat, OnBusy},
+    chat::{AcceptedTurn, EphemeralChat},
 };
 use domain::{AgentId, IdempotencyKey, ProblemCode};
 use futures::StreamExt as _;
@@ -47,7 +47,7 @@ pub(super) async fn create(
     };
     let stored = completion.stored.take();
     let is_stored = stored.is_some();
-    let sender = Sender {
+    let sender = Submission {
         authorized: &authorized,
         request: &request,
         agent,
@@ -75,14 +75,14 @@ pub(super) async fn create(
 }
 
 /// A client that sends a message to an agent.
-struct Sender<'a> {
+struct Submission<'a> {
     authorized: &'a Authorized<ChatWrite>,
     request: &'a HttpRequest,
     agent: AgentId,
     user: Option<String>,
 }
 
-impl Sender<'_> {
+impl Submission<'_> {
     /// Sends a message to a stored conversation.
     async fn send(
         self,
@@ -106,18 +106,15 @@ impl Sender<'_> {
             (id, key)
         };
         let command = ChatCommand {
-            agent_id: Some(self.agent),
             message: Some(message),
-            conversation_id: None,
-            conversation_key: Some(conversation.key),
-            supersedes: None,
-            supersedes_itself: false,
-            title: None,
             client_message_id,
-            user_id: self.user,
             metadata: conversation.metadata,
-            on_busy: OnBusy::Queue,
-            request_id,
+            ..ChatCommand::in_named_conversation(
+                self.agent,
+                conversation.key,
+                self.user,
+                request_id,
+            )
         };
         let caller = self.authorized.caller();
         Ok(self.authorized.chat.send(caller, command, key).await?)

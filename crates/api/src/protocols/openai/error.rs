@@ -72,7 +72,8 @@ const fn status(problem: &Problem) -> u16 {
     }
 }
 
-/// The official clients wait for at most a few seconds, and a busy conversation takes longer.
+/// Returns whether the client should repeat the request. A busy conversation takes longer than the few
+/// seconds for which the official clients wait.
 fn is_worth_repeating(problem: &Problem) -> bool {
     problem.retryable && problem.code != ProblemCode::ConversationBusy
 }

@@ -238,6 +238,22 @@ async fn equal_edits_at_the_same_time_are_one_turn() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_edit_does_not_join_the_turn_of_another_principal() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let own = api.caller_with_scopes(&[Scope::ChatWrite]).await;
+    let other = api.caller_with_scopes(&[Scope::ChatWrite]).await;
+    let sent = Chat::new(own, &agent).send("m1", "Hello").await;
+    let call = script.next_call().await;
+    let edit = json!({"id": "c1", "messageId": "m1", "messages": [message("m1", "Hello")]});
+    let joined = Chat::new(other, &agent).post(&edit).await;
+    let error = joined.error(409).await;
+    assert!(error.contains("conversation_busy"), "{error}");
+    call.answer("Secret").await;
+    sent.parts().await;
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn stop_cancels_the_turn_and_its_stream_ends_as_aborted() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let chat = Chat::new(api.writer(), &agent);

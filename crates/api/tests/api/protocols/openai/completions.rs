@@ -171,7 +171,7 @@ async fn a_failure_that_may_pass_is_repeated_by_clients() {
         ),
         (ReplyError::TimedOut, 504, ProblemCode::EngineTimeout),
         (
-            ReplyError::Refused("no".into()),
+            ReplyError::Rejected("no".into()),
             502,
             ProblemCode::EngineFailed,
         ),

@@ -1,5 +1,7 @@
 //! Completions in stored conversations.
 
+use std::time::Duration;
+
 use domain::ProblemCode;
 use ports::ReplyError;
 use serde_json::{Value, json};
@@ -13,6 +15,8 @@ use crate::{
 };
 
 const RETRY_COUNT: &str = "x-stainless-retry-count";
+/// The polling interval.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The id of the conversation with a key.
 async fn conversation(api: &ApiServer, agent: &str, key: &str) -> Option<String> {
@@ -97,12 +101,12 @@ async fn a_repeated_request_joins_the_turn() {
     let (first, second, ()) = tokio::join!(
         ok(send("0")),
         async {
-            while conversation(&api, &agent, "c-1").await.is_none() {}
+            turns_of_key(&api, &agent, 1).await;
             ok(send("1")).await
         },
         async {
             let call = script.next_call().await;
-            tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+            tokio::time::sleep(Duration::from_millis(300)).await;
             call.answer("Hi").await;
         }
     );
@@ -142,7 +146,7 @@ async fn a_repeated_request_joins_a_queued_turn() {
         async {
             let running = script.next_call().await;
             turns_of_key(&api, &agent, 2).await;
-            tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+            tokio::time::sleep(Duration::from_millis(300)).await;
             running.answer("1").await;
             script.next_call().await.answer("2").await;
         }
@@ -164,6 +168,7 @@ async fn turns_of_key(api: &ApiServer, agent: &str, wanted: usize) {
                 return;
             }
         }
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
