@@ -55,7 +55,10 @@ export const startModel = async () => {
     return response.end("data: [DONE]\n\n");
   };
   const server = createServer(async (request, response) => {
-    const { messages } = JSON.parse(await text(request));
+    const body = await text(request).catch(() => "");
+    // The service has cancelled the request.
+    if (!request.complete || body === "") return response.destroy();
+    const { messages } = JSON.parse(body);
     requests.push(messages);
     const message = messages.findLast(({ role }) => role === "user").content;
     if (message === "fail") return response.writeHead(400).end('{"error":{"message":"no"}}');

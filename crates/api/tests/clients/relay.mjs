@@ -15,6 +15,7 @@ export const startRelay = async (port) => {
     return undefined;
   };
   const relay = {
+    url: "",
     cuts: 0,
     // Cuts all connections.
     cut() {

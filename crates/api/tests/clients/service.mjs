@@ -1,5 +1,6 @@
 // The built service in a process of its own, with a model that the tests control, behind a relay
-// whose connections they can cut. The first argument of every program is the binary.
+// whose connections they can cut. The binary is that of the variable SERVICE_BINARY, or the first
+// argument of the program.
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +9,7 @@ import { createInterface } from "node:readline";
 import { startModel } from "./model.mjs";
 import { startRelay } from "./relay.mjs";
 
-const binary = process.argv[2];
+const binary = process.env.SERVICE_BINARY ?? process.argv[2];
 const SCOPES = "agents:write,agents:read,conversations:read,conversations:write,chat:write,events:read";
 
 const environment = (model, settings) => ({

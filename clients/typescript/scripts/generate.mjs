@@ -1,0 +1,49 @@
+// Generates src/generated from the published OpenAPI document. With `--check`, fails if the files
+// differ from it.
+import { readFileSync, writeFileSync } from "node:fs";
+import openapiTS, { astToString } from "openapi-typescript";
+
+const root = new URL("../../../", import.meta.url);
+const folder = new URL("../src/generated/", import.meta.url);
+const document = JSON.parse(readFileSync(new URL("openapi.json", root), "utf8"));
+const methods = ["get", "post", "put", "patch", "delete"];
+// Their responses are streams and sockets, which have functions of their own.
+const OMITTED = new Set(["chat", "follow_conversation", "open_socket"]);
+
+const camelCase = (words) => words.map((word, index) => (index === 0 ? word : word[0].toUpperCase() + word.slice(1))).join("");
+const singular = (word) => word.replace(/ies$/, "y").replace(/s$/, "");
+
+// `list_messages` of `/api/conversations/…` is `conversations.listMessages`, and `get_agent` of
+// `/api/agents/{id}` is `agents.get`.
+const nameOf = (path, operationId) => {
+  const segment = path.split("/")[2];
+  const [verb, ...noun] = operationId.split("_");
+  const group = [segment, singular(segment)].map((word) => word.split("-"));
+  const own = group.find((words) => words.every((word, index) => noun[index] === word));
+  return [camelCase(group[0]), camelCase([verb, ...noun.slice(own?.length ?? 0)])];
+};
+
+const groups = {};
+for (const [path, item] of Object.entries(document.paths)) {
+  for (const method of methods) {
+    const operation = item[method];
+    if (operation === undefined || !path.startsWith("/api/") || OMITTED.has(operation.operationId)) continue;
+    const [group, name] = nameOf(path, operation.operationId);
+    (groups[group] ??= {})[name] = `${method} ${path}`;
+  }
+}
+
+const header = "// Generated from openapi.json by `npm run generate`.\n";
+const table = JSON.stringify(groups, null, 2).replace(/^(\s*)"(\w+)":/gm, "$1$2:");
+const files = {
+  "schema.ts": header + astToString(await openapiTS(document, { alphabetize: true })),
+  "operations.ts": `${header}/** The method and the path of each operation, by group and name. */\nexport const operations = ${table} as const;\n`,
+};
+for (const [name, text] of Object.entries(files)) {
+  const file = new URL(name, folder);
+  if (!process.argv.includes("--check")) writeFileSync(file, text);
+  else if (readFileSync(file, "utf8") !== text) {
+    console.error(`src/generated/${name} is out of date: run \`npm run generate\``);
+    process.exitCode = 1;
+  }
+}

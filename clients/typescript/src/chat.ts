@@ -1,0 +1,28 @@
+import type { components } from "./generated/schema.js";
+import type { RequestOptions, Transport } from "./transport.js";
+import { streamTurn, type TurnPart } from "./turn.js";
+
+/** A message to an agent. */
+export type ChatMessage = Omit<components["schemas"]["ChatRequest"], "stream">;
+
+/**
+ * Sends a message and returns the parts of its turn. The message is stored once, however often the
+ * connection is lost. Throws a `ProblemError` if the message is rejected, and a `ConnectionError`
+ * if the service stays unreachable; the turn may then continue without this client.
+ */
+export const streamChat = (
+  transport: Transport,
+  message: ChatMessage,
+  options: RequestOptions = {},
+): AsyncGenerator<TurnPart, void> => {
+  // A chat that is not stored has no key, and ends with its connection.
+  const isStored = message.store !== false;
+  const request = {
+    ...(isStored ? { idempotencyKey: crypto.randomUUID() } : {}),
+    ...options,
+    method: "POST",
+    path: "/api/chat",
+    body: { ...message, stream: true },
+  };
+  return streamTurn(transport, request, isStored);
+};

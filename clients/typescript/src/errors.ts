@@ -1,0 +1,37 @@
+import type { components } from "./generated/schema.js";
+
+/** A problem as the service reports it (RFC 9457). */
+export type Problem = components["schemas"]["Problem"];
+/** What went wrong, for programs. */
+export type ProblemCode = components["schemas"]["ProblemCode"];
+
+/** The service has rejected a request. */
+export class ProblemError extends Error {
+  override readonly name = "ProblemError";
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
+    super(`${problem.title}: ${problem.detail} (${problem.code})`);
+    this.problem = problem;
+  }
+
+  get code(): ProblemCode {
+    return this.problem.code;
+  }
+
+  get status(): number {
+    return this.problem.status;
+  }
+}
+
+/** The service cannot be reached, or the connection was lost, and repetitions did not help. */
+export class ConnectionError extends Error {
+  override readonly name = "ConnectionError";
+}
+
+/** Returns the problem in a response; a response of another server, such as a proxy, has none. */
+export const problemOf = async (response: Response): Promise<ProblemError | ConnectionError> => {
+  const isProblem = response.headers.get("Content-Type")?.includes("problem+json");
+  if (isProblem) return new ProblemError(JSON.parse(await response.text()) as Problem);
+  return new ConnectionError(`HTTP ${response.status} without a problem of Agent Service`);
+};

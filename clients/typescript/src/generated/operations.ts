@@ -1,0 +1,55 @@
+// Generated from openapi.json by `npm run generate`.
+/** The method and the path of each operation, by group and name. */
+export const operations = {
+  agents: {
+    list: "get /api/agents",
+    create: "post /api/agents",
+    get: "get /api/agents/{id}",
+    patch: "patch /api/agents/{id}",
+    delete: "delete /api/agents/{id}",
+    getConfig: "get /api/agents/{id}/config",
+    putConfig: "put /api/agents/{id}/config"
+  },
+  capabilities: {
+    list: "get /api/capabilities"
+  },
+  conversations: {
+    list: "get /api/conversations",
+    create: "post /api/conversations",
+    get: "get /api/conversations/{id}",
+    patch: "patch /api/conversations/{id}",
+    delete: "delete /api/conversations/{id}",
+    listMessages: "get /api/conversations/{id}/messages",
+    listTurns: "get /api/conversations/{id}/turns"
+  },
+  engines: {
+    list: "get /api/engines"
+  },
+  events: {
+    list: "get /api/events"
+  },
+  keys: {
+    list: "get /api/keys",
+    create: "post /api/keys",
+    get: "get /api/keys/{id}",
+    revoke: "delete /api/keys/{id}",
+    rotate: "post /api/keys/{id}/rotate"
+  },
+  limits: {
+    get: "get /api/limits"
+  },
+  oauthClients: {
+    list: "get /api/oauth-clients",
+    create: "post /api/oauth-clients",
+    get: "get /api/oauth-clients/{id}",
+    revoke: "delete /api/oauth-clients/{id}",
+    rotate: "post /api/oauth-clients/{id}/rotate"
+  },
+  turns: {
+    get: "get /api/turns/{id}",
+    cancel: "post /api/turns/{id}/cancel"
+  },
+  ws: {
+    createTicket: "post /api/ws/tickets"
+  }
+} as const;

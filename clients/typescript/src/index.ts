@@ -1,0 +1,33 @@
+/**
+ * Client of Agent Service.
+ *
+ * ```ts
+ * const service = createClient({ url: "https://agents.example.org", getToken });
+ * for await (const part of service.chat({ agentId, message: "Hello" })) {
+ *   if (part.type === "reply.delta") show(part.text);
+ * }
+ * ```
+ */
+import { type ChatMessage, streamChat } from "./chat.js";
+import { createRest, type Rest } from "./rest.js";
+import { type ClientOptions, createTransport, type RequestOptions } from "./transport.js";
+import type { TurnPart } from "./turn.js";
+
+export { ConnectionError, ProblemError, type Problem, type ProblemCode } from "./errors.js";
+export type { ChatMessage, TurnPart, ClientOptions, RequestOptions, Rest };
+export type { components, paths } from "./generated/schema.js";
+
+/** A client of one service. */
+export interface Client extends Rest {
+  /** Sends a message and returns the parts of its turn. */
+  chat(message: ChatMessage, options?: RequestOptions): AsyncGenerator<TurnPart, void>;
+}
+
+/** Creates a client. It sends nothing by itself. */
+export const createClient = (options: ClientOptions): Client => {
+  const transport = createTransport(options);
+  return {
+    ...createRest(transport),
+    chat: (message, requestOptions) => streamChat(transport, message, requestOptions),
+  };
+};

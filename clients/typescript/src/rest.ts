@@ -1,0 +1,70 @@
+import { operations } from "./generated/operations.js";
+import type { paths } from "./generated/schema.js";
+import type { RequestOptions, Transport } from "./transport.js";
+
+type Operations = typeof operations;
+type Operation<Key extends string> = Key extends `${infer Method} ${infer Path}`
+  ? Path extends keyof paths
+    ? Method extends keyof paths[Path]
+      ? paths[Path][Method]
+      : never
+    : never
+  : never;
+
+type Content<Part> = Part extends { content: { "application/json": infer Body } } ? Body : never;
+type BodyOf<Of> = Of extends { requestBody: infer Part } ? Content<Part> : never;
+type OptionalBodyOf<Of> = Of extends { requestBody?: infer Part } ? Content<NonNullable<Part>> : never;
+type QueryOf<Of> = Of extends { parameters: { query?: infer Query } } ? NonNullable<Query> : never;
+type ResultOf<Of> = Of extends { responses: infer Responses }
+  ? Responses extends { 200: infer Part }
+    ? Content<Part>
+    : Responses extends { 201: infer Part }
+      ? Content<Part>
+      : void
+  : never;
+
+type IdOf<Key extends string> = Key extends `${string}{id}${string}` ? [id: string] : [];
+type InputOf<Key extends string> = Key extends `get ${string}` | `delete ${string}`
+  ? [query?: QueryOf<Operation<Key>>]
+  : [BodyOf<Operation<Key>>] extends [never]
+    ? [body?: OptionalBodyOf<Operation<Key>>]
+    : [body: BodyOf<Operation<Key>>];
+
+type Call<Key extends string> = (
+  ...input: [...IdOf<Key>, ...InputOf<Key>, options?: RequestOptions]
+) => Promise<ResultOf<Operation<Key>>>;
+
+/** The operations of the REST API, by group and name. */
+export type Rest = {
+  readonly [Group in keyof Operations]: {
+    readonly [Name in keyof Operations[Group]]: Operations[Group][Name] extends string
+      ? Call<Operations[Group][Name]>
+      : never;
+  };
+};
+
+const callOf = (transport: Transport, operation: string) => {
+  const [method = "", path = ""] = operation.split(" ");
+  const hasQuery = method === "get" || method === "delete";
+  return async (...given: unknown[]): Promise<unknown> => {
+    const id = path.includes("{id}") ? String(given.shift()) : "";
+    const [input, options] = given as [object | undefined, RequestOptions | undefined];
+    const response = await transport.send({
+      ...(method === "post" ? { idempotencyKey: crypto.randomUUID() } : {}),
+      ...options,
+      method: method.toUpperCase(),
+      path: path.replace("{id}", encodeURIComponent(id)),
+      ...(hasQuery ? { query: input } : { body: input }),
+    });
+    const text = await response.text();
+    return text === "" ? undefined : JSON.parse(text);
+  };
+};
+
+export const createRest = (transport: Transport): Rest => {
+  const groups = Object.entries(operations).map(([group, calls]) => {
+    const named = Object.entries(calls).map(([name, operation]) => [name, callOf(transport, operation)]);
+    return [group, Object.fromEntries(named)];
+  });
+  return Object.fromEntries(groups) as Rest;
+};

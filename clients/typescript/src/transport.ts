@@ -1,0 +1,142 @@
+import { ConnectionError, ProblemError, problemOf } from "./errors.js";
+
+/** The settings of a client. */
+export interface ClientOptions {
+  /** The address of the service, such as `https://agents.example.org`. */
+  url: string;
+  /** An API key, for servers. Pages use `getToken`. */
+  apiKey?: string;
+  /**
+   * Returns an access token. It is called when there is none yet, and again once the service has
+   * rejected the token.
+   */
+  getToken?: () => string | Promise<string>;
+  /** Sends requests; `globalThis.fetch` by default. */
+  fetch?: typeof fetch;
+  /** The number of times that a request is repeated after a lost connection or a problem that is retryable; 3 by default. */
+  retries?: number;
+}
+
+/** Options of a single request. */
+export interface RequestOptions {
+  signal?: AbortSignal;
+  /** Further headers, such as `If-Match`. */
+  headers?: Record<string, string>;
+  /** The idempotency key of a creation, so that the caller itself can repeat it; a random one by default. */
+  idempotencyKey?: string;
+}
+
+export interface TransportRequest extends RequestOptions {
+  method: string;
+  path: string;
+  query?: object | undefined;
+  body?: unknown;
+}
+
+/** Sends requests with a credential, and repeats those that can be repeated. */
+export interface Transport {
+  send(request: TransportRequest): Promise<Response>;
+  /** Waits before the next attempt; `false` if there is none. */
+  pause(attempt: number, error: unknown, signal?: AbortSignal): Promise<boolean>;
+}
+
+/** The pause before the first repetition, which doubles with each one. */
+const FIRST_PAUSE = 250;
+const LONGEST_PAUSE = 10_000;
+
+/** Returns the pause in milliseconds before a repetition; `undefined` if it would not help. */
+const pauseAfter = (error: unknown, attempt: number): number | undefined => {
+  const backoff = Math.min(FIRST_PAUSE * 2 ** attempt, LONGEST_PAUSE) * (0.5 + Math.random() / 2);
+  if (error instanceof ConnectionError) return backoff;
+  if (!(error instanceof ProblemError) || !error.problem.retryable) return undefined;
+  return Math.max((error.problem.retryAfter ?? 0) * 1000, backoff);
+};
+
+export const sleep = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const abort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", abort);
+      resolve();
+    }, milliseconds);
+    if (signal?.aborted) abort();
+    else signal?.addEventListener("abort", abort, { once: true });
+  });
+
+const queryOf = (query: object | undefined): string => {
+  const entries = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== null);
+  return entries.length === 0 ? "" : `?${new URLSearchParams(entries.map(([name, value]) => [name, String(value)]))}`;
+};
+
+export const createTransport = (options: ClientOptions): Transport => {
+  const { url, apiKey, getToken, retries = 3 } = options;
+  const base = url.replace(/\/+$/, "");
+  let token: Promise<string> | undefined;
+
+  const credential = async (): Promise<string | undefined> => {
+    if (apiKey !== undefined || getToken === undefined) return apiKey;
+    token ??= Promise.resolve(getToken());
+    // A failed attempt is not kept.
+    token.catch(() => (token = undefined));
+    return token;
+  };
+
+  const attempt = async (request: TransportRequest, used: string | undefined): Promise<Response> => {
+    const { method, path, query, body, headers = {}, signal, idempotencyKey } = request;
+    const init: RequestInit = {
+      method,
+      headers: {
+        ...(used === undefined ? {} : { Authorization: `Bearer ${used}` }),
+        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+        ...(idempotencyKey === undefined ? {} : { "Idempotency-Key": idempotencyKey }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    };
+    let response: Response;
+    try {
+      response = await (options.fetch ?? fetch)(base + path + queryOf(query), init);
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw new ConnectionError(`${base} cannot be reached`, { cause: error });
+    }
+    if (response.ok) return response;
+    throw await problemOf(response);
+  };
+
+  const pause = async (number: number, error: unknown, signal?: AbortSignal): Promise<boolean> => {
+    const milliseconds = number < retries ? pauseAfter(error, number) : undefined;
+    if (milliseconds === undefined) return false;
+    await sleep(milliseconds, signal);
+    return true;
+  };
+
+  const send = async (request: TransportRequest): Promise<Response> => {
+    // The service executes a request with a key once, however often it arrives.
+    const canRepeat = request.method !== "POST" || request.idempotencyKey !== undefined;
+    let hasFreshToken = false;
+    for (let number = 0; ; number += 1) {
+      const used = await credential();
+      const tokenUsed = token;
+      try {
+        return await attempt(request, used);
+      } catch (error) {
+        if (error instanceof ConnectionError && !canRepeat) throw error;
+        const isRejected = error instanceof ProblemError && error.status === 401;
+        if (isRejected && getToken !== undefined && !hasFreshToken) {
+          hasFreshToken = true;
+          // Another request may have replaced the token meanwhile.
+          if (token === tokenUsed) token = undefined;
+        } else if (!(await pause(number, error, request.signal))) {
+          throw error;
+        }
+      }
+    }
+  };
+
+  return { send, pause };
+};

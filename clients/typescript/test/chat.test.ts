@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startService } from "../../../crates/api/tests/clients/service.mjs";
+import { type ChatMessage, type TurnPart, ConnectionError, createClient, ProblemError } from "../src/index.js";
+
+let service: Awaited<ReturnType<typeof startService>>;
+let agentId: string;
+
+beforeAll(async () => {
+  service = await startService();
+  agentId = await service.newAgent();
+});
+afterAll(() => service.stop());
+
+const direct = () => createClient({ url: service.url, apiKey: service.admin });
+const throughRelay = () => createClient({ url: service.relay.url, apiKey: service.admin });
+
+const partsOf = async (parts: AsyncIterable<TurnPart>): Promise<TurnPart[]> => {
+  const all = [];
+  for await (const part of parts) all.push(part);
+  return all;
+};
+
+const textOf = (parts: TurnPart[]): string => parts.map((part) => (part.type === "reply.delta" ? part.text : "")).join("");
+
+const words = (count: number): string => Array.from({ length: count }, (_, index) => `word${index + 1} `).join("");
+
+test("a turn is streamed to its end", async () => {
+  const parts = await partsOf(direct().chat({ agentId, message: "Hello" }));
+  expect(parts.map(({ type }) => type)).toEqual(["turn.started", "reply.delta", "turn.completed"]);
+  expect(textOf(parts)).toBe("You said: Hello");
+  expect(parts.at(-1)).toMatchObject({ message: "You said: Hello", finishReason: "stop" });
+});
+
+test("a failed turn ends with its problem", async () => {
+  const parts = await partsOf(direct().chat({ agentId, message: "fail 3" }));
+  expect(parts.at(-1)).toMatchObject({ type: "turn.failed", error: { code: "engine_failed", retryable: true } });
+});
+
+test("a cut at every part leaves one turn with the whole text", async () => {
+  const client = throughRelay();
+  for (let position = 1; position <= 12; position += 1) {
+    const agent = await service.newAgent();
+    service.relay.cutAfter(position);
+    const parts = await partsOf(client.chat({ agentId: agent, message: "tools 10 1" }));
+    const calls = parts.filter(({ type }) => type === "tool.returned");
+    expect(textOf(parts)).toBe(`Let me see.\n\nIt is 408.${words(10).slice(words(3).length)}`);
+    expect(calls).toHaveLength(2);
+    expect(parts.at(-1)).toMatchObject({ type: "turn.completed", message: textOf(parts) });
+    expect(await service.turns(agent)).toEqual(["completed"]);
+  }
+  service.relay.cutAfter(Infinity);
+});
+
+test("a client that gives up reports it", async () => {
+  const client = createClient({ url: "http://127.0.0.1:9", apiKey: "key", retries: 1 });
+  await expect(partsOf(client.chat({ agentId, message: "Hello" }))).rejects.toThrow(ConnectionError);
+});
+
+test("an ephemeral chat that is cut is an error", async () => {
+  service.relay.cutAfter(2);
+  const message: ChatMessage = { agentId, message: "words 10 5", store: false };
+  await expect(partsOf(throughRelay().chat(message))).rejects.toThrow(ConnectionError);
+  service.relay.cutAfter(Infinity);
+});
+
+test("a rejected message is a problem", async () => {
+  const error = await partsOf(direct().chat({ agentId, message: "" })).catch((error: unknown) => error);
+  expect(error).toBeInstanceOf(ProblemError);
+  expect(error).toMatchObject({ code: "validation_failed", status: 422 });
+});
+
+test("a reader that stops early closes the stream, and the turn continues", async () => {
+  const agent = await service.newAgent();
+  for await (const part of direct().chat({ agentId: agent, message: "words 20 5" })) {
+    if (part.type === "reply.delta") break;
+  }
+  await expect.poll(() => service.turns(agent)).toEqual(["completed"]);
+});

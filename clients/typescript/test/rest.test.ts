@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startService } from "../../../crates/api/tests/clients/service.mjs";
+import { createClient, ProblemError } from "../src/index.js";
+
+let service: Awaited<ReturnType<typeof startService>>;
+
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.stop());
+
+test("resources are created, read, changed and deleted", async () => {
+  const client = createClient({ url: `${service.url}/`, apiKey: service.admin });
+  const agent = await client.agents.create({ name: "Ada" });
+  expect(await client.agents.get(agent.id)).toEqual(agent);
+  const renamed = await client.agents.patch(agent.id, { name: "Eve" }, { headers: { "If-Match": '"v1"' } });
+  expect(renamed).toMatchObject({ name: "Eve", version: 2 });
+  const page = await client.agents.list({ limit: 1 });
+  expect(page.data).toHaveLength(1);
+  expect(await client.agents.delete(agent.id)).toBeUndefined();
+  await expect(client.agents.get(agent.id)).rejects.toMatchObject({ code: "agent_not_found", status: 404 });
+});
+
+test("a creation whose response is lost is made once", async () => {
+  const { url, admin } = service;
+  let lost = 0;
+  const lossy: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    if (init?.method === "POST" && lost < 2) {
+      lost += 1;
+      throw new TypeError("the connection was lost");
+    }
+    return response;
+  };
+  const client = createClient({ url, apiKey: admin, fetch: lossy });
+  const made = await client.agents.create({ name: "Once" });
+  const { data } = await client.agents.list({ limit: 100 });
+  expect(data.filter(({ name }) => name === "Once").map(({ id }) => id)).toEqual([made.id]);
+  expect(lost).toBe(2);
+});
+
+test("a token is fetched when it is needed, and again once it is rejected", async () => {
+  const tokens = ["expired", service.admin];
+  let calls = 0;
+  const getToken = () => tokens[calls++] ?? "none";
+  const client = createClient({ url: service.url, getToken });
+  await Promise.all([client.limits.get(), client.engines.list()]);
+  await client.limits.get();
+  expect(calls).toBe(2);
+});
+
+test("a rejected credential is a problem, not a loop", async () => {
+  let calls = 0;
+  const client = createClient({ url: service.url, getToken: () => `wrong${calls++}` });
+  await expect(client.limits.get()).rejects.toThrow(ProblemError);
+  expect(calls).toBe(2);
+});
+
+test("a request can be aborted while it waits for its repetition", async () => {
+  const client = createClient({ url: "http://127.0.0.1:9", apiKey: "key", retries: 50 });
+  const signal = AbortSignal.timeout(400);
+  await expect(client.limits.get(undefined, { signal })).rejects.toMatchObject({ name: "TimeoutError" });
+});
