@@ -9,25 +9,33 @@
  * ```
  */
 import { type ChatMessage, streamChat } from "./chat.js";
+import { Conversation, type ConversationOptions } from "./conversation.js";
 import { createRest, type Rest } from "./rest.js";
 import { type ClientOptions, createTransport, type RequestOptions } from "./transport.js";
 import type { TurnPart } from "./turn.js";
 
 export { ConnectionError, ProblemError, type Problem, type ProblemCode } from "./errors.js";
 export type { ChatMessage, TurnPart, ClientOptions, RequestOptions, Rest };
+export { Conversation };
+export type { ConversationMessage, ConversationOptions, ConversationState, ToolCall } from "./conversation.js";
+export type { KeyValueStorage } from "./store.js";
 export type { components, paths } from "./generated/schema.js";
 
 /** A client of one service. */
 export interface Client extends Rest {
   /** Sends a message and returns the parts of its turn. */
   chat(message: ChatMessage, options?: RequestOptions): AsyncGenerator<TurnPart, void>;
+  /** Returns a conversation with its live state. It sends nothing before `load` or `send`. */
+  conversation(options: ConversationOptions): Conversation;
 }
 
 /** Creates a client. It sends nothing by itself. */
 export const createClient = (options: ClientOptions): Client => {
   const transport = createTransport(options);
+  const rest = createRest(transport);
   return {
-    ...createRest(transport),
+    ...rest,
     chat: (message, requestOptions) => streamChat(transport, message, requestOptions),
+    conversation: (conversation) => new Conversation(transport, rest, conversation),
   };
 };

@@ -17,6 +17,7 @@ mod clients;
 mod openapi;
 mod optimised;
 mod test;
+mod typescript;
 mod websocket_cases;
 
 use std::{ffi::OsString, process::ExitCode};

@@ -5,11 +5,14 @@ use std::process::Command;
 use anyhow::Result;
 use dev_tools::{
     postgres::{Database, URL_VARIABLE},
-    process::{cargo, run as run_program, succeeds},
+    process::{cargo, root, run as run_program, succeeds},
     steps::Steps,
 };
 
-use crate::clients::{Clients, FOLDER_VARIABLE};
+use crate::{
+    clients::{Clients, FOLDER_VARIABLE},
+    typescript,
+};
 
 /// Part of the name of each test that `--heavy` runs.
 const HEAVY: &str = "heavy::";
@@ -73,7 +76,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             ]))
         })?;
     }
-    steps.run("tests", || test(suite(has_nextest, options)))
+    steps.run("tests", || test(suite(has_nextest, options)))?;
+    if options.arguments.is_empty() && !options.heavy {
+        let service = root().join("target/debug/agent-service");
+        steps.run("TypeScript client", || typescript::test(&service))?;
+    }
+    Ok(())
 }
 
 fn suite(has_nextest: bool, options: &Options) -> Command {
