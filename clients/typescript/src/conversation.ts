@@ -220,7 +220,8 @@ export class Conversation {
         const reply: ConversationMessage = { id: part.replyId, role: "agent", text: "", status: "streaming", toolCalls: [], turnId: part.turnId };
         return this.#store.update(({ messages }) => ({
           status: "streaming",
-          messages: [...messages.filter(({ id }) => id !== part.replyId), reply],
+          // A half reply is that of a turn that this one repeats.
+          messages: [...messages.filter(({ id, status }) => id !== part.replyId && status !== "streaming"), reply],
         }));
       }
       case "reply.delta":

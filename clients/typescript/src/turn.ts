@@ -11,11 +11,17 @@ const isLast = ({ type }: TurnPart): boolean =>
 
 /** The parts of a turn that were received, of which repeated streams return the rest. */
 class Received {
+  #turnId = "";
   #bytes = 0;
   readonly #names = new Set<string>();
 
   /** Returns what is new in a part; `undefined` if all of it was received before. */
   take(part: TurnPart): TurnPart | undefined {
+    if (part.turnId !== this.#turnId) {
+      this.#turnId = part.turnId;
+      this.#bytes = 0;
+      this.#names.clear();
+    }
     if (part.type === "reply.delta") return this.#takeText(part);
     const name = "id" in part ? `${part.type} ${part.id}` : part.type;
     if (this.#names.has(name)) return undefined;
@@ -38,7 +44,8 @@ class Received {
 /**
  * Sends `request` and returns the parts of the turn that it starts or follows; nothing if the
  * response is empty. With `canRepeat`, a lost connection is replaced and the turn continues where
- * it was, so that every part is returned once.
+ * it was, so that every part is returned once. If the turn has failed meanwhile and can be repeated,
+ * another turn takes its place: its parts have another `turnId`, and its reply begins anew.
  */
 export async function* streamTurn(
   transport: Transport,

@@ -159,3 +159,18 @@ test("cuts of the connection leave no gap", async () => {
   }
   service.relay.cutAfter(Infinity);
 });
+
+test("a reply that a crash of the service has interrupted is generated again", async () => {
+  const key = newKey();
+  const chat = createClient({ url: service.url, apiKey: service.admin, retries: 20 }).conversation({ agentId, key });
+  const sent = chat.send("words 12 20");
+  await until(chat, (state) => (texts(state)[1]?.length ?? 0) > 10);
+  await service.restart();
+  await sent;
+  expect(chat.getSnapshot().status).toBe("ready");
+  expect(statuses(chat.getSnapshot())).toEqual(["complete", "complete"]);
+  expect(texts(chat.getSnapshot())[1]).toBe(Array.from({ length: 12 }, (_, index) => `word${index + 1} `).join(""));
+  const { messages, turns } = await service.stored(agentId, key);
+  expect(messages).toHaveLength(2);
+  expect(turns.map(({ status }: { status: string }) => status)).toEqual(["failed", "completed"]);
+});
