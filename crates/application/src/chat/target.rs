@@ -176,7 +176,8 @@ async fn find_replacement(
         return Err(ChatError::MessageSuperseded);
     }
     let has_text = attempt.command.message.is_some();
-    let answered = answered_message(&found, has_text)?;
+    let answered = answered_message(&found, has_text);
+    let answered = answered.map_err(|fault| ChatError::Invalid(vec![fault]))?;
     Ok(Replacement {
         supersession: Supersession {
             from_seq: found.message.seq,
@@ -192,22 +193,26 @@ async fn find_replacement(
 
 /// Returns the user's message that receives another reply; `None` if the attempt has a text of its
 /// own.
-fn answered_message(found: &FoundMessage, has_text: bool) -> Result<Option<Message>, ChatError> {
+fn answered_message(found: &FoundMessage, has_text: bool) -> Result<Option<Message>, InputFault> {
     match found.message.role {
         Role::User if has_text => Ok(None),
         Role::User => {
             let detail = "required to replace a user's message";
-            Err(fault("/message", FaultCode::Required, detail))
+            Err(InputFault::new("/message", FaultCode::Required, detail))
         }
         Role::Agent if has_text => {
             let detail = "must be absent to replace an agent's message";
-            Err(fault("/message", FaultCode::NotCombinable, detail))
+            Err(InputFault::new(
+                "/message",
+                FaultCode::NotCombinable,
+                detail,
+            ))
         }
         Role::Agent => {
             let answered = found.previous.as_ref().filter(|it| it.role == Role::User);
             let greeting = || {
                 let detail = "a greeting cannot be superseded";
-                fault("/supersedes", FaultCode::NotCombinable, detail)
+                InputFault::new("/supersedes", FaultCode::NotCombinable, detail)
             };
             Ok(Some(answered.ok_or_else(greeting)?.clone()))
         }
