@@ -10,19 +10,22 @@
  */
 import { type ChatMessage, streamChat } from "./chat.js";
 import { Conversation, type ConversationOptions } from "./conversation.js";
+import { type EventsOptions, followEvents, type LogEvent } from "./events.js";
 import { createRest, type Rest } from "./rest.js";
 import { type ClientOptions, createTransport, type RequestOptions } from "./transport.js";
 import type { TurnPart } from "./turn.js";
 
 export { ConnectionError, ProblemError, type Problem, type ProblemCode } from "./errors.js";
-export type { ChatMessage, TurnPart, ClientOptions, RequestOptions, Rest };
+export type { ChatMessage, ClientOptions, EventsOptions, LogEvent, RequestOptions, Rest, TurnPart };
 export { Conversation };
 export type { ConversationMessage, ConversationOptions, ConversationState, ToolCall } from "./conversation.js";
 export type { KeyValueStorage } from "./store.js";
 export type { components, paths } from "./generated/schema.js";
 
 /** A client of one service. */
-export interface Client extends Rest {
+export interface Client extends Omit<Rest, "events"> {
+  /** Returns the events of the log after `since`, and then each new one; `events.list` returns a page. */
+  events: Rest["events"] & ((options?: EventsOptions) => AsyncGenerator<LogEvent, void>);
   /** Sends a message and returns the parts of its turn. */
   chat(message: ChatMessage, options?: RequestOptions): AsyncGenerator<TurnPart, void>;
   /** Returns a conversation with its live state. It sends nothing before `load` or `send`. */
@@ -35,6 +38,7 @@ export const createClient = (options: ClientOptions): Client => {
   const rest = createRest(transport);
   return {
     ...rest,
+    events: Object.assign((events?: EventsOptions) => followEvents(transport, events), rest.events),
     chat: (message, requestOptions) => streamChat(transport, message, requestOptions),
     conversation: (conversation) => new Conversation(transport, rest, conversation),
   };

@@ -36,8 +36,8 @@ export interface TransportRequest extends RequestOptions {
 /** Sends requests with a credential, and repeats those that can be repeated. */
 export interface Transport {
   send(request: TransportRequest): Promise<Response>;
-  /** Waits before the next attempt; `false` if there is none. */
-  pause(attempt: number, error: unknown, signal?: AbortSignal): Promise<boolean>;
+  /** Waits before the next attempt, of at most `limit`; `false` if there is none. */
+  pause(attempt: number, error: unknown, signal?: AbortSignal, limit?: number): Promise<boolean>;
 }
 
 /** The pause before the first repetition, which doubles with each one. */
@@ -108,8 +108,8 @@ export const createTransport = (options: ClientOptions): Transport => {
     throw await problemOf(response);
   };
 
-  const pause = async (number: number, error: unknown, signal?: AbortSignal): Promise<boolean> => {
-    const milliseconds = number < retries ? pauseAfter(error, number) : undefined;
+  const pause = async (number: number, error: unknown, signal?: AbortSignal, limit = retries): Promise<boolean> => {
+    const milliseconds = number < limit ? pauseAfter(error, number) : undefined;
     if (milliseconds === undefined) return false;
     await sleep(milliseconds, signal);
     return true;
