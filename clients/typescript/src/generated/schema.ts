@@ -1103,7 +1103,7 @@ export interface components {
             message?: string;
             /** @description Pairs of strings for the client's own use, stored with the turn. */
             metadata?: components["schemas"]["Metadata"];
-            /** @description The behavior while another turn of the conversation is in progress. Default: `queue`. */
+            /** @description The behaviour while another turn of the conversation is in progress. Default: `queue`. */
             onBusy?: components["schemas"]["WhenBusy"];
             /**
              * @description Stores nothing when false: there is no conversation, no turn to read later and no event, and
@@ -2735,7 +2735,7 @@ export interface components {
             outputTokens: number;
         };
         /**
-         * @description The behavior while another turn of the conversation is in progress.
+         * @description The behaviour while another turn of the conversation is in progress.
          * @enum {string}
          */
         WhenBusy: "queue" | "reject";
