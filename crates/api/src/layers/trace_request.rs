@@ -42,9 +42,7 @@ impl RequestId {
 
     fn choose(request: &ServiceRequest, state: &ApiState) -> Self {
         match request.headers().get(X_REQUEST_ID) {
-            Some(portion_bytes) if is_acceptable(portion_bytes.as_bytes()) => {
-                Self(portion_bytes.clone())
-            }
+            Some(id) if is_acceptable(id.as_bytes()) => Self(id.clone()),
             _ => {
                 let mut buffer = uuid::Uuid::encode_buffer();
                 let text = state.ids.next_id().hyphenated().encode_lower(&mut buffer);
@@ -54,9 +52,9 @@ impl RequestId {
     }
 }
 
-fn is_acceptable(portion_bytes: &[u8]) -> bool {
-    (1..=128).contains(&portion_bytes.len())
-        && portion_bytes
+fn is_acceptable(id: &[u8]) -> bool {
+    (1..=128).contains(&id.len())
+        && id
             .iter()
             .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(byte))
 }

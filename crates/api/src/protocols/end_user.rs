@@ -36,15 +36,22 @@ impl EndUser {
         ApiError::header("X-User-Id", "must be sent at most once")
     }
 
-    /// Returns the user of a request on a socket: that of the credential, or the one that the request
-    /// names.
+    /// Returns the user of a request on a socket of this user: the user of the socket or, if it has
+    /// none, the one that the request names. The user of a credential is never replaced, and neither
+    /// is one that a backend has named when it opened the socket for a page.
     pub fn on_socket(
-        own: Option<&str>,
+        &self,
+        is_of_credential: bool,
         named: Option<&str>,
         sizes: &Sizes,
     ) -> Result<Self, ApiError> {
-        match (own, named) {
-            (Some(own), _) => Ok(Self(Some(own.to_owned()))),
+        match (&self.0, named) {
+            (Some(_), _) if is_of_credential => Ok(self.clone()),
+            (Some(user), Some(named)) if user != named => {
+                let detail = "must be that of the request that opened the socket";
+                Err(ApiError::header("X-User-Id", detail))
+            }
+            (Some(_), _) => Ok(self.clone()),
             (None, Some(named)) => Ok(Self(Some(check(Some(named), sizes)?))),
             (None, None) => Ok(Self(None)),
         }

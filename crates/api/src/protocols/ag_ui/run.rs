@@ -118,7 +118,8 @@ impl Submission<'_> {
         if turn.conversation_id != conversation || run_id != Some(self.run_id) {
             return Ok(None);
         }
-        Ok(authorized.chat.find_turn(caller, turn.id).await?)
+        let found = authorized.chat.find_turn(caller, turn.id).await?;
+        Ok(found.filter(|turn| caller.may_follow(&turn.subject().started_by)))
     }
 
     /// Sends the message. If its run id was used for another message, its key also contains the thread

@@ -1,10 +1,6 @@
 //! `GET /ai-sdk/agents/{id}/ws`: chats over a WebSocket.
 
-use std::{
-    collections::{HashMap, hash_map::Entry},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -32,6 +28,8 @@ use crate::{
 
 /// The maximum number of requests that are answered at the same time.
 const MAX_REQUESTS: usize = 32;
+/// The maximum number of rejections that a client has not read.
+const MAX_REJECTIONS: usize = 32;
 /// The time between two pings.
 const PING_INTERVAL: Duration = Duration::from_secs(25);
 /// The time without a frame after which the connection is considered lost.
@@ -176,9 +174,10 @@ impl Socket {
             }
             return Ok(());
         }
-        if self.tasks.len() >= MAX_REQUESTS {
+        if self.tasks.len() >= MAX_REQUESTS + MAX_REJECTIONS {
             return Err(Some(CloseCode::RateLimited));
         }
+        let is_open = self.requests.contains_key(&request_id);
         let stopped = CancellationToken::new();
         let answering = SocketRequest {
             context: self.context.clone(),
@@ -186,23 +185,23 @@ impl Socket {
             stopped: stopped.clone(),
             named_users: Vec::new(),
         };
-        match self.requests.entry(request_id.clone()) {
-            Entry::Vacant(entry) => {
-                entry.insert(stopped);
-                self.tasks.spawn_local(async move {
-                    answering.answer(request).await;
-                    Some(request_id)
-                });
-            }
-            Entry::Occupied(_) => {
-                let detail = "names a request that has not ended";
-                let error = ApiError::invalid("/requestId", FaultCode::NotCombinable, detail);
-                self.tasks.spawn_local(async move {
-                    answering.answer(Err(error)).await;
-                    None
-                });
-            }
-        }
+        let rejection = if is_open {
+            let detail = "names a request that has not ended";
+            ApiError::invalid("/requestId", FaultCode::NotCombinable, detail)
+        } else if self.requests.len() >= MAX_REQUESTS {
+            ApiError::new(ProblemCode::TooManyStreams)
+        } else {
+            self.requests.insert(request_id.clone(), stopped);
+            self.tasks.spawn_local(async move {
+                answering.answer(request).await;
+                Some(request_id)
+            });
+            return Ok(());
+        };
+        self.tasks.spawn_local(async move {
+            answering.answer(Err(rejection)).await;
+            None
+        });
         Ok(())
     }
 }

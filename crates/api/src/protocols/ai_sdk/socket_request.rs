@@ -6,7 +6,7 @@ use access::AuthContext;
 use actix_web::web::Data;
 use actix_ws::Session;
 use application::chat::AcceptedTurn;
-use domain::{AgentId, RatePolicy};
+use domain::{AgentId, ProblemCode, RatePolicy};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -127,8 +127,12 @@ impl SocketRequest {
         let authorized = services.open::<TurnsRead>(Arc::clone(&auth_context))?;
         self.take(ONE_REQUEST).await?;
         let _slot = open_stream(&state.limits, &auth_context).await?;
-        // An id that can be no chat's is that of a chat without turns.
-        let chat = self.chat(chat).ok();
+        let chat = match self.chat(chat) {
+            Ok(chat) => Some(chat),
+            Err(error) if error.code == ProblemCode::InvalidHeader => return Err(error.into()),
+            // An id that can be no chat's is that of a chat without turns.
+            Err(_) => None,
+        };
         let turn = match &chat {
             Some(chat) => current_turn(&authorized, chat).await?,
             None => None,
@@ -183,13 +187,14 @@ impl SocketRequest {
 
     fn chat(&self, id: &str) -> Result<Chat, ApiError> {
         let context = &self.context;
-        let own = context.auth_context.principal.user_id.as_deref();
         let named = match &*self.named_users {
-            [] => context.user.0.as_deref(),
+            [] => None,
             [named] => Some(named.as_str()),
             _ => return Err(EndUser::named_twice()),
         };
-        let user = EndUser::on_socket(own, named, &context.state.sizes)?;
+        let is_of_credential = context.auth_context.principal.user_id.is_some();
+        let sizes = &context.state.sizes;
+        let user = context.user.on_socket(is_of_credential, named, sizes)?;
         named_chat(context.agent_id, user, id)
     }
 

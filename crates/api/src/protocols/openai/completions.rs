@@ -8,7 +8,7 @@ use application::{
 use domain::{AgentId, IdempotencyKey, ProblemCode};
 use futures::StreamExt as _;
 use http_server::ConnectionState;
-use ports::StreamSlot;
+use ports::{IdSource, StreamSlot};
 
 use super::{
     models,
@@ -50,6 +50,7 @@ pub(super) async fn create(
     let sender = Submission {
         authorized: &authorized,
         request: &request,
+        ids: &*state.ids,
         agent,
         user: user.0,
     };
@@ -78,6 +79,7 @@ pub(super) async fn create(
 struct Submission<'a> {
     authorized: &'a Authorized<ChatWrite>,
     request: &'a HttpRequest,
+    ids: &'a dyn IdSource,
     agent: AgentId,
     user: Option<String>,
 }
@@ -101,9 +103,10 @@ impl Submission<'_> {
                 conversation: &conversation.key,
                 text: &message,
             };
-            let id = sent.id(self.authorized, self.request).await?;
-            let key = id.as_deref().map(|id| sent.key(id));
-            (id, key)
+            let headers = self.request.headers();
+            let id = sent.id(self.authorized, headers, self.ids).await?;
+            let key = sent.key(&id);
+            (Some(id), Some(key))
         };
         let command = ChatCommand {
             message: Some(message),

@@ -91,7 +91,10 @@ pub(super) async fn find<R>(authorized: &Authorized<R>, model: &str) -> Result<A
     let named = authorized.agents.find_named(authorized.caller(), model, 2);
     match named.await?.as_slice() {
         [agent] => Ok(agent.id),
-        [] => Err(ProblemCode::AgentNotFound.into()),
+        [] => {
+            let detail = "No agent has this id or name.";
+            Err(ApiError::new(ProblemCode::AgentNotFound).with_detail(detail))
+        }
         _ => {
             let detail = "Several agents have this name; use the id of one.";
             Err(ApiError::new(ProblemCode::AgentNotFound).with_detail(detail))

@@ -1,21 +1,17 @@
-//! Requests that a client repeats. OpenAI clients give their messages no ids, so each request to a
-//! stored conversation gives its message the id of the request. A repeated request finds that
-//! message, and has the same idempotency key.
+//! Requests that a client repeats. OpenAI clients give their messages no ids, so each message in a
+//! stored conversation gets one. A repeated request finds that message, and has the same idempotency
+//! key.
 
 use std::time::Duration;
 
-use actix_web::{
-    HttpRequest,
-    http::header::{HeaderMap, HeaderName},
-};
+use actix_web::http::header::{HeaderMap, HeaderName};
 use application::PAGE_LIMIT;
 use domain::{AgentId, ConversationKey, IdempotencyKey};
-use ports::{ListingOrder, TurnFilter};
+use ports::{IdSource, ListingOrder, TurnFilter};
 
 use super::PROTOCOL;
 use crate::{
     auth::{Authorized, ChatWrite},
-    layers::RequestId,
     problem::ApiError,
 };
 
@@ -38,19 +34,20 @@ pub(super) struct SentMessage<'a> {
 }
 
 impl SentMessage<'_> {
-    /// Returns the id of the message: that of the request or, if the request repeats a recent one,
-    /// the id that the message has since then.
+    /// Returns the id of the message: a new one or, if the request repeats a recent one, the id that
+    /// the message has since then.
     pub(super) async fn id(
         &self,
         authorized: &Authorized<ChatWrite>,
-        request: &HttpRequest,
-    ) -> Result<Option<String>, ApiError> {
-        if is_repeated(request.headers())
+        headers: &HeaderMap,
+        ids: &dyn IdSource,
+    ) -> Result<String, ApiError> {
+        if is_repeated(headers)
             && let Some(known) = self.find(authorized).await?
         {
-            return Ok(Some(known));
+            return Ok(known);
         }
-        Ok(RequestId::of(request))
+        Ok(ids.next_id().to_string())
     }
 
     /// Returns the idempotency key of the message with this id.

@@ -1,6 +1,6 @@
 //! Runs: their events, how they are continued and repeated, and how they end.
 
-use domain::Usage;
+use domain::{Scope, Usage};
 use ports::ReplyError;
 use serde_json::{Value, json};
 
@@ -87,6 +87,26 @@ async fn clients_that_show_parts_in_order_receive_one_message() {
     assert_eq!(ids[0], ids[1]);
     assert_eq!(events[0].data["protocolVersion"], Value::Null);
     assert_eq!(last(&events)["outcome"], Value::Null);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_run_of_another_principal_is_not_continued() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let other = api.caller_with_scopes(&[Scope::ChatWrite]).await;
+    let body = input("t", "r", ("m1", "Hello"));
+    let mut own = start(&api, &agent, &body).await;
+    let call = script.next_call().await;
+    call.send_text("Secret").await;
+    own.next_of_type("RUN_STARTED").await;
+    own.next_of_type("TEXT_MESSAGE_START").await;
+    let id = own.next_of_type("TEXT_MESSAGE_CONTENT").await.id;
+    let id = id.expect("an id");
+    let response = post(&other, &agent, &body, &[("Last-Event-ID", &*id)]).await;
+    let (status, error) = status_and_body(response).await;
+    assert_eq!((status, &error["code"]), (409, &json!("conversation_busy")));
+    call.answer(" 4711").await;
+    own.remaining().await;
     api.stop().await;
 }
 

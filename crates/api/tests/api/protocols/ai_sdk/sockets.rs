@@ -10,7 +10,12 @@ use tokio_tungstenite::{
     tungstenite::{Message, protocol::Role},
 };
 
-use crate::{api_server::ApiServer, engines::scripted_agent, sockets::client::Upgrade};
+use crate::{
+    api_server::{ApiServer, ApiServerBuilder, id_of},
+    engines::scripted_agent,
+    script::scripted,
+    sockets::client::Upgrade,
+};
 
 /// The timeout of a test that hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -20,8 +25,17 @@ struct ChatSocket(WebSocketStream<TcpStream>);
 
 impl ChatSocket {
     async fn open(api: &ApiServer, agent: &str) -> Self {
+        Self::open_for(api, agent, None).await
+    }
+
+    /// Opens a socket whose request names a user.
+    async fn open_for(api: &ApiServer, agent: &str, user: Option<&str>) -> Self {
         let upgrade = Upgrade::with_path(api, &format!("/ai-sdk/agents/{agent}/ws"));
-        let socket = upgrade.with_caller(&api.writer()).open().await;
+        let mut upgrade = upgrade.with_caller(&api.writer());
+        if let Some(user) = user {
+            upgrade = upgrade.header("X-User-Id", user);
+        }
+        let socket = upgrade.open().await;
         let connection = socket.into_connection();
         Self(WebSocketStream::from_raw_socket(connection, Role::Client, None).await)
     }
@@ -141,6 +155,60 @@ async fn the_user_is_named_in_a_header_of_any_case() {
         assert!(text.contains("(invalid_header, request "), "{text}");
     }
     script.assert_no_more_calls();
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_frame_cannot_replace_the_user_of_the_socket() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let mut socket = ChatSocket::open_for(&api, &agent, Some("bob")).await;
+    let resume = json!({"type": "resume", "id": "c1", "headers": {"X-User-Id": "grace"}});
+    for (request_id, mut frame) in [("r1", send_frame("r1", "c1", "Hello")), ("r2", resume)] {
+        frame["requestId"] = request_id.into();
+        frame["headers"] = json!({"X-User-Id": "grace"});
+        socket.send(&frame).await;
+        let error = socket.frame("error").await;
+        assert_eq!(error["requestId"], request_id, "{error}");
+        let text = error["errorText"].as_str().expect("a text");
+        assert!(text.contains("(invalid_header, request "), "{text}");
+    }
+    for headers in [json!({}), json!({"X-User-Id": "bob"})] {
+        let mut frame = send_frame("r3", "c1", &headers.to_string());
+        frame["headers"] = headers;
+        socket.send(&frame).await;
+        let call = script.next_call().await;
+        assert_eq!(call.request.user_id.as_deref(), Some("bob"));
+        call.answer("Hi").await;
+        socket.frame("start").await;
+        socket.frame("end").await;
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_above_the_limit_is_rejected_and_the_others_continue() {
+    let (engine, mut script) = scripted();
+    let builder = ApiServerBuilder::default().engine("scripted", engine);
+    let builder = builder.setting("LIMITS__CHAT__BURST", "100");
+    let api = builder.setting("LIMITS__STREAMS", "100").start().await;
+    let draft = json!({"name": "Ada", "config": {"engine": "scripted"}});
+    let agent = id_of(&api.agent(draft).await);
+    let mut socket = ChatSocket::open(&api, &agent).await;
+    let mut calls = Vec::new();
+    for number in 0..32 {
+        let name = format!("r{number}");
+        socket.send(send_frame(&name, &name, "Hello")).await;
+        socket.frame("start").await;
+        calls.push(script.next_call().await);
+    }
+    socket.send(send_frame("r32", "r32", "Hello")).await;
+    let error = socket.frame("error").await;
+    assert_eq!(error["requestId"], "r32", "{error}");
+    script.assert_no_more_calls();
+    for call in calls {
+        call.answer("Hi").await;
+        socket.frame("end").await;
+    }
     api.stop().await;
 }
 

@@ -47,13 +47,13 @@ async fn the_stored_conversation_is_the_history() {
     let writer = api.writer();
     let mut first = ask_stored(&agent, "One?", "c-1");
     first["metadata"]["page"] = "start".into();
-    let first = completion(&writer, &first).header("X-Request-Id", "r-1");
+    let first = completion(&writer, &first);
     let (first, shown) = answered(first, &mut script, "Two.").await;
     assert!(shown.is_empty(), "{shown:?}");
     let turn = first["id"].as_str().unwrap().replace("chatcmpl-", "");
     let turn = crate::engines::turn(&api, turn).await;
     assert_eq!(turn["metadata"], json!({"page": "start"}));
-    assert_eq!(turn["clientMessageId"], "r-1");
+    assert!(turn["clientMessageId"].is_string());
 
     let mut body = ask_stored(&agent, "", "c-1");
     body["store"] = true.into();
@@ -125,6 +125,21 @@ async fn a_repeated_request_joins_the_turn() {
     let id = conversation(&api, &agent, "c-1").await.expect("it exists");
     let expected = ["Hello", "Hi", "Hello", "Hi again"];
     assert_eq!(contents(&api, &id).await, expected);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_with_one_request_id_are_different_messages() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let writer = api.writer();
+    for reply in ["First", "Second"] {
+        let request = completion(&writer, &ask_stored(&agent, "Yes", "c-1"));
+        let request = request.header("X-Request-Id", "session");
+        let (shown, _) = answered(request, &mut script, reply).await;
+        assert_eq!(shown["choices"][0]["message"]["content"], reply);
+    }
+    let id = conversation(&api, &agent, "c-1").await.expect("it exists");
+    assert_eq!(contents(&api, &id).await, ["Yes", "First", "Yes", "Second"]);
     api.stop().await;
 }
 
