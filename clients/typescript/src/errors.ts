@@ -11,7 +11,8 @@ export class ProblemError extends Error {
   readonly problem: Problem;
 
   constructor(problem: Problem) {
-    super(`${problem.title}: ${problem.detail} (${problem.code})`);
+    const faults = (problem.errors ?? []).map(({ pointer, parameter, header, detail }) => `${pointer ?? parameter ?? header ?? ""}: ${detail}`);
+    super(`${problem.title} ${faults.length > 0 ? faults.join("; ") : problem.detail} (${problem.code})`);
     this.problem = problem;
   }
 

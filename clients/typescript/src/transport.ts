@@ -73,6 +73,7 @@ const queryOf = (query: object | undefined): string => {
 
 export const createTransport = (options: ClientOptions): Transport => {
   const { url, apiKey, getToken, retries = 3 } = options;
+  if (typeof url !== "string" || url === "") throw new TypeError("`url` is missing");
   const base = url.replace(/\/+$/, "");
   let token: Promise<string> | undefined;
 
