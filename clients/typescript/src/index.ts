@@ -9,6 +9,7 @@
  * ```
  */
 import { type ChatMessage, streamChat } from "./chat.js";
+import { Conversation, type ConversationOptions } from "./conversation.js";
 import { type EventsOptions, followEvents, type LogEvent } from "./events.js";
 import { createRest, type Rest } from "./rest.js";
 import { type ClientOptions, createTransport, type RequestOptions } from "./transport.js";
@@ -16,6 +17,10 @@ import type { TurnPart } from "./turn.js";
 
 export { ConnectionError, ProblemError, type Problem, type ProblemCode } from "./errors.js";
 export type { ChatMessage, ClientOptions, EventsOptions, LogEvent, RequestOptions, Rest, TurnPart };
+export { Conversation };
+export type { ConversationOptions };
+export type { ConversationMessage, ConversationState, ToolCall } from "./message.js";
+export type { KeyValueStorage } from "./store.js";
 export type { components, paths } from "./generated/schema.js";
 
 /** A client of one service. */
@@ -24,6 +29,8 @@ export interface Client extends Omit<Rest, "events"> {
   events: Rest["events"] & ((options?: EventsOptions) => AsyncGenerator<LogEvent, void>);
   /** Sends a message and returns the parts of its turn. */
   chat(message: ChatMessage, options?: RequestOptions): AsyncGenerator<TurnPart, void>;
+  /** Returns a conversation with its live state. It sends nothing before `load` or `send`. */
+  conversation(options: ConversationOptions): Conversation;
 }
 
 /** Creates a client. It sends nothing by itself. */
@@ -34,5 +41,6 @@ export const createClient = (options: ClientOptions): Client => {
     ...rest,
     events: Object.assign((events?: EventsOptions) => followEvents(transport, events), rest.events),
     chat: (message, requestOptions) => streamChat(transport, message, requestOptions),
+    conversation: (conversation) => new Conversation(transport, rest, conversation),
   };
 };

@@ -35,6 +35,8 @@ export interface TransportRequest extends RequestOptions {
 
 /** Sends requests with a credential, and repeats those that can be repeated. */
 export interface Transport {
+  /** Identifies the service and the principal, as far as the credential shows it. */
+  identity(): Promise<string[]>;
   send(request: TransportRequest): Promise<Response>;
   /** Waits before the next attempt, of at most `limit`; `false` if there is none. */
   pause(attempt: number, error: unknown, signal?: AbortSignal, limit?: number): Promise<boolean>;
@@ -69,6 +71,19 @@ export const sleep = (milliseconds: number, signal?: AbortSignal): Promise<void>
 const queryOf = (query: object | undefined): string => {
   const entries = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== null);
   return entries.length === 0 ? "" : `?${new URLSearchParams(entries.map(([name, value]) => [name, String(value)]))}`;
+};
+
+/** Returns the issuer and the subject of a token, or else a digest of the credential. */
+const principalOf = async (credential: string): Promise<string> => {
+  try {
+    const [, claims = ""] = credential.split(".");
+    const { iss, sub } = JSON.parse(atob(claims.replace(/-/g, "+").replace(/_/g, "/"))) as { iss?: string; sub?: string };
+    if (sub !== undefined) return JSON.stringify([iss, sub]);
+  } catch {
+    // It is no token with claims.
+  }
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(credential));
+  return Array.from(new Uint8Array(digest, 0, 8), (byte) => byte.toString(16).padStart(2, "0")).join("");
 };
 
 export const createTransport = (options: ClientOptions): Transport => {
@@ -139,5 +154,7 @@ export const createTransport = (options: ClientOptions): Transport => {
     }
   };
 
-  return { send, pause };
+  const identity = async () => [base, await principalOf((await credential()) ?? "")];
+
+  return { send, pause, identity };
 };

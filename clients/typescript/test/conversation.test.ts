@@ -1,0 +1,343 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startService } from "../../../crates/api/tests/clients/service.mjs";
+import { type Conversation, type ConversationState, createClient, type KeyValueStorage } from "../src/index.js";
+
+let service: Awaited<ReturnType<typeof startService>>;
+let agentId: string;
+let number = 0;
+
+beforeAll(async () => {
+  service = await startService();
+  agentId = await service.newAgent();
+});
+afterAll(() => service.stop());
+
+/** What a page keeps over a reload. */
+const storage = (): KeyValueStorage => {
+  const values = new Map<string, string>();
+  return {
+    getItem: (key) => values.get(key) ?? null,
+    setItem: (key, value) => void values.set(key, value),
+    removeItem: (key) => void values.delete(key),
+  };
+};
+
+const newKey = (): string => `c${number++}`;
+
+/** Opens the page of a conversation; again for a reload. */
+const open = (key: string, kept: KeyValueStorage = storage(), url = service.url): Conversation =>
+  createClient({ url, apiKey: service.admin }).conversation({ agentId, key, storage: kept });
+
+const texts = ({ messages }: ConversationState): string[] => messages.map(({ text }) => text);
+const statuses = ({ messages }: ConversationState): string[] => messages.map(({ status }) => status);
+
+/** The client's calls are lost while `isOffline`. */
+const unreliable = () => {
+  const network = { isOffline: false, fetch: (async (input, init) => {
+    if (network.isOffline) throw new TypeError("offline");
+    return fetch(input, init);
+  }) as typeof fetch };
+  return network;
+};
+
+/** Waits until the state of a conversation fulfils a condition. */
+const until = (chat: Conversation, isMet: (state: ConversationState) => boolean): Promise<void> =>
+  new Promise((resolve) => {
+    const check = () => {
+      if (!isMet(chat.getSnapshot())) return;
+      unsubscribe();
+      resolve();
+    };
+    const unsubscribe = chat.subscribe(check);
+    check();
+  });
+
+test("a message is shown at once, and its reply as it grows", async () => {
+  const chat = open(newKey());
+  await chat.load();
+  expect(chat.getSnapshot()).toEqual({ messages: [], status: "ready" });
+  const seen: string[] = [];
+  chat.subscribe(() => {
+    const { status, messages } = chat.getSnapshot();
+    seen.push(`${status} ${messages.at(-1)?.status}`);
+  });
+  await chat.send("words 3 5");
+  expect(seen[0]).toBe("sending sending");
+  expect(seen).toContain("streaming streaming");
+  expect(seen.at(-1)).toBe("ready complete");
+  expect(texts(chat.getSnapshot())).toEqual(["words 3 5", "word1 word2 word3 "]);
+});
+
+test("tool calls are shown with their results", async () => {
+  const chat = open(newKey());
+  await chat.send("tool");
+  const [, reply] = chat.getSnapshot().messages;
+  expect(reply?.toolCalls).toMatchObject([{ name: "calculator", status: "ok", result: "408", arguments: { expression: "17 * 24" } }]);
+});
+
+test("a reply is generated again, and a message is edited", async () => {
+  const key = newKey();
+  const chat = open(key);
+  await chat.send("one");
+  await chat.send("two");
+  await chat.regenerate();
+  expect(texts(chat.getSnapshot())).toEqual(["one", "You said: one", "two", "You said: two"]);
+  const [first] = chat.getSnapshot().messages;
+  await chat.edit(first!.id, "uno");
+  expect(texts(chat.getSnapshot())).toEqual(["uno", "You said: uno"]);
+  const reloaded = open(key);
+  await reloaded.load();
+  expect(texts(reloaded.getSnapshot())).toEqual(["uno", "You said: uno"]);
+  expect(reloaded.getSnapshot().messages.map(({ id }) => id)).toEqual(chat.getSnapshot().messages.map(({ id }) => id));
+});
+
+test("stop cancels the turn, and the reply is marked as cancelled", async () => {
+  const chat = open(newKey());
+  const sent = chat.send("hold");
+  await until(chat, (state) => texts(state)[1] === "First half, ");
+  await chat.stop();
+  await sent;
+  expect(statuses(chat.getSnapshot())).toEqual(["cancelled", "cancelled"]);
+  expect(chat.getSnapshot().status).toBe("ready");
+});
+
+test("a failed turn is shown with its problem, and its half reply as failed", async () => {
+  const chat = open(newKey());
+  await chat.send("fail 2");
+  expect(chat.getSnapshot()).toMatchObject({ status: "failed", error: { code: "engine_failed" } });
+  expect(statuses(chat.getSnapshot())).toEqual(["failed", "failed"]);
+  await chat.send("again");
+  expect(chat.getSnapshot().status).toBe("ready");
+  expect(chat.getSnapshot().error).toBeUndefined();
+});
+
+test("a rejected message is shown as a problem and is not sent again", async () => {
+  const [key, kept] = [newKey(), storage()];
+  const chat = open(key, kept);
+  await chat.send("x".repeat(40_000));
+  expect(chat.getSnapshot()).toMatchObject({ status: "failed", error: { code: "validation_failed" } });
+  const reloaded = open(key, kept);
+  await reloaded.load();
+  expect(reloaded.getSnapshot()).toMatchObject({ messages: [], status: "ready" });
+});
+
+test("a page that reloads in the middle of a reply shows it to its end", async () => {
+  const [key, kept] = [newKey(), storage()];
+  const page = open(key, kept);
+  void page.send("hold");
+  await until(page, (state) => texts(state)[1] === "First half, ");
+  page.close();
+  for (const pages of [kept, storage()]) {
+    const reloaded = open(key, pages);
+    void reloaded.load();
+    await until(reloaded, (state) => texts(state)[1] === "First half, ");
+    reloaded.close();
+  }
+  const last = open(key, kept);
+  const loaded = last.load();
+  await until(last, ({ status }) => status === "streaming");
+  service.model.release();
+  await loaded;
+  expect(texts(last.getSnapshot())).toEqual(["hold", "First half, second half."]);
+  expect(statuses(last.getSnapshot())).toEqual(["complete", "complete"]);
+});
+
+test("a page that is closed at any moment sends its message once", async () => {
+  for (let run = 0; run < 40; run += 1) {
+    const [key, kept] = [newKey(), storage()];
+    const page = open(key, kept);
+    void page.send("words 5 1");
+    await new Promise((resolve) => setTimeout(resolve, run % 20));
+    page.close();
+    const reloaded = open(key, kept);
+    await reloaded.load();
+    await until(reloaded, ({ status }) => status === "ready");
+    expect(texts(reloaded.getSnapshot())).toEqual(["words 5 1", "word1 word2 word3 word4 word5 "]);
+    expect(await service.turns(agentId, key)).toEqual(["completed"]);
+  }
+});
+
+test("cuts of the connection leave no gap", async () => {
+  for (let position = 1; position <= 12; position += 1) {
+    const key = newKey();
+    const chat = open(key, storage(), service.relay.url);
+    service.relay.cutAfter(position);
+    await chat.send("words 10 1");
+    expect(statuses(chat.getSnapshot())).toEqual(["complete", "complete"]);
+    expect(texts(chat.getSnapshot())[1]).toBe(Array.from({ length: 10 }, (_, index) => `word${index + 1} `).join(""));
+    expect(await service.turns(agentId, key)).toEqual(["completed"]);
+  }
+  service.relay.cutAfter(Infinity);
+});
+
+test("a reply that a crash of the service has interrupted is generated again", async () => {
+  const key = newKey();
+  const chat = createClient({ url: service.url, apiKey: service.admin, retries: 20 }).conversation({ agentId, key });
+  const sent = chat.send("words 12 20");
+  await until(chat, (state) => (texts(state)[1]?.length ?? 0) > 10);
+  await service.restart();
+  await sent;
+  expect(chat.getSnapshot().status).toBe("ready");
+  expect(statuses(chat.getSnapshot())).toEqual(["complete", "complete"]);
+  expect(texts(chat.getSnapshot())[1]).toBe(Array.from({ length: 12 }, (_, index) => `word${index + 1} `).join(""));
+  const { messages, turns } = await service.stored(agentId, key);
+  expect(messages).toHaveLength(2);
+  expect(turns.map(({ status }: { status: string }) => status)).toEqual(["failed", "completed"]);
+});
+
+test("messages that are sent together are answered one after the other", async () => {
+  const key = newKey();
+  const chat = open(key);
+  await Promise.all([chat.send("words 4 5"), chat.send("second"), chat.send("third")]);
+  const expected = ["words 4 5", "word1 word2 word3 word4 ", "second", "You said: second", "third", "You said: third"];
+  expect(texts(chat.getSnapshot())).toEqual(expected);
+  expect(new Set(statuses(chat.getSnapshot()))).toEqual(new Set(["complete"]));
+  const { messages } = await service.stored(agentId, key);
+  expect(chat.getSnapshot().messages.map(({ id }) => id)).toEqual(messages.map(({ id }: { id: string }) => id));
+});
+
+test("messages that were written offline are sent in their order after a reload", async () => {
+  const [key, kept, network] = [newKey(), storage(), unreliable()];
+  const client = createClient({ url: service.url, apiKey: service.admin, fetch: network.fetch, retries: 0 });
+  const page = client.conversation({ agentId, key, storage: kept });
+  await page.load();
+  network.isOffline = true;
+  await page.send("first");
+  await page.send("second");
+  expect(page.getSnapshot().status).toBe("failed");
+  network.isOffline = false;
+  const reloaded = client.conversation({ agentId, key, storage: kept });
+  await reloaded.load();
+  expect(texts(reloaded.getSnapshot())).toEqual(["first", "You said: first", "second", "You said: second"]);
+});
+
+test("a message is never sent for another principal or conversation", async () => {
+  const kept = storage();
+  const other = service.key("chat:write,conversations:read");
+  const message = (apiKey: string, key: string, userId?: string) =>
+    createClient({ url: service.url, apiKey, retries: 0 }).conversation({ agentId, key, storage: kept, ...(userId ? { userId } : {}) });
+  const key = newKey();
+  void message(service.admin, key, "x:y").send("secret");
+  await new Promise((resolve) => setTimeout(resolve, 1));
+  for (const stranger of [message(other, key, "x:y"), message(service.admin, `y:${key}`, "x"), message(service.admin, key)]) {
+    await stranger.load();
+    expect(stranger.getSnapshot()).toEqual({ messages: [], status: "ready" });
+  }
+});
+
+test("an edit that was rejected changes nothing, then or after a reload", async () => {
+  const [key, kept] = [newKey(), storage()];
+  const chat = open(key, kept);
+  await chat.send("one");
+  const [first] = chat.getSnapshot().messages;
+  const held = open(key, storage());
+  const holding = held.send("hold");
+  await until(held, (state) => texts(state).at(-1) === "First half, ");
+  for (const text of ["uno", "x".repeat(40_000)]) {
+    await chat.edit(first!.id, text);
+    expect(chat.getSnapshot().status).toBe("failed");
+    expect(texts(chat.getSnapshot())).toEqual(["one", "You said: one"]);
+  }
+  service.model.release();
+  await holding;
+  const reloaded = open(key, kept);
+  await reloaded.load();
+  expect(texts(reloaded.getSnapshot())).toEqual(["one", "You said: one", "hold", "First half, second half."]);
+});
+
+test("a token that cannot be fetched once does not disable a conversation", async () => {
+  let calls = 0;
+  const getToken = () => {
+    calls += 1;
+    if (calls === 1) throw new TypeError("the network is down");
+    return service.admin;
+  };
+  const chat = createClient({ url: service.url, getToken }).conversation({ agentId, key: newKey(), storage: storage() });
+  await chat.load();
+  expect(chat.getSnapshot().status).toBe("failed");
+  await chat.load();
+  expect(chat.getSnapshot().status).toBe("ready");
+  await chat.send("Hello");
+  expect(texts(chat.getSnapshot())).toEqual(["Hello", "You said: Hello"]);
+});
+
+test("stop before the turn has started cancels it", async () => {
+  const key = newKey();
+  const chat = open(key);
+  await chat.load();
+  const sent = chat.send("hold");
+  await until(chat, ({ status }) => status === "sending");
+  await chat.stop();
+  await sent;
+  expect(await service.turns(agentId, key)).toEqual(["cancelled"]);
+  expect(chat.getSnapshot().status).toBe("ready");
+});
+
+test("a message that has failed is answered again, with a reload in between or not", async () => {
+  const key = newKey();
+  const chat = open(key);
+  await chat.send("before");
+  await chat.send("fail 2");
+  for (const page of [chat, open(key)]) {
+    await page.load();
+    await page.regenerate();
+    expect(page.getSnapshot().status).toBe("failed");
+    expect(texts(page.getSnapshot()).slice(0, 3)).toEqual(["before", "You said: before", "fail 2"]);
+  }
+});
+
+test("a page that loads shows all open turns to their end", async () => {
+  const key = newKey();
+  const page = open(key);
+  void page.send("hold");
+  await until(page, (state) => texts(state)[1] === "First half, ");
+  await createClient({ url: service.url, apiKey: service.admin })
+    .chat({ agentId, conversationKey: key, message: "queued" })
+    .next();
+  page.close();
+  const loaded = open(key);
+  const loading = loaded.load();
+  await until(loaded, ({ status }) => status === "streaming");
+  service.model.release();
+  await loading;
+  expect(texts(loaded.getSnapshot())).toEqual(["hold", "First half, second half.", "queued", "You said: queued"]);
+});
+
+test("a message that waits for another turn is shown at once, and survives a reload", async () => {
+  const [key, kept] = [newKey(), storage()];
+  const page = open(key, kept);
+  void page.send("hold");
+  await until(page, (state) => texts(state)[1] === "First half, ");
+  void page.send("next");
+  expect(texts(page.getSnapshot())).toEqual(["hold", "First half, ", "next"]);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  page.close();
+  const reloaded = open(key, kept);
+  const loading = reloaded.load();
+  await until(reloaded, (state) => texts(state)[1] === "First half, ");
+  expect(texts(reloaded.getSnapshot())).toEqual(["hold", "First half, ", "next"]);
+  service.model.release();
+  await loading;
+  expect(texts(reloaded.getSnapshot())).toEqual(["hold", "First half, second half.", "next", "You said: next"]);
+  expect(new Set(statuses(reloaded.getSnapshot()))).toEqual(new Set(["complete"]));
+});
+
+test("a later message is sent after one that was written offline", async () => {
+  const network = unreliable();
+  const client = createClient({ url: service.url, apiKey: service.admin, fetch: network.fetch, retries: 0 });
+  const chat = client.conversation({ agentId, key: newKey(), storage: storage() });
+  await chat.load();
+  network.isOffline = true;
+  await chat.send("A");
+  network.isOffline = false;
+  await chat.send("B");
+  expect(texts(chat.getSnapshot())).toEqual(["A", "You said: A", "B", "You said: B"]);
+  expect(chat.getSnapshot().status).toBe("ready");
+});
+
+test("a full storage does not prevent a message", async () => {
+  const full = { ...storage(), setItem: () => { throw new DOMException("full", "QuotaExceededError"); } };
+  const chat = open(newKey(), full);
+  await chat.send("Hello");
+  expect(texts(chat.getSnapshot())).toEqual(["Hello", "You said: Hello"]);
+});
