@@ -1,7 +1,7 @@
 //! The turns that this process runs or waits for, and the readers of their replies.
 //!
 //! The registry, [`LiveTurns`], holds a [`LiveTurn`] for each of them: its progress, and the
-//! listeners that are woken when it changes. [`TurnOwnership`] marks the turns that run here; the
+//! listeners that are woken when it changes. `TurnOwnership` marks the turns that run here; the
 //! state of the others is polled from the store. A [`TurnEventStream`] returns the events of one
 //! turn, and a [`ReplyCursor`] what a reader has not received yet of a reply.
 
