@@ -4,6 +4,7 @@ use std::process::Command;
 
 use anyhow::Result;
 use dev_tools::{
+    environment::variable,
     postgres::{Database, URL_VARIABLE},
     process::{cargo, root, run as run_program, succeeds},
     steps::Steps,
@@ -78,7 +79,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     steps.run("tests", || test(suite(has_nextest, options)))?;
     if options.arguments.is_empty() && !options.heavy {
-        let service = root().join("target/debug/agent-service");
+        let target = variable("CARGO_TARGET_DIR").unwrap_or_else(|| "target".to_owned());
+        let service = root().join(target).join("debug/agent-service");
         steps.run("TypeScript client", || typescript::test(&service))?;
     }
     Ok(())
