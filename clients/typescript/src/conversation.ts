@@ -29,8 +29,8 @@ export class Conversation {
   readonly #transport: Transport;
   readonly #rest: Rest;
   readonly #options: ConversationOptions;
+  readonly #storage: KeyValueStorage;
   readonly #store = new Store<ConversationState>({ messages: [], status: "loading" });
-  readonly #storage = defaultStorage();
   readonly #outboxes = new Map<string, Outbox>();
   #closing = new AbortController();
   #loading: Promise<void> | undefined;
@@ -43,6 +43,7 @@ export class Conversation {
     this.#transport = transport;
     this.#rest = rest;
     this.#options = options;
+    this.#storage = options.storage ?? defaultStorage();
   }
 
   /** Returns the current state; the same object until it changes. */
@@ -82,8 +83,7 @@ export class Conversation {
   /** Cancels the turn in progress, or the one that is being started. */
   readonly stop = async (): Promise<void> => {
     this.#isStopped = true;
-    if (this.#turnId === undefined) return;
-    await this.#rest.turns.cancel(this.#turnId).catch((error: unknown) => this.#fail(error));
+    if (this.#turnId !== undefined) await this.#cancel(this.#turnId);
   };
 
   /** Ends the requests in progress. The turn continues at the service, and `load` resumes it. */
@@ -92,11 +92,15 @@ export class Conversation {
     this.#loading = undefined;
   };
 
+  async #cancel(turnId: string): Promise<void> {
+    await this.#rest.turns.cancel(turnId).catch((error: unknown) => this.#fail(error));
+  }
+
   /** Returns the messages of the current principal that are not known to be received. */
   async #outbox(): Promise<Outbox> {
-    const { agentId, key, userId = "", storage } = this.#options;
+    const { agentId, key, userId = "" } = this.#options;
     const owner = [...(await this.#transport.identity()), agentId, userId, key];
-    const known = this.#outboxes.get(owner.join("\n")) ?? new Outbox(storage ?? this.#storage, owner);
+    const known = this.#outboxes.get(owner.join("\n")) ?? new Outbox(this.#storage, owner);
     this.#outboxes.set(owner.join("\n"), known);
     return known;
   }
@@ -144,10 +148,9 @@ export class Conversation {
   }
 
   #fail(error: unknown): void {
-    const reason = error instanceof ProblemError ? error.problem : error;
-    const isKnown = error instanceof ProblemError || error instanceof ConnectionError;
-    const shownReason = isKnown ? (reason as ConversationState["error"]) : new ConnectionError(String(error), { cause: error });
-    this.#store.update(({ messages }) => ({ messages, status: "failed", ...(shownReason ? { error: shownReason } : {}) }));
+    const lost = error instanceof ConnectionError ? error : new ConnectionError(String(error), { cause: error });
+    const reason = error instanceof ProblemError ? error.problem : lost;
+    this.#store.update(({ messages }) => ({ messages, status: "failed", error: reason }));
   }
 
   async #resume(signal: AbortSignal): Promise<void> {
@@ -191,7 +194,8 @@ export class Conversation {
       await this.#apply(parts, message.clientMessageId ?? undefined, signal);
       outbox.remove(unsent);
     } catch (error) {
-      if (error instanceof ProblemError) {
+      // If the store is unavailable, the message may have been stored: it is sent again with its key.
+      if (error instanceof ProblemError && error.code !== "store_unavailable") {
         // It was not received, so nothing was replaced.
         outbox.remove(unsent);
         const { supersedes, clientMessageId } = message;
@@ -205,14 +209,14 @@ export class Conversation {
     for await (const part of parts) {
       this.#turnId = part.turnId;
       // The message of a queued turn is stored when the turn starts.
-      const isKnown = () => this.getSnapshot().messages.some(({ id }) => part.type !== "turn.started" || id === part.messageId);
-      if (part.type === "turn.started" && sent === undefined && !isKnown()) await this.#read(signal);
+      const isKnown = (messageId: string) => this.getSnapshot().messages.some(({ id }) => id === messageId);
+      if (part.type === "turn.started" && sent === undefined && !isKnown(part.messageId)) await this.#read(signal);
       const status = part.type === "turn.queued" ? "sending" : "streaming";
       this.#store.update(({ messages }) => ({ status, messages: applyPart(messages, part, sent) }));
       if (part.type === "turn.failed") return this.#fail(new ProblemError(part.error));
       if (this.#isStopped) {
         this.#isStopped = false;
-        await this.#rest.turns.cancel(part.turnId);
+        await this.#cancel(part.turnId);
       }
     }
     this.#turnId = undefined;

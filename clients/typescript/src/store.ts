@@ -6,7 +6,7 @@ export interface KeyValueStorage {
 }
 
 /** Keeps values for as long as the page lives, where there is no `sessionStorage`. */
-const memory = (): KeyValueStorage => {
+export const memoryStorage = (): KeyValueStorage => {
   const values = new Map<string, string>();
   return {
     getItem: (key) => values.get(key) ?? null,
@@ -17,10 +17,10 @@ const memory = (): KeyValueStorage => {
 
 export const defaultStorage = (): KeyValueStorage => {
   try {
-    return globalThis.sessionStorage ?? memory();
+    return globalThis.sessionStorage ?? memoryStorage();
   } catch {
     // The page may not use it.
-    return memory();
+    return memoryStorage();
   }
 };
 

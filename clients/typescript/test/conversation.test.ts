@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startService } from "../../../crates/api/tests/clients/service.mjs";
 import { type Conversation, type ConversationState, createClient, type KeyValueStorage } from "../src/index.js";
+import { memoryStorage } from "../src/store.js";
 
 let service: Awaited<ReturnType<typeof startService>>;
 let agentId: string;
@@ -12,20 +13,10 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** What a page keeps over a reload. */
-const storage = (): KeyValueStorage => {
-  const values = new Map<string, string>();
-  return {
-    getItem: (key) => values.get(key) ?? null,
-    setItem: (key, value) => void values.set(key, value),
-    removeItem: (key) => void values.delete(key),
-  };
-};
-
 const newKey = (): string => `c${number++}`;
 
 /** Opens the page of a conversation; again for a reload. */
-const open = (key: string, kept: KeyValueStorage = storage(), url = service.url): Conversation =>
+const open = (key: string, kept: KeyValueStorage = memoryStorage(), url = service.url): Conversation =>
   createClient({ url, apiKey: service.admin }).conversation({ agentId, key, storage: kept });
 
 const texts = ({ messages }: ConversationState): string[] => messages.map(({ text }) => text);
@@ -112,7 +103,7 @@ test("a failed turn is shown with its problem, and its half reply as failed", as
 });
 
 test("a rejected message is shown as a problem and is not sent again", async () => {
-  const [key, kept] = [newKey(), storage()];
+  const [key, kept] = [newKey(), memoryStorage()];
   const chat = open(key, kept);
   await chat.send("x".repeat(40_000));
   expect(chat.getSnapshot()).toMatchObject({ status: "failed", error: { code: "validation_failed" } });
@@ -122,12 +113,12 @@ test("a rejected message is shown as a problem and is not sent again", async () 
 });
 
 test("a page that reloads in the middle of a reply shows it to its end", async () => {
-  const [key, kept] = [newKey(), storage()];
+  const [key, kept] = [newKey(), memoryStorage()];
   const page = open(key, kept);
   void page.send("hold");
   await until(page, (state) => texts(state)[1] === "First half, ");
   page.close();
-  for (const pages of [kept, storage()]) {
+  for (const pages of [kept, memoryStorage()]) {
     const reloaded = open(key, pages);
     void reloaded.load();
     await until(reloaded, (state) => texts(state)[1] === "First half, ");
@@ -144,7 +135,7 @@ test("a page that reloads in the middle of a reply shows it to its end", async (
 
 test("a page that is closed at any moment sends its message once", async () => {
   for (let run = 0; run < 40; run += 1) {
-    const [key, kept] = [newKey(), storage()];
+    const [key, kept] = [newKey(), memoryStorage()];
     const page = open(key, kept);
     void page.send("words 5 1");
     await new Promise((resolve) => setTimeout(resolve, run % 20));
@@ -160,7 +151,7 @@ test("a page that is closed at any moment sends its message once", async () => {
 test("cuts of the connection leave no gap", async () => {
   for (let position = 1; position <= 12; position += 1) {
     const key = newKey();
-    const chat = open(key, storage(), service.relay.url);
+    const chat = open(key, memoryStorage(), service.relay.url);
     service.relay.cutAfter(position);
     await chat.send("words 10 1");
     expect(statuses(chat.getSnapshot())).toEqual(["complete", "complete"]);
@@ -197,7 +188,7 @@ test("messages that are sent together are answered one after the other", async (
 });
 
 test("messages that were written offline are sent in their order after a reload", async () => {
-  const [key, kept, network] = [newKey(), storage(), unreliable()];
+  const [key, kept, network] = [newKey(), memoryStorage(), unreliable()];
   const client = createClient({ url: service.url, apiKey: service.admin, fetch: network.fetch, retries: 0 });
   const page = client.conversation({ agentId, key, storage: kept });
   await page.load();
@@ -212,25 +203,29 @@ test("messages that were written offline are sent in their order after a reload"
 });
 
 test("a message is never sent for another principal or conversation", async () => {
-  const kept = storage();
+  const [key, kept, network] = [newKey(), memoryStorage(), unreliable()];
   const other = service.key("chat:write,conversations:read");
-  const message = (apiKey: string, key: string, userId?: string) =>
-    createClient({ url: service.url, apiKey, retries: 0 }).conversation({ agentId, key, storage: kept, ...(userId ? { userId } : {}) });
-  const key = newKey();
-  void message(service.admin, key, "x:y").send("secret");
-  await new Promise((resolve) => setTimeout(resolve, 1));
-  for (const stranger of [message(other, key, "x:y"), message(service.admin, `y:${key}`, "x"), message(service.admin, key)]) {
+  const page = (apiKey: string, key: string, userId?: string) =>
+    createClient({ url: service.url, apiKey, fetch: network.fetch, retries: 0 })
+      .conversation({ agentId, key, storage: kept, ...(userId ? { userId } : {}) });
+  network.isOffline = true;
+  await page(service.admin, key, "x:y").send("secret");
+  network.isOffline = false;
+  for (const stranger of [page(other, key, "x:y"), page(service.admin, `y:${key}`, "x"), page(service.admin, key)]) {
     await stranger.load();
     expect(stranger.getSnapshot()).toEqual({ messages: [], status: "ready" });
   }
+  const own = page(service.admin, key, "x:y");
+  await own.load();
+  expect(texts(own.getSnapshot())).toEqual(["secret", "You said: secret"]);
 });
 
 test("an edit that was rejected changes nothing, then or after a reload", async () => {
-  const [key, kept] = [newKey(), storage()];
+  const [key, kept] = [newKey(), memoryStorage()];
   const chat = open(key, kept);
   await chat.send("one");
   const [first] = chat.getSnapshot().messages;
-  const held = open(key, storage());
+  const held = open(key, memoryStorage());
   const holding = held.send("hold");
   await until(held, (state) => texts(state).at(-1) === "First half, ");
   for (const text of ["uno", "x".repeat(40_000)]) {
@@ -252,7 +247,7 @@ test("a token that cannot be fetched once does not disable a conversation", asyn
     if (calls === 1) throw new TypeError("the network is down");
     return service.admin;
   };
-  const chat = createClient({ url: service.url, getToken }).conversation({ agentId, key: newKey(), storage: storage() });
+  const chat = createClient({ url: service.url, getToken }).conversation({ agentId, key: newKey(), storage: memoryStorage() });
   await chat.load();
   expect(chat.getSnapshot().status).toBe("failed");
   await chat.load();
@@ -304,7 +299,7 @@ test("a page that loads shows all open turns to their end", async () => {
 });
 
 test("a message that waits for another turn is shown at once, and survives a reload", async () => {
-  const [key, kept] = [newKey(), storage()];
+  const [key, kept] = [newKey(), memoryStorage()];
   const page = open(key, kept);
   void page.send("hold");
   await until(page, (state) => texts(state)[1] === "First half, ");
@@ -325,7 +320,7 @@ test("a message that waits for another turn is shown at once, and survives a rel
 test("a later message is sent after one that was written offline", async () => {
   const network = unreliable();
   const client = createClient({ url: service.url, apiKey: service.admin, fetch: network.fetch, retries: 0 });
-  const chat = client.conversation({ agentId, key: newKey(), storage: storage() });
+  const chat = client.conversation({ agentId, key: newKey(), storage: memoryStorage() });
   await chat.load();
   network.isOffline = true;
   await chat.send("A");
@@ -336,8 +331,29 @@ test("a later message is sent after one that was written offline", async () => {
 });
 
 test("a full storage does not prevent a message", async () => {
-  const full = { ...storage(), setItem: () => { throw new DOMException("full", "QuotaExceededError"); } };
+  const full = { ...memoryStorage(), setItem: () => { throw new DOMException("full", "QuotaExceededError"); } };
   const chat = open(newKey(), full);
   await chat.send("Hello");
   expect(texts(chat.getSnapshot())).toEqual(["Hello", "You said: Hello"]);
+});
+
+test("a message whose outcome the service does not know is sent again", async () => {
+  let failures = 0;
+  const unavailable: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    if (init?.method !== "POST" || failures > 0) return response;
+    failures += 1;
+    // It was stored, but the client learns that the store is unavailable.
+    await response.body?.cancel();
+    const problem = { code: "store_unavailable", status: 503, title: "", detail: "", type: "", retryable: true };
+    return new Response(JSON.stringify(problem), { status: 503, headers: { "Content-Type": "application/problem+json" } });
+  };
+  const key = newKey();
+  const client = createClient({ url: service.url, apiKey: service.admin, fetch: unavailable, retries: 0 });
+  const chat = client.conversation({ agentId, key, storage: memoryStorage() });
+  await chat.send("Hello");
+  expect(chat.getSnapshot()).toMatchObject({ status: "failed", error: { code: "store_unavailable" } });
+  await chat.load();
+  expect(texts(chat.getSnapshot())).toEqual(["Hello", "You said: Hello"]);
+  expect(await service.turns(agentId, key)).toEqual(["completed"]);
 });
