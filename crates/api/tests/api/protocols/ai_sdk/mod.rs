@@ -1,5 +1,6 @@
 //! The protocol of the AI SDK.
 
 mod clients;
+mod edits;
 mod sockets;
 mod wire;

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use domain::Scope;
-use futures::future::join_all;
 use ports::ReplyError;
 use serde_json::{Value, json};
 
@@ -18,13 +17,13 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The chat `c1` with an agent.
-struct Chat {
+pub(super) struct Chat {
     caller: Caller,
     path: String,
 }
 
 impl Chat {
-    fn new(caller: Caller, agent: &str) -> Self {
+    pub(super) fn new(caller: Caller, agent: &str) -> Self {
         let path = format!("/ai-sdk/agents/{agent}/chat");
         Self { caller, path }
     }
@@ -35,12 +34,12 @@ impl Chat {
     }
 
     /// Sends a message.
-    async fn send(&self, id: &str, text: &str) -> PartStream {
+    pub(super) async fn send(&self, id: &str, text: &str) -> PartStream {
         self.post(&json!({"id": "c1", "messages": [message(id, text)]}))
             .await
     }
 
-    async fn post(&self, body: &Value) -> PartStream {
+    pub(super) async fn post(&self, body: &Value) -> PartStream {
         PartStream::new(self.request("POST", "").json(body).open().await)
     }
 
@@ -53,7 +52,7 @@ impl Chat {
         assert_eq!(stopped.status(), 204);
     }
 
-    async fn messages(&self) -> Value {
+    pub(super) async fn messages(&self) -> Value {
         let listed = self.request("GET", "/c1/messages").open().await;
         assert_eq!(listed.status(), 200);
         let text = listed.text().await.expect("a body");
@@ -61,12 +60,12 @@ impl Chat {
     }
 }
 
-fn message(id: &str, text: &str) -> Value {
+pub(super) fn message(id: &str, text: &str) -> Value {
     json!({"id": id, "role": "user", "parts": [{"type": "text", "text": text}]})
 }
 
 /// A response that is a stream of parts.
-struct PartStream {
+pub(super) struct PartStream {
     response: reqwest::Response,
     received: String,
 }
@@ -94,7 +93,7 @@ impl PartStream {
     }
 
     /// Returns all parts up to the clean end, without metadata.
-    async fn parts(self) -> Vec<Value> {
+    pub(super) async fn parts(self) -> Vec<Value> {
         let mut parts = self.parts_with_metadata().await;
         for part in &mut parts {
             let members = part.as_object_mut().expect("an object");
@@ -133,7 +132,7 @@ impl PartStream {
     }
 
     /// The body of an error with this status.
-    async fn error(self, status: u16) -> String {
+    pub(super) async fn error(self, status: u16) -> String {
         assert_eq!(self.response.status().as_u16(), status);
         let headers = self.response.headers();
         assert_eq!(headers["content-type"], "text/plain; charset=utf-8");
@@ -212,44 +211,6 @@ async fn a_page_that_reloads_follows_the_open_turn_and_a_resend_joins_it() {
     assert_eq!(followed.last().unwrap()["type"], "finish");
     assert_eq!(chat.messages().await.as_array().map(Vec::len), Some(2));
     script.assert_no_more_calls();
-    api.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn equal_edits_at_the_same_time_are_one_turn() {
-    let (api, mut script, agent) = scripted_agent(json!({})).await;
-    let chat = Chat::new(api.writer(), &agent);
-    let first = chat.send("m1", "Hello").await;
-    script.next_call().await.answer("Hi").await;
-    first.parts().await;
-    let edit = json!({"id": "c1", "messageId": "m1", "messages": [message("m1", "Good day")]});
-    let streams = join_all((0..8).map(|_| chat.post(&edit))).await;
-    script.next_call().await.answer("Good day to you").await;
-    let replies = join_all(streams.into_iter().map(PartStream::parts)).await;
-    for parts in &replies {
-        assert_eq!(parts.first(), replies[0].first());
-        assert_eq!(parts.last().expect("parts")["type"], "finish");
-    }
-    script.assert_no_more_calls();
-    let messages = chat.messages().await;
-    assert_eq!(messages.as_array().map(Vec::len), Some(2), "{messages}");
-    assert_eq!(messages[0]["parts"][0]["text"], "Good day");
-    api.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_edit_does_not_join_the_turn_of_another_principal() {
-    let (api, mut script, agent) = scripted_agent(json!({})).await;
-    let own = api.caller_with_scopes(&[Scope::ChatWrite]).await;
-    let other = api.caller_with_scopes(&[Scope::ChatWrite]).await;
-    let sent = Chat::new(own, &agent).send("m1", "Hello").await;
-    let call = script.next_call().await;
-    let edit = json!({"id": "c1", "messageId": "m1", "messages": [message("m1", "Hello")]});
-    let joined = Chat::new(other, &agent).post(&edit).await;
-    let error = joined.error(409).await;
-    assert!(error.contains("conversation_busy"), "{error}");
-    call.answer("Secret").await;
-    sent.parts().await;
     api.stop().await;
 }
 
