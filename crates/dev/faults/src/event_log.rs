@@ -27,7 +27,8 @@ pub(super) struct TurnHistory {
     pub(super) conversation: String,
     /// The types of its events in order, without `turn.`.
     pub(super) steps: Vec<String>,
-    /// The message of the user, once the turn has started.
+    /// The message of the user, once the turn has started. A turn that retries a failed one has it
+    /// too, although it stores no message.
     pub(super) message: String,
     pub(super) reply: Option<String>,
 }
@@ -94,7 +95,7 @@ impl EventLog {
         turn.steps.push(step.to_owned());
         let content = &event["data"]["message"]["content"];
         match step {
-            "started" => turn.message = text(content),
+            "started" => turn.message = text(&event["data"]["turn"]["input"]),
             "completed" => turn.reply = content.as_str().map(str::to_owned),
             _ => {}
         }
@@ -135,7 +136,7 @@ mod tests {
         for (seq, kind) in events {
             log.add(&json!({
                 "seq": seq, "type": format!("turn.{kind}"), "turnId": "t", "conversationId": "c",
-                "data": {"message": {"content": kind}},
+                "data": {"turn": {"input": kind}, "message": {"content": kind}},
             }));
         }
         log
