@@ -34,6 +34,9 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
+    /// The status of a call that has returned a result.
+    pub const OK: &str = "ok";
+
     /// Returns the value that replaces arguments that are not stored or not sent.
     pub fn omitted_arguments() -> Value {
         Value::Object(Map::new())

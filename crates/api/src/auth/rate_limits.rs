@@ -12,7 +12,7 @@ use actix_web::{
     web::Data,
 };
 use application::principal_limits::PolicyResult;
-use domain::ProblemCode;
+use domain::{ProblemCode, RatePolicy};
 
 use crate::{
     layers::reject,
@@ -64,8 +64,18 @@ pub async fn rate_limit(
     Ok(response)
 }
 
+/// Counts a request that has no response of its own, such as a command on a socket.
+pub async fn count_request(
+    state: &ApiState,
+    auth: &AuthContext,
+    cost: &[RatePolicy],
+) -> Result<(), ApiError> {
+    let holder = auth.quota_holder();
+    check_policies(&state.limits.take(&holder, &auth.limits, cost).await)
+}
+
 /// Rejects a request that exceeds a limit.
-pub fn check_policies(results: &[PolicyResult]) -> Result<(), ApiError> {
+fn check_policies(results: &[PolicyResult]) -> Result<(), ApiError> {
     let rejection = |result: &PolicyResult| Some((result.policy, result.retry_after()?));
     match results.iter().find_map(rejection) {
         None => Ok(()),
@@ -119,7 +129,7 @@ fn write_state(text: &mut String, result: &PolicyResult) {
 mod tests {
     use std::time::Duration;
 
-    use domain::{Quota, RatePolicy};
+    use domain::Quota;
     use ports::QuotaDecision;
 
     use super::*;

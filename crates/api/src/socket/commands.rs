@@ -25,7 +25,7 @@ use super::{
     subscriptions::{ReplayAvailability, ReplayRequest},
 };
 use crate::{
-    auth::{ChatWrite, EventsRead, check_credential_origin, check_policies, unauthenticated},
+    auth::{ChatWrite, EventsRead, check_credential_origin, count_request, unauthenticated},
     chat::ConversationReference,
     operations,
     problem::ApiError,
@@ -143,7 +143,12 @@ fn subject_of(command: &Command) -> Option<Subject> {
 async fn run_now(context: &Context, id: u64, command: Command) -> Result<CommandOutcome, ApiError> {
     // The credential may have changed while the command waited.
     let caller = context.caller().ok_or_else(unauthenticated)?;
-    count_against_quotas(context, &caller.auth, &command).await?;
+    // A command costs what the equivalent HTTP operation costs.
+    let cost: &[RatePolicy] = match command {
+        Command::Chat(_) => operations::CHAT_COST,
+        _ => operations::ONE_REQUEST,
+    };
+    count_request(&context.state, &caller.auth, cost).await?;
     match command {
         Command::Connect(frame) => connect(context, &caller, frame).await,
         Command::Subscribe(frame) => subscribe(context, &caller, frame).await,
@@ -154,21 +159,6 @@ async fn run_now(context: &Context, id: u64, command: Command) -> Result<Command
         Command::Typing(frame) => typing(context, &caller, &frame).await,
         Command::Ping => Ok(CommandOutcome::Empty),
     }
-}
-
-/// Counts a command against the quotas, at the cost of the equivalent HTTP operation.
-async fn count_against_quotas(
-    context: &Context,
-    auth: &AuthContext,
-    command: &Command,
-) -> Result<(), ApiError> {
-    let cost: &[RatePolicy] = match command {
-        Command::Chat(_) => operations::CHAT_COST,
-        _ => operations::ONE_REQUEST,
-    };
-    let (limits, holder) = (&context.state.limits, auth.quota_holder());
-    let results = limits.take(&holder, &auth.limits, cost);
-    check_policies(&results.await)
 }
 
 async fn refresh(

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::TenantId;
+use domain::{TenantId, ToolCall};
 use ports::{AgentTool, ToolArguments, ToolError, ToolReturn};
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout};
@@ -120,7 +120,7 @@ pub(crate) async fn execute(tenant: &TenantId, call: CheckedCall, time: Duration
         Err(failure) => Err(failure),
     };
     let (status, member, result) = match outcome {
-        Ok(text) => ("ok", "data", text),
+        Ok(text) => (ToolCall::OK, "data", text),
         Err(failure) => (failure.status, "error", failure.reason),
     };
     let content = model_result(status, member, &result);

@@ -54,7 +54,7 @@ fn parts(message: &Message) -> Vec<Value> {
 fn call_parts(call: &ToolCall) -> [Value; 2] {
     let content = result_content(call.result.as_deref(), &call.status);
     let output = serde_json::from_str(content).unwrap_or_else(|_| json!(content));
-    let is_ok = call.status == "ok";
+    let is_ok = call.status == ToolCall::OK;
     let arguments = call.arguments.to_string();
     let state = if is_ok { "complete" } else { "error" };
     let mut result = json!({

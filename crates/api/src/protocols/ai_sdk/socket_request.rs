@@ -6,7 +6,7 @@ use access::AuthContext;
 use actix_web::web::Data;
 use actix_ws::Session;
 use application::chat::AcceptedTurn;
-use domain::{AgentId, ProblemCode, RatePolicy};
+use domain::{AgentId, ProblemCode};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -20,7 +20,7 @@ use super::{
     send::{accept, named_chat},
 };
 use crate::{
-    auth::{ChatWrite, SealedServices, TurnsRead, check_policies, open_stream},
+    auth::{ChatWrite, SealedServices, TurnsRead, count_request, open_stream},
     operations::{CHAT_COST, ONE_REQUEST},
     problem::{ApiError, problem, store_problem},
     protocols::{EndUser, X_USER_ID},
@@ -105,7 +105,7 @@ impl SocketRequest {
             ..
         } = self.context.clone();
         let authorized = services.open::<ChatWrite>(Arc::clone(&auth_context))?;
-        self.take(CHAT_COST).await?;
+        count_request(&self.context.state, &self.context.auth_context, CHAT_COST).await?;
         let submission = Submission {
             authorized: &authorized,
             chat: chat.clone(),
@@ -125,7 +125,7 @@ impl SocketRequest {
             ..
         } = self.context.clone();
         let authorized = services.open::<TurnsRead>(Arc::clone(&auth_context))?;
-        self.take(ONE_REQUEST).await?;
+        count_request(&self.context.state, &self.context.auth_context, ONE_REQUEST).await?;
         let _slot = open_stream(&state.limits, &auth_context).await?;
         let chat = match self.chat(chat) {
             Ok(chat) => Some(chat),
@@ -196,13 +196,6 @@ impl SocketRequest {
         let sizes = &context.state.sizes;
         let user = context.user.on_socket(is_of_credential, named, sizes)?;
         named_chat(context.agent_id, user, id)
-    }
-
-    async fn take(&self, cost: &[RatePolicy]) -> Result<(), ApiError> {
-        let auth_context = &self.context.auth_context;
-        let (holder, own) = (auth_context.quota_holder(), &auth_context.limits);
-        let results = self.context.state.limits.take(&holder, own, cost).await;
-        check_policies(&results)
     }
 
     async fn report(&mut self, answered: Result<(), Failure>) {

@@ -6,9 +6,6 @@ use domain::{
 use serde::Serialize;
 use serde_json::Value;
 
-/// The status of a tool call that has succeeded.
-const OK: &str = "ok";
-
 /// A message. Its id is the client's own, or that of the stored message.
 #[derive(Debug, Serialize)]
 pub(super) struct UiMessage {
@@ -78,7 +75,7 @@ pub(super) enum ToolOutcome {
 impl ToolOutcome {
     /// Returns the outcome of a call with this status and result.
     pub(super) fn new(status: &str, result: Option<String>) -> Self {
-        if status == OK {
+        if status == ToolCall::OK {
             let output = result.map_or(Value::Null, output);
             return Self::OutputAvailable { output };
         }

@@ -8,7 +8,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use super::{CommandError, CommandOutcome, Connected, channels::open_channels};
 use crate::{
-    auth::{check_credential_origin, check_policies, unauthenticated},
+    auth::{check_credential_origin, count_request, unauthenticated},
     operations,
     problem::ApiError,
     socket::{
@@ -49,9 +49,7 @@ async fn admit_authenticated(
     auth: Arc<AuthContext>,
 ) -> Result<AdmittedCaller, ApiError> {
     check_credential_origin(&auth, context.page.as_deref())?;
-    let (limits, holder) = (&context.state.limits, auth.quota_holder());
-    let results = limits.take(&holder, &auth.limits, operations::ONE_REQUEST);
-    check_policies(&results.await)?;
+    count_request(&context.state, &auth, operations::ONE_REQUEST).await?;
     admit(&context.state, &context.services, auth).await
 }
 
