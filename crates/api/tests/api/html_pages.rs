@@ -1,6 +1,11 @@
 //! The start page and the API reference.
 
-use crate::api_server::ApiServer;
+use serde_json::json;
+
+use crate::{
+    api_server::{ApiServer, id_of},
+    child_program,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_api_reference_has_the_title_of_the_product_and_all_its_files() {
@@ -39,5 +44,27 @@ async fn html_pages_cannot_load_external_resources() {
     }
     let moved = api.anonymous().get("/docs").await;
     assert_eq!((moved.status, moved.header("location")), (308, "/docs/"));
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_api_reference_sends_only_what_the_reader_entered() {
+    let api = ApiServer::start().await;
+    let agent = id_of(&api.agent(json!({"name": "Ada"})).await);
+    let order = json!({
+        "url": format!("http://{}/docs/", api.address),
+        "key": api.writer().key(),
+        "body": json!({"agentId": agent, "message": "Hello", "stream": true}).to_string(),
+    });
+    let shown = child_program::run("api_reference.mjs", &[], &order).await;
+    assert_eq!(shown["prefilled"], json!([]));
+    assert_eq!(
+        shown["headers"],
+        json!(["Content-Type", "X-API-Key", "accept"])
+    );
+    assert_eq!(shown["status"], "200");
+    let body = shown["body"].as_str().expect("a body");
+    assert!(body.contains("event: reply.delta"), "{body}");
+    assert!(body.contains("event: turn.completed"), "{body}");
     api.stop().await;
 }

@@ -50,6 +50,34 @@ fn a_chat_without_a_reply_reports_its_turn() {
     }
 }
 
+/// Swagger UI would send such a value with every request.
+#[test]
+fn no_optional_parameter_has_a_value_to_prefill() {
+    let document = published();
+    let components = document["components"]["parameters"].as_object().unwrap();
+    let operations = document["paths"].as_object().unwrap().values();
+    let operations = operations.flat_map(|item| item.as_object().unwrap().values());
+    let own = operations.flat_map(|operation| operation["parameters"].as_array().unwrap());
+    let optional = components
+        .values()
+        .chain(own)
+        .filter(|parameter| parameter["required"] != true && parameter["$ref"].is_null());
+    let mut count = 0;
+    for parameter in optional {
+        count += 1;
+        for (holder, keyword) in [
+            (parameter, "example"),
+            (parameter, "examples"),
+            (&parameter["schema"], "default"),
+            (&parameter["schema"], "example"),
+            (&parameter["schema"], "examples"),
+        ] {
+            assert!(holder[keyword].is_null(), "{keyword} of {parameter}");
+        }
+    }
+    assert!(count > 10, "{count} parameters");
+}
+
 #[test]
 fn every_number_that_a_client_sends_is_bounded_as_its_type_is() {
     let document = published();
