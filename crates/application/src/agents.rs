@@ -3,6 +3,7 @@
 mod changing;
 mod error;
 mod listing;
+mod rule_testing;
 
 use std::sync::Arc;
 
@@ -24,6 +25,7 @@ use changing::CHANGE_ATTEMPTS;
 pub use changing::ConfigReplacement;
 pub use error::AgentError;
 pub use listing::AgentListing;
+pub use rule_testing::RuleTestCommand;
 
 /// The use cases of agents: create, read, change, delete.
 pub struct AgentService {

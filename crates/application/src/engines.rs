@@ -2,9 +2,12 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use domain::{Agent, AgentConfig, FaultCode, InputFault, TenantId, fault::push_index};
+use domain::{
+    Agent, AgentConfig, FaultCode, InputFault, Problem, ProblemCode, RuleTest, TenantId,
+    fault::push_index,
+};
 use futures::future::join_all;
-use ports::{PrepareError, ReplyEngine};
+use ports::{PrepareError, ReplyEngine, ReplyRequest};
 
 use engine_breakers::{AttemptBreakers, EngineBreakers, Timeouts};
 
@@ -156,6 +159,17 @@ impl Engines {
             check(pointer, name, fallbacks_before.unwrap_or_default());
         }
         faults
+    }
+
+    /// Returns the reply of the engine that has rules, and the results of the rules.
+    pub async fn test_rules(&self, request: &ReplyRequest) -> Result<RuleTest, Problem> {
+        for registered in self.by_name.values() {
+            let tested = registered.engine.test_rules(request.clone()).await;
+            if let Some(test) = tested.map_err(|error| attempt::engine_problem(&error))? {
+                return Ok(test);
+            }
+        }
+        Err(Problem::new(ProblemCode::EngineUnavailable))
     }
 
     /// Has every engine check and prepare an agent that is about to be saved. A rule must be valid

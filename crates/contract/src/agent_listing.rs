@@ -123,6 +123,30 @@ pub async fn agents_are_listed_by_exact_capability(storage: &Storage) {
     }
 }
 
+/// `Ids` lists each agent once, newest first, and omits ids without an agent. A page continues like
+/// any other.
+pub async fn agents_are_listed_by_id(storage: &Storage) {
+    for number in [2, 5, 1, 4, 3] {
+        setup::agent(storage, number).await;
+    }
+    let filter = |numbers: &[u32]| {
+        AgentFilter::Ids(numbers.iter().copied().map(fixture::agent_id).collect())
+    };
+    for (numbers, expected) in [
+        (&[5, 9, 1, 2, 3][..], &[3, 1, 5, 2][..]),
+        (&[9], &[]),
+        (&[], &[]),
+    ] {
+        for limit in [1, 2, 100] {
+            let found = agents_behind(storage, &filter(numbers), None, limit).await;
+            let expected: Vec<_> = expected.iter().copied().map(fixture::agent_id).collect();
+            assert_eq!(ids(&found), expected, "{numbers:?} in pages of {limit}");
+        }
+    }
+    let newest = agents(storage, &filter(&[3]), None, 1).await;
+    assert_eq!((&newest.0[0].item, newest.1), (&fixture::agent(3), false));
+}
+
 /// An update can add and remove capabilities.
 pub async fn a_capability_listing_reflects_updates(storage: &Storage) {
     let agent = fixture::agent_able_to(1, &["orders", "time"]);
@@ -165,7 +189,8 @@ pub async fn deleted_agents_are_not_listed(storage: &Storage) {
         setup::agent(storage, 2).await,
     );
     setup::delete_agent(storage, &doomed).await;
-    for filter in [AgentFilter::All, name_prefix(""), capability("time")] {
+    let by_id = AgentFilter::Ids(vec![kept.id, doomed.id]);
+    for filter in [AgentFilter::All, name_prefix(""), capability("time"), by_id] {
         let found = agents_behind(storage, &filter, None, 10).await;
         assert_eq!(ids(&found), [kept.id], "{filter:?}");
     }

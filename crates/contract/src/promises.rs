@@ -45,6 +45,7 @@ macro_rules! storage_promises {
                 a_listing_continues_after_a_deleted_agent,
                 a_listing_continues_after_a_position_with_nul,
                 agents_are_listed_by_exact_capability,
+                agents_are_listed_by_id,
                 a_capability_listing_reflects_updates,
                 a_capability_listing_continues_after_agents_lose_the_capability,
                 deleted_agents_are_not_listed,

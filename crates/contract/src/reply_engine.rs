@@ -19,6 +19,7 @@ macro_rules! reply_engine_contract {
             an_immediate_engine_waits_for_nothing,
             dropping_a_stream_stops_no_other_reply,
             many_replies_can_run_at_once,
+            a_test_of_rules_returns_the_reply_and_a_result_for_each_rule,
         }
     };
     ($fixture:path; $($promise:ident,)*) => {
@@ -116,6 +117,35 @@ pub async fn dropping_a_stream_stops_no_other_reply<E: ReplyEngine + ?Sized>(eng
     drop((unread, half_read));
     let text = whole_reply(engine, request(2)).await;
     assert!(!text.is_empty());
+}
+
+/// `test_rules` MUST return the text of `reply`, and one result for each rule in their order.
+pub async fn a_test_of_rules_returns_the_reply_and_a_result_for_each_rule<
+    E: ReplyEngine + ?Sized,
+>(
+    engine: &E,
+) {
+    let rule = |pattern: &str| domain::Rule {
+        name: None,
+        pattern: Some(pattern.to_owned()),
+        keywords: None,
+        reply: Some(format!("{pattern} {{{{user.id}}}}")),
+        replies: None,
+        capability: None,
+        priority: None,
+    };
+    for patterns in [&[][..], &["absent", "hello", "what"], &["absent"]] {
+        let mut request = request(0);
+        let rules = patterns.iter().copied().map(rule).collect();
+        Arc::make_mut(&mut request.agent).config.rules = Some(rules);
+        let tested = engine.test_rules(request.clone()).await;
+        let Some(test) = tested.expect("the rules are valid") else {
+            return;
+        };
+        assert_eq!(test.reply, whole_reply(engine, request).await);
+        let indices: Vec<usize> = test.rules.iter().map(|result| result.index).collect();
+        assert_eq!(indices, (0..patterns.len()).collect::<Vec<_>>());
+    }
 }
 
 /// Replies are independent of each other.

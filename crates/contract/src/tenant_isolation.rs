@@ -74,6 +74,7 @@ pub async fn agents_of_another_tenant_are_not_found(storage: &Storage) {
         AgentFilter::All,
         AgentFilter::NamePrefix(String::new()),
         AgentFilter::Capability("time".to_owned()),
+        AgentFilter::Ids(vec![agent.id]),
     ] {
         let query = AgentQuery {
             filter,

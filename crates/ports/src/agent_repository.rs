@@ -17,6 +17,8 @@ pub enum AgentFilter {
     NamePrefix(String),
     /// Agents with exactly this capability, newest first.
     Capability(String),
+    /// The agents with these ids, each once, newest first. Ids without an agent are omitted.
+    Ids(Vec<AgentId>),
 }
 
 /// The position of the last agent of the previous page.

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use domain::{Agent, FinishReason, HistoryMessage, InputFault, TenantId, TurnId, Usage};
+use domain::{Agent, FinishReason, HistoryMessage, InputFault, RuleTest, TenantId, TurnId, Usage};
 use futures::stream::BoxStream;
 use serde_json::Value;
 
@@ -161,4 +161,11 @@ pub trait ReplyEngine: Send + Sync {
     /// Starts a reply. MUST yield deltas and exactly one end, or an error. MUST stop all work when
     /// the stream is dropped.
     async fn reply(&self, request: ReplyRequest) -> Result<ReplyStream, ReplyError>;
+
+    /// Returns the reply to a request, and the results of the agent's rules; `None` if the engine
+    /// has no rules. MUST return the text that [`Self::reply`] produces for the same request, and
+    /// one result for each rule of the agent, in their order.
+    async fn test_rules(&self, _request: ReplyRequest) -> Result<Option<RuleTest>, ReplyError> {
+        Ok(None)
+    }
 }

@@ -45,6 +45,9 @@ export const operations = {
     revoke: "delete /api/oauth-clients/{id}",
     rotate: "post /api/oauth-clients/{id}/rotate"
   },
+  rules: {
+    test: "post /api/rules/test"
+  },
   turns: {
     get: "get /api/turns/{id}",
     cancel: "post /api/turns/{id}/cancel"

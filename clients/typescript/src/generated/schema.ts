@@ -468,6 +468,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/rules/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test rules: read the reply of the rule engine to a message, and the result of each rule.
+         * @description The members `rules`, `fallbackReply` and `capabilities` replace those of the agent, to test
+         *     changes before they are saved. Nothing is stored, and no other engine is called. Rules are tried
+         *     in the order of their priority; `later` marks those that were not tried because another one
+         *     matched.
+         */
+        post: operations["test_rules"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/turns/{id}": {
         parameters: {
             query?: never;
@@ -2305,6 +2328,62 @@ export interface components {
             reply?: string;
         } & ((unknown | unknown) & (unknown | unknown));
         /**
+         * @description The outcome of a rule.
+         * @enum {string}
+         */
+        RuleOutcome: "matched" | "missing_capability" | "missing_keyword" | "pattern_not_found" | "later";
+        /**
+         * @description The source of a reply of the rule engine.
+         * @enum {string}
+         */
+        RuleReplySource: "rule" | "fallback_reply" | "small_talk" | "default";
+        /** @description The result of one rule. */
+        RuleResult: {
+            /** @description With `missing_capability`: the capability that the agent lacks. */
+            capability?: string;
+            /** @description The index of the rule in the list of rules. */
+            index: number;
+            /** @description With `missing_keyword`: the first of the `keywords` that does not occur. */
+            keyword?: string;
+            /** @description The name of the rule, if it has one. */
+            name?: string;
+            /** @description The outcome: a match, or the first reason why the rule did not reply. */
+            outcome: components["schemas"]["RuleOutcome"];
+        };
+        /** @description The reply of the rule engine to a test message, and the result of every rule. */
+        RuleTest: {
+            /** @description The reason why the reply ended: `stop`, or `length` if it was cut. */
+            finishReason: components["schemas"]["FinishReason"];
+            /** @description The index in `rules` of the rule that replied; null if no rule matched. */
+            matchedRule?: number | null;
+            /** @description The reply. */
+            reply: string;
+            /** @description One result for each rule, in their order. */
+            rules: components["schemas"]["RuleResult"][];
+            /** @description The source of the reply. */
+            source: components["schemas"]["RuleReplySource"];
+        };
+        /** @description A message, and the rules to test it with. */
+        RuleTestRequest: {
+            /** @description The agent whose rules are tested. Required, except with `rules`. */
+            agentId?: string;
+            /** @description The capabilities that rules can require. Default: those of the agent. */
+            capabilities?: components["schemas"]["Capability"][];
+            /** @description The reply if no rule matches. Default: that of the agent. */
+            fallbackReply?: string;
+            /** @description The text of the message. */
+            message: string;
+            /** @description The rules to test. Default: those of the agent. */
+            rules?: components["schemas"]["Rule"][];
+            /**
+             * Format: int64
+             * @description The number of the turn in its conversation, from 0, which selects one of several `replies`.
+             */
+            turnNumber?: number;
+            /** @description The user who sends the message, for `{{user.id}}`. */
+            userId?: string;
+        };
+        /**
          * @description One permission.
          * @enum {string}
          */
@@ -3033,6 +3112,8 @@ export interface operations {
                 capability?: string;
                 /** @description `nextCursor` of the previous page. */
                 cursor?: string;
+                /** @description Only the agents with these ids, at most 100, separated by commas, newest first. Ids of other agents are ignored. Cannot be combined with `name` and `capability`. `limit` is 100 by default. */
+                ids?: string;
                 /** @description Maximum number of items in the page. A page also ends at about 1 MiB. Default 20. */
                 limit?: number;
                 /** @description Only agents whose name starts with this text, ignoring case, in order of name. Cannot be combined with `capability`. */
@@ -9200,6 +9281,238 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    test_rules: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "message": "When do you open?",
+                 *       "rules": [
+                 *         {
+                 *           "keywords": [
+                 *             "price"
+                 *           ],
+                 *           "reply": "It is free."
+                 *         },
+                 *         {
+                 *           "pattern": "when .*open",
+                 *           "reply": "From 9 to 18."
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["RuleTestRequest"];
+            };
+        };
+        responses: {
+            /** @description The reply, and the result of each rule. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuleTest"];
+                };
+            };
+            /** @description A request header is malformed. */
+            400: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A credential is needed. */
+            401: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this. */
+            403: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The agent does not exist. */
+            404: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No available media type matches `Accept`. */
+            406: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request's body did not arrive in time. */
+            408: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The URL is too long. */
+            414: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's media type or encoding is not supported. */
+            415: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is well-formed but not valid. */
+            422: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RateLimitProblem"];
+                };
+            };
+            /** @description An internal error occurred. */
+            500: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot be reached. */
+            503: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The rules take too long to test. */
+            504: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };

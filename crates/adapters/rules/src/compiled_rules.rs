@@ -39,6 +39,8 @@ pub(crate) struct SearchMemory {
 
 #[derive(Debug)]
 struct CompiledRule {
+    /// The index in the agent's list of rules.
+    index: usize,
     matcher: Matcher,
     replies: Box<[Template]>,
 }
@@ -48,6 +50,15 @@ enum Matcher {
     Pattern(Box<Pattern>),
     /// All keywords must occur.
     Keywords(Box<[Keyword]>),
+}
+
+/// The reason why a message does not match a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mismatch {
+    /// The pattern does not occur.
+    Pattern,
+    /// The keyword with this index does not occur.
+    Keyword(usize),
 }
 
 impl CompiledRules {
@@ -68,6 +79,11 @@ impl CompiledRules {
     /// The number of active rules.
     pub(crate) fn len(&self) -> usize {
         self.rules.len()
+    }
+
+    /// Returns the index of an active rule in the agent's list of rules.
+    pub(crate) fn index_in_agent(&self, index: usize) -> usize {
+        self.rules[index].index
     }
 
     /// Returns whether the agent has rules, including inactive ones.
@@ -93,9 +109,11 @@ impl CompiledRules {
         message: &str,
         folded: impl FnOnce() -> &'a FoldedText,
         slice: TimeSlice,
-    ) -> Poll<Option<Captures>> {
+    ) -> Poll<Result<Captures, Mismatch>> {
         match &self.rules[index].matcher {
-            Matcher::Pattern(pattern) => pattern.find(&mut memory.patterns[index], message, slice),
+            Matcher::Pattern(pattern) => pattern
+                .find(&mut memory.patterns[index], message, slice)
+                .map(|found| found.ok_or(Mismatch::Pattern)),
             Matcher::Keywords(keywords) => {
                 let folded = folded();
                 let found_before = mem::take(&mut memory.found_keywords);
@@ -105,10 +123,10 @@ impl CompiledRules {
                         return Poll::Pending;
                     }
                     if !keyword.occurs_in(folded) {
-                        return Poll::Ready(None);
+                        return Poll::Ready(Err(Mismatch::Keyword(index)));
                     }
                 }
-                Poll::Ready(Some(Captures::new()))
+                Poll::Ready(Ok(Captures::new()))
             }
         }
     }

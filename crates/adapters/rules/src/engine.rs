@@ -3,14 +3,15 @@
 use std::{io, ops::ControlFlow, sync::Arc, task::Poll, time::Duration};
 
 use async_trait::async_trait;
-use cpu_pool::{CpuPool, PoolError, TimeSlice};
-use domain::{Agent, FinishReason, InputFault, TenantId};
+use cpu_pool::{Admission, CpuPool, PoolError, TimeSlice};
+use domain::{Agent, InputFault, RuleTest, TenantId};
 use futures::{StreamExt as _, stream};
 use ports::{PrepareError, ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream};
 
 use crate::{
     cache::{CompiledRulesCache, Entry},
     reply::choose_reply,
+    report::report,
     search::{Search, SearchTimeout},
     template::FilledReply,
 };
@@ -68,17 +69,23 @@ impl RuleReplyEngine {
 
     /// Replies on the pool. While the request waits there, it holds no compiled rules.
     async fn reply_on_pool(&self, request: ReplyRequest) -> Result<FilledReply, ReplyError> {
-        let admission = self.pool.admit(&request.tenant).await;
-        let admission = admission.map_err(unavailable)?;
-        let (tenant, agent) = (&request.tenant, &request.agent);
-        let entry = self.cache.get_or_compile(tenant, agent, &admission).await;
-        let entry = entry.map_err(unavailable)?;
-        let mut search = search(&entry, request)?;
-        drop(entry);
+        let (admission, mut search) = self.search_on_pool(request).await?;
         let reply = admission
             .run(move |slice| advance(&mut search, slice))
             .await;
         reply.map_err(unavailable)?
+    }
+
+    async fn search_on_pool(
+        &self,
+        request: ReplyRequest,
+    ) -> Result<(Admission, Search), ReplyError> {
+        let admission = self.pool.admit(&request.tenant).await;
+        let admission = admission.map_err(unavailable)?;
+        let (tenant, agent) = (&request.tenant, &request.agent);
+        let entry = self.cache.get_or_compile(tenant, agent, &admission).await;
+        let search = search(&*entry.map_err(unavailable)?, request)?;
+        Ok((admission, search))
     }
 }
 
@@ -114,6 +121,21 @@ impl ReplyEngine for RuleReplyEngine {
         };
         reply.map(into_stream)
     }
+
+    async fn test_rules(&self, request: ReplyRequest) -> Result<Option<RuleTest>, ReplyError> {
+        let (admission, search) = self.search_on_pool(request).await?;
+        let mut search = search.recording();
+        let test = admission
+            .run(move |slice| {
+                let found = search.advance(slice);
+                found.map(|found| match found {
+                    Ok(found) => Ok(Some(report(&search, found.as_ref()))),
+                    Err(SearchTimeout) => Err(ReplyError::TimedOut),
+                })
+            })
+            .await;
+        test.map_err(unavailable)?
+    }
 }
 
 fn search(entry: &Entry, request: ReplyRequest) -> Result<Search, ReplyError> {
@@ -123,18 +145,14 @@ fn search(entry: &Entry, request: ReplyRequest) -> Result<Search, ReplyError> {
 
 fn advance(search: &mut Search, slice: TimeSlice) -> Poll<Result<FilledReply, ReplyError>> {
     search.advance(slice).map(|found| match found {
-        Ok(found) => Ok(choose_reply(search, found.as_ref())),
+        Ok(found) => Ok(choose_reply(search, found.as_ref()).1),
         Err(SearchTimeout) => Err(ReplyError::TimedOut),
     })
 }
 
 /// Streams the reply as one delta, or none if it is empty, and the end.
 fn into_stream(reply: FilledReply) -> ReplyStream {
-    let finish_reason = if reply.is_truncated {
-        FinishReason::Length
-    } else {
-        FinishReason::Stop
-    };
+    let finish_reason = reply.finish_reason();
     let delta = (!reply.text.is_empty()).then_some(ReplyChunk::Delta(reply.text));
     let end = ReplyChunk::End {
         finish_reason,

@@ -18,6 +18,7 @@ mod engine;
 mod keywords;
 mod pattern;
 mod reply;
+mod report;
 mod search;
 mod small_talk;
 mod template;

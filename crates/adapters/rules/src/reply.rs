@@ -1,5 +1,7 @@
 //! The choice of the reply: a matching rule, the fallback, or small talk.
 
+use domain::RuleReplySource;
+
 use crate::{
     pattern::Captures,
     search::{Match, Search},
@@ -7,29 +9,37 @@ use crate::{
     template::{FilledReply, Template, Values},
 };
 
-/// Returns the reply for a finished search. If no rule matches, an agent with rules uses its
-/// `fallbackReply` first; one without rules uses small talk first.
-pub(crate) fn choose_reply(search: &Search, found: Option<&Match>) -> FilledReply {
+/// Returns the reply for a finished search, and its source. If no rule matches, an agent with rules
+/// uses its `fallbackReply` first; one without rules uses small talk first.
+pub(crate) fn choose_reply(
+    search: &Search,
+    found: Option<&Match>,
+) -> (RuleReplySource, FilledReply) {
     let rules = &search.rules;
     if let Some(found) = found
         && let Some(template) = rules.reply(found.index, search.request.turn_number)
     {
-        return fill(template, search, &found.captures);
+        let reply = fill(template, search, &found.captures);
+        return (RuleReplySource::Rule, reply);
     }
     let fallback = || {
         let template = rules.fallback()?;
-        Some(fill(template, search, &Captures::new()))
+        let reply = fill(template, search, &Captures::new());
+        Some((RuleReplySource::FallbackReply, reply))
     };
     let small_talk = || {
         let text = small_talk::reply(&search.request.agent, &search.request.message)?;
-        Some(FilledReply::new(&text))
+        Some((RuleReplySource::SmallTalk, FilledReply::new(&text)))
     };
     let reply = if rules.has_rules() {
         fallback().or_else(small_talk)
     } else {
         small_talk().or_else(fallback)
     };
-    reply.unwrap_or_else(|| FilledReply::new(&small_talk::default_reply(&search.request.agent)))
+    reply.unwrap_or_else(|| {
+        let text = small_talk::default_reply(&search.request.agent);
+        (RuleReplySource::Default, FilledReply::new(&text))
+    })
 }
 
 fn fill(template: &Template, search: &Search, captures: &Captures) -> FilledReply {

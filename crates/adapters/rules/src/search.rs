@@ -11,7 +11,7 @@ use cpu_pool::TimeSlice;
 use ports::ReplyRequest;
 
 use crate::{
-    compiled_rules::{CompiledRules, SearchMemory},
+    compiled_rules::{CompiledRules, Mismatch, SearchMemory},
     keywords::FoldedText,
     pattern::Captures,
 };
@@ -27,6 +27,8 @@ pub(crate) struct Search {
     pub(crate) request: ReplyRequest,
     folded: OnceCell<FoldedText>,
     next: usize,
+    /// The results of the rules before the matching one, if they are recorded.
+    mismatches: Option<Vec<Mismatch>>,
     /// Present while the search is paused.
     memory: Option<SearchMemory>,
     spent: Duration,
@@ -50,9 +52,23 @@ impl Search {
             request,
             folded: OnceCell::new(),
             next: 0,
+            mismatches: None,
             memory: None,
             spent: Duration::ZERO,
         }
+    }
+
+    /// Records the results of the rules before the matching one.
+    pub(crate) fn recording(self) -> Self {
+        Self {
+            mismatches: Some(Vec::new()),
+            ..self
+        }
+    }
+
+    /// Returns the recorded results of the rules before the matching one.
+    pub(crate) fn mismatches(&self) -> &[Mismatch] {
+        self.mismatches.as_deref().unwrap_or_default()
     }
 
     /// Continues until a rule matches, no rule is left, or the slice is over.
@@ -81,10 +97,15 @@ impl Search {
             let folded = || self.folded.get_or_init(|| FoldedText::new(message));
             match self.rules.try_rule(index, memory, message, folded, slice) {
                 Poll::Pending => return Poll::Pending,
-                Poll::Ready(Some(captures)) => {
+                Poll::Ready(Ok(captures)) => {
                     return Poll::Ready(Some(Match { index, captures }));
                 }
-                Poll::Ready(None) => self.next += 1,
+                Poll::Ready(Err(mismatch)) => {
+                    self.next += 1;
+                    if let Some(mismatches) = &mut self.mismatches {
+                        mismatches.push(mismatch);
+                    }
+                }
             }
             if slice.is_over() && self.next < self.rules.len() {
                 return Poll::Pending;

@@ -1,6 +1,6 @@
 //! Replies with placeholders.
 
-use domain::Agent;
+use domain::{Agent, FinishReason};
 
 use crate::pattern::{Captures, Pattern};
 
@@ -154,6 +154,15 @@ impl FilledReply {
         let mut reply = Self::default();
         reply.push(text);
         reply
+    }
+
+    /// The reason why the reply ended.
+    pub(crate) fn finish_reason(&self) -> FinishReason {
+        if self.is_truncated {
+            FinishReason::Length
+        } else {
+            FinishReason::Stop
+        }
     }
 
     fn push(&mut self, text: &str) {

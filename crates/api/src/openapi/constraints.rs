@@ -26,6 +26,12 @@ pub(super) fn apply(document: &mut Value) -> Result<(), MissingComponent> {
     component_mut(document, "Origin")?.insert("pattern".to_owned(), ORIGIN_PATTERN.into());
     for (component, member, keyword, value) in [
         ("AgentDraft", "capabilities", "uniqueItems", true.into()),
+        (
+            "RuleTestRequest",
+            "capabilities",
+            "uniqueItems",
+            true.into(),
+        ),
         ("KeyDraft", "scopes", "uniqueItems", true.into()),
         ("KeyDraft", "allowedOrigins", "uniqueItems", true.into()),
         ("ClientDraft", "scopes", "uniqueItems", true.into()),

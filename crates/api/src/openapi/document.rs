@@ -36,6 +36,7 @@ pub const BODIES: &[&str] = &[
     "AgentDraft",
     "AgentDraftPatch",
     "ConfigBody",
+    "RuleTestRequest",
     "ChatRequest",
     "ConversationRequest",
     "ConversationDraftPatch",

@@ -6,7 +6,7 @@ use application::{
     AgentError, ChatError, ConversationError, EventError, IdempotencyConflict, TurnError,
     principal_limits::TooManyLogBytes,
 };
-use domain::{CredentialKind, FaultCode, ProblemCode};
+use domain::{CredentialKind, FaultCode, Problem, ProblemCode};
 use ports::RepositoryError;
 
 use super::{ApiError, LimitPolicy, seconds_to_wait};
@@ -74,6 +74,16 @@ impl From<TooManyLogBytes> for ApiError {
     }
 }
 
+impl From<Problem> for ApiError {
+    fn from(problem: Problem) -> Self {
+        Self {
+            retry_after: problem.retry_after,
+            retryable: problem.retryable,
+            ..Self::new(problem.code)
+        }
+    }
+}
+
 impl From<AgentError> for ApiError {
     fn from(error: AgentError) -> Self {
         match error {
@@ -83,6 +93,7 @@ impl From<AgentError> for ApiError {
             AgentError::InvalidRule(faults) => Self::faults(ProblemCode::InvalidRule, faults),
             AgentError::UnknownEngine(faults) => Self::faults(ProblemCode::UnknownEngine, faults),
             AgentError::Contended | AgentError::Overloaded => Self::new(ProblemCode::Overloaded),
+            AgentError::Failed(problem) => problem.into(),
             AgentError::TooManyLogBytes(exceeded) => exceeded.into(),
             AgentError::InvalidCursor => Self::new(ProblemCode::InvalidCursor),
             AgentError::Idempotency(conflict) => conflict.into(),
@@ -158,11 +169,7 @@ impl From<ChatError> for ApiError {
             ChatError::MessageSuperseded => Self::new(ProblemCode::MessageSuperseded),
             ChatError::Cancelled => Self::new(ProblemCode::TurnCancelled),
             ChatError::Overloaded => Self::new(ProblemCode::Overloaded),
-            ChatError::Failed(problem) => Self {
-                retry_after: problem.retry_after,
-                retryable: problem.retryable,
-                ..Self::new(problem.code)
-            },
+            ChatError::Failed(problem) => problem.into(),
             ChatError::Idempotency(conflict) => conflict.into(),
             ChatError::Store(error) => error.into(),
         }

@@ -174,7 +174,7 @@ impl Operation {
             "create_agent" => json!({"name": "Bob"}),
             "patch_agent" => json!({"personality": "Brief."}),
             "put_agent_config" => json!({"fallbackReply": "Hm."}),
-            "chat" => json!({"agentId": agent, "message": "Hello"}),
+            "chat" | "test_rules" => json!({"agentId": agent, "message": "Hello"}),
             "create_conversation" => json!({"agentId": agent}),
             "patch_conversation" => json!({"title": "Greetings"}),
             "create_key" | "create_oauth_client" => {

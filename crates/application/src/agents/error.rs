@@ -1,6 +1,6 @@
 //! The error of the use cases of agents.
 
-use domain::InputFault;
+use domain::{InputFault, Problem};
 use ports::RepositoryError;
 
 use crate::{IdempotencyConflict, idempotency::IdempotentError, principal_limits::TooManyLogBytes};
@@ -26,6 +26,9 @@ pub enum AgentError {
     /// The tenant has too many agents waiting to be checked; nothing was written.
     #[error("too many agents are waiting for validation")]
     Overloaded,
+    /// The rules could not be tested.
+    #[error("the engine failed: {}", .0.code.slug())]
+    Failed(Problem),
     /// Concurrent changes of the agent continued; nothing was written.
     #[error("other requests change the agent at the same time")]
     Contended,

@@ -1,5 +1,7 @@
 //! Listing of agents, in pages.
 
+use std::collections::BTreeSet;
+
 use domain::{Agent, AgentId, AsOf, Page, Principal, Seq, cursor, text};
 use ports::{AgentFilter, AgentPosition, AgentQuery};
 use serde::{Deserialize, Serialize};
@@ -17,6 +19,8 @@ pub enum AgentListing {
     Name(String),
     /// The agents with this capability, newest first.
     Capability(String),
+    /// The agents with these ids, newest first.
+    Ids(BTreeSet<AgentId>),
 }
 
 /// The position at which a page of agents ended.
@@ -86,6 +90,7 @@ impl AgentService {
             AgentListing::All => AgentFilter::All,
             AgentListing::Name(prefix) => AgentFilter::NamePrefix(text::search_key(prefix)),
             AgentListing::Capability(name) => AgentFilter::Capability(name.clone()),
+            AgentListing::Ids(ids) => AgentFilter::Ids(ids.iter().copied().collect()),
         };
         let query = AgentQuery {
             filter,
@@ -99,7 +104,9 @@ impl AgentService {
                 let agent = &last.item;
                 let name = match listing {
                     AgentListing::Name(_) => text::search_key(&agent.name),
-                    AgentListing::All | AgentListing::Capability(_) => String::new(),
+                    AgentListing::All | AgentListing::Capability(_) | AgentListing::Ids(_) => {
+                        String::new()
+                    }
                 };
                 cursor::encode(
                     &binding,

@@ -22,7 +22,8 @@ use crate::{
 
 pub(crate) use statements::STATEMENTS;
 use statements::{
-    DELETE, DELETE_CAPABILITIES, FIND, LIST_ALL, LIST_BY_CAPABILITY, LIST_BY_NAME, VERSION,
+    DELETE, DELETE_CAPABILITIES, FIND, LIST_ALL, LIST_BY_CAPABILITY, LIST_BY_IDS, LIST_BY_NAME,
+    VERSION,
 };
 
 impl AgentSql for PostgresStore {
@@ -47,6 +48,7 @@ impl AgentSql for PostgresStore {
             AgentFilter::All => LIST_ALL,
             AgentFilter::NamePrefix(_) => LIST_BY_NAME,
             AgentFilter::Capability(_) => LIST_BY_CAPABILITY,
+            AgentFilter::Ids(_) => LIST_BY_IDS,
         };
         let page = sqlx::query(statement)
             .bind(tenant.as_str())
@@ -63,6 +65,10 @@ impl AgentSql for PostgresStore {
             }
             AgentFilter::Capability(capability) => {
                 page.bind(before.0.0).bind(before.1).bind(capability)
+            }
+            AgentFilter::Ids(ids) => {
+                let ids: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();
+                page.bind(before.0.0).bind(before.1).bind(ids)
             }
         };
         let rows = self.connections.fetch_all(page).await?;

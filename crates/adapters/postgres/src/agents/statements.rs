@@ -53,6 +53,14 @@ pub(super) const LIST_BY_CAPABILITY: &str = list!(
     "c.sort_seq desc, c.agent_id desc",
     "sort_seq desc, id desc"
 );
+/// The look-up by key costs the same however many agents the tenant has.
+pub(super) const LIST_BY_IDS: &str = list!(
+    "unnest($5::uuid[]) i(id) cross join lateral (select * from agents a \
+     where a.tenant_id = $1 and a.id = i.id offset 0) a \
+     where (a.sort_seq, a.id) < ($3, $4)",
+    "a.sort_seq desc, a.id desc",
+    "sort_seq desc, id desc"
+);
 pub(super) const VERSION: &str = "\
     select version from agents \
     where tenant_id = $1 and id = $2 and num_nonnulls(deleted_at) = 0";
@@ -66,6 +74,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
     LIST_ALL,
     LIST_BY_NAME,
     LIST_BY_CAPABILITY,
+    LIST_BY_IDS,
     VERSION,
     DELETE,
 ];

@@ -67,7 +67,7 @@ impl Compilation {
     }
 
     fn add(&mut self, rule: &Rule) {
-        match CompiledRule::compile(rule) {
+        match CompiledRule::compile(self.next, rule) {
             Ok(compiled) => {
                 self.bytes += compiled.bytes();
                 if is_active(rule, &self.agent) {
@@ -102,7 +102,7 @@ impl Compilation {
 }
 
 impl CompiledRule {
-    fn compile(rule: &Rule) -> Result<Self, Vec<InputFault>> {
+    fn compile(index: usize, rule: &Rule) -> Result<Self, Vec<InputFault>> {
         let mut faults = rule.check();
         if !faults.is_empty() {
             return Err(faults);
@@ -126,6 +126,7 @@ impl CompiledRule {
         }
         match matcher {
             Some(matcher) if faults.is_empty() => Ok(Self {
+                index,
                 matcher,
                 replies: replies.into_boxed_slice(),
             }),

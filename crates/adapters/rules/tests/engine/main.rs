@@ -3,4 +3,5 @@
 mod fixture;
 mod prepare;
 mod replies;
+mod rule_tests;
 mod speed;

@@ -12,8 +12,8 @@ use relational::{
     stored::StoredAgent,
     text_range::{NameRange, name_range},
 };
-use sqlx::SqliteConnection;
-use uuid::Uuid;
+use sqlx::{SqliteConnection, types::Json};
+use uuid::{Uuid, fmt::Simple};
 
 use crate::{
     SqliteStore,
@@ -22,7 +22,8 @@ use crate::{
 
 pub(crate) use statements::STATEMENTS;
 use statements::{
-    DELETE, DELETE_CAPABILITIES, FIND, LIST_ALL, LIST_BY_CAPABILITY, LIST_BY_NAME, VERSION,
+    DELETE, DELETE_CAPABILITIES, FIND, LIST_ALL, LIST_BY_CAPABILITY, LIST_BY_IDS, LIST_BY_NAME,
+    VERSION,
 };
 
 impl AgentSql for SqliteStore {
@@ -47,6 +48,7 @@ impl AgentSql for SqliteStore {
             AgentFilter::All => LIST_ALL,
             AgentFilter::NamePrefix(_) => LIST_BY_NAME,
             AgentFilter::Capability(_) => LIST_BY_CAPABILITY,
+            AgentFilter::Ids(_) => LIST_BY_IDS,
         };
         let page = sqlx::query(statement)
             .bind(tenant.as_str())
@@ -63,6 +65,10 @@ impl AgentSql for SqliteStore {
             }
             AgentFilter::Capability(capability) => {
                 page.bind(before.0.0).bind(before.1).bind(capability)
+            }
+            AgentFilter::Ids(ids) => {
+                let ids: Vec<Simple> = ids.iter().map(|id| id.uuid().simple()).collect();
+                page.bind(before.0.0).bind(before.1).bind(Json(ids))
             }
         };
         let rows = self.fetch_all(page).await?;

@@ -52,6 +52,13 @@ pub(super) const LIST_BY_CAPABILITY: &str = list!(
     "c.sort_seq desc, c.agent_id desc",
     "sort_seq desc, id desc"
 );
+/// The look-up by key costs the same however many agents the tenant has.
+pub(super) const LIST_BY_IDS: &str = list!(
+    "json_each(?5) i cross join agents a on a.tenant_id = ?1 and a.id = unhex(i.value) \
+     where (a.sort_seq, a.id) < (?3, ?4)",
+    "a.sort_seq desc, a.id desc",
+    "sort_seq desc, id desc"
+);
 pub(super) const VERSION: &str = "\
     select version from agents where tenant_id = ?1 and id = ?2 and deleted_at is null";
 pub(super) const DELETE: &str =
@@ -64,6 +71,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
     LIST_ALL,
     LIST_BY_NAME,
     LIST_BY_CAPABILITY,
+    LIST_BY_IDS,
     VERSION,
     DELETE,
 ];

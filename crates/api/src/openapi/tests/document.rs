@@ -5,6 +5,7 @@ use serde_json::Value;
 use utoipa::{OpenApi, ToSchema};
 
 use crate::{
+    agents::RuleTestRequest,
     credentials::{ClientDraft, ClientRotation, KeyDraft, KeyRotation},
     openapi::complete,
     socket::TicketRequest,
@@ -71,6 +72,7 @@ struct Key {
     ClientRotation,
     KeyDraft,
     KeyRotation,
+    RuleTestRequest,
     TicketRequest,
 )))]
 struct Derived;
