@@ -18,7 +18,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     AccessError, AuthContext, CredentialStatus, CredentialWatch, LastUseRecorder,
-    PresentedCredential, auth_cache::AuthCache, status_cache::StatusCache, tokens::AccessTokens,
+    PresentedCredential,
+    auth_cache::AuthCache,
+    status_cache::StatusCache,
+    tokens::{AccessTokens, OwnTokens},
 };
 
 /// The interval between two reads of the access version: one row by its key. Even on a busy
@@ -167,14 +170,33 @@ impl Authenticator {
                 client,
                 signing_key,
             } => {
-                let tokens = self.tokens.own();
+                let tokens = self.own_tokens();
+                let client = (CredentialKind::Client, client);
                 let found = tokens.check_status(*id, client, signing_key, auth_context.ends_at);
                 found.await
+            }
+            CredentialSource::UserToken {
+                id,
+                issuer_kind,
+                issuer,
+                signing_key,
+                generation,
+            } => {
+                let tokens = self.own_tokens();
+                let issuer = (*issuer_kind, issuer);
+                let status = tokens.check_status(*id, issuer, signing_key, auth_context.ends_at);
+                let user = &auth_context.principal;
+                tokens.check_user_status(user, *generation, status).await
             }
             CredentialSource::ExternalToken => Ok(CredentialStatus::Valid {
                 ends_at: auth_context.ends_at,
             }),
         }
+    }
+
+    /// The tokens of this service.
+    pub(crate) fn own_tokens(&self) -> &OwnTokens {
+        self.tokens.own()
     }
 
     /// The current time of day.

@@ -52,7 +52,9 @@ impl CredentialStatus {
 const fn max_leeway(source: &CredentialSource) -> Duration {
     match source {
         CredentialSource::Key { .. } => Duration::ZERO,
-        CredentialSource::OwnToken { .. } | CredentialSource::ExternalToken => LEEWAY,
+        CredentialSource::OwnToken { .. }
+        | CredentialSource::UserToken { .. }
+        | CredentialSource::ExternalToken => LEEWAY,
     }
 }
 

@@ -1,8 +1,8 @@
 //! Authentication: credentials, tokens, tickets, and the OAuth authorization server.
 //!
 //! [`Authenticator`] verifies API keys and access tokens. [`CredentialService`] manages keys and
-//! clients, [`oauth_server`] issues tokens to clients, and [`Tickets`] replace credentials where a
-//! client cannot send one.
+//! clients, [`oauth_server`] issues tokens to clients, [`UserTokens`] issues tokens to users, and
+//! [`Tickets`] replace credentials where a client cannot send one.
 
 mod auth_cache;
 mod auth_context;
@@ -19,6 +19,7 @@ pub mod signing_keys;
 mod status_cache;
 mod tickets;
 pub mod tokens;
+pub mod user_tokens;
 
 pub use auth_context::{AccessError, AuthContext};
 pub use authenticator::Authenticator;
@@ -29,3 +30,4 @@ pub use credentials::{CredentialError, CredentialService, IssuedCredential, Rota
 pub use last_use_recorder::LastUseRecorder;
 pub use presented_credential::PresentedCredential;
 pub use tickets::{IssuedTicket, TicketError, Tickets};
+pub use user_tokens::{UserTokenError, UserTokenRequest, UserTokens};

@@ -37,4 +37,5 @@ pub mod subcommands;
 pub mod system;
 pub mod telemetry;
 pub mod turns;
+pub mod user_tokens;
 pub mod wiring;

@@ -16,7 +16,7 @@ use crate::{
     agents, catalogue, chat, conversations, credentials, documents, events, health,
     limits_endpoint, oauth, problem_catalogue,
     protocols::{self, Protocol},
-    socket, turns,
+    socket, turns, user_tokens,
 };
 
 pub use operation::{Access, Operation};
@@ -124,7 +124,7 @@ use Access::{AnyCredential, AnyOf, Public};
 use CredentialKind::{Client, Key};
 use Scope::{
     AgentsRead, AgentsWrite, ChatWrite, ConversationsRead, ConversationsWrite, EventsRead,
-    KeysAdmin, MetricsRead,
+    KeysAdmin, MetricsRead, UserTokensIssue,
 };
 
 /// The cost of a chat, on REST and on sockets.
@@ -201,6 +201,9 @@ operations! {
     get "/api/oauth-clients/{id}" credentials::get_oauth_client AnyOf(&[KeysAdmin]); credentials = Some(Client);
     post "/api/oauth-clients/{id}/rotate" credentials::rotate_oauth_client AnyOf(&[KeysAdmin]); idempotent, optional_body, credentials = Some(Client);
     delete "/api/oauth-clients/{id}" credentials::revoke_oauth_client AnyOf(&[KeysAdmin]); credentials = Some(Client);
+
+    post "/api/user-tokens" user_tokens::create_user_token AnyOf(&[UserTokensIssue]); ;
+    delete "/api/user-tokens" user_tokens::withdraw_user_tokens AnyOf(&[UserTokensIssue]); ;
 
     get "/api/engines" catalogue::list_engines AnyCredential; ;
     get "/api/capabilities" catalogue::list_capabilities AnyCredential; ;

@@ -5,7 +5,9 @@ use std::{
     time::Duration,
 };
 
-use access::{Authenticator, CredentialService, Tickets, oauth_server::AuthorizationServer};
+use access::{
+    Authenticator, CredentialService, Tickets, UserTokens, oauth_server::AuthorizationServer,
+};
 use application::{
     AgentService, ChatService, ConversationService, Engines, EventService, KeyedSemaphore, Toolbox,
     TurnService,
@@ -101,6 +103,8 @@ pub struct Services {
     pub typing: Arc<Typing>,
     /// Keys and OAuth clients.
     pub credentials: CredentialService,
+    /// Tokens for users.
+    pub user_tokens: UserTokens,
     /// The engines, for the catalogue.
     pub engines: Arc<Engines>,
     /// The tools, for the catalogue.

@@ -177,7 +177,7 @@ fn value_in_shell(written: &str) -> String {
 fn the_settings_of_the_documentation_are_valid() {
     let documents = [
         (ACCESS, 2),
-        (IDENTITY_PROVIDERS, 3),
+        (IDENTITY_PROVIDERS, 4),
         (MODELS, 10),
         (TOOLS, 2),
     ];

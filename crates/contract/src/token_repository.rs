@@ -9,6 +9,7 @@ use crate::{
     fixture, lookup,
     purging::{ended_before, purge_all},
     results::ResultExt as _,
+    setup,
 };
 
 async fn revoked(storage: &Storage, token: Uuid, ends_at: i64) {
@@ -97,4 +98,58 @@ pub async fn one_of_eight_concurrent_uses_of_an_assertion_succeeds(storage: &Sto
         let used = racers.join_all().await;
         assert_eq!(used.into_iter().filter(|used| *used).count(), 1);
     }
+}
+
+async fn generation(storage: &Storage, user_id: &str) -> i64 {
+    let tenant = fixture::tenant();
+    let read = storage.tokens.user_generation(&tenant, user_id).await;
+    read.success()
+}
+
+async fn withdraw(storage: &Storage, user_id: &str) {
+    let tenant = fixture::tenant();
+    let withdrawn = storage.tokens.withdraw_user_tokens(&tenant, user_id).await;
+    withdrawn.success();
+}
+
+/// `user_generation` MUST return 0 for a user whose tokens were never withdrawn, and
+/// `withdraw_user_tokens` raises the generation of one user in one tenant. Ids are compared exactly.
+pub async fn a_withdrawal_raises_the_generation_of_one_user(storage: &Storage) {
+    let other_tenant = setup::second_tenant(storage).await;
+    let longest = "\u{10ffff}".repeat(320);
+    let users = [
+        "ada", "Ada", "ada ", "a", "é", "e\u{301}", "%", "🦊~x", &longest,
+    ];
+    for (index, user) in users.iter().enumerate() {
+        assert_eq!(generation(storage, user).await, 0, "{user}");
+        for raised in 1..=2 {
+            withdraw(storage, user).await;
+            assert_eq!(generation(storage, user).await, raised, "{user}");
+        }
+        for later in &users[index + 1..] {
+            assert_eq!(generation(storage, later).await, 0, "{later} after {user}");
+        }
+        let elsewhere = storage.tokens.user_generation(&other_tenant, user).await;
+        assert_eq!(elsewhere.success(), 0, "{user}");
+    }
+}
+
+/// `withdraw_user_tokens` MUST raise the access version each time.
+pub async fn each_withdrawal_raises_the_access_version(storage: &Storage) {
+    for user in ["ada", "ada", "bob"] {
+        let before = lookup::access_version(storage).await;
+        withdraw(storage, user).await;
+        assert!(lookup::access_version(storage).await > before);
+    }
+}
+
+/// Several concurrent withdrawals of the tokens of one user raise its generation once each.
+pub async fn each_of_eight_concurrent_withdrawals_raises_the_generation(storage: &Storage) {
+    let mut racers = JoinSet::new();
+    for _ in 0..8 {
+        let storage = storage.clone();
+        racers.spawn(async move { withdraw(&storage, "ada").await });
+    }
+    racers.join_all().await;
+    assert_eq!(generation(storage, "ada").await, 8);
 }

@@ -15,7 +15,8 @@ pub(crate) const ID_DIGITS: usize = 12;
 pub const MAX_OVERLAP_SECONDS: u32 = 604_800;
 
 /// The kind of a credential.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum CredentialKind {
     /// An API key, sent with every request.
     Key,

@@ -67,7 +67,7 @@ impl CredentialDraft {
             faults.push(InputFault::new("/expiresAt", FaultCode::TooSmall, detail));
         }
         faults.extend(self.check_members(kind));
-        faults.extend(check_origins(&self.allowed_origins));
+        faults.extend(check_origins(&self.allowed_origins, MAX_ALLOWED_ORIGINS));
         if self.jwks.is_some() && self.jwks_uri.is_some() {
             let detail = "cannot be combined with 'jwks'";
             faults.push(InputFault::new(
@@ -162,9 +162,10 @@ fn check_name(name: &str, most: u32) -> Vec<InputFault> {
     Vec::new()
 }
 
-fn check_origins(origins: &[String]) -> Vec<InputFault> {
-    if origins.len() > MAX_ALLOWED_ORIGINS {
-        let detail = format!("at most {MAX_ALLOWED_ORIGINS} items");
+/// Returns all faults of a list of at most `most` origins at `/allowedOrigins` of a body.
+pub fn check_origins(origins: &[String], most: usize) -> Vec<InputFault> {
+    if origins.len() > most {
+        let detail = format!("at most {most} items");
         return vec![InputFault::new(
             "/allowedOrigins",
             FaultCode::TooMany,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::{CredentialId, SecretDigest};
+use crate::{CredentialId, CredentialKind, SecretDigest};
 
 /// The credential by which a principal was authenticated. It is checked again while a socket or
 /// stream of the principal is open.
@@ -25,6 +25,19 @@ pub enum CredentialSource {
         client: CredentialId,
         /// The id of the key that signed the token.
         signing_key: String,
+    },
+    /// An access token of this service for a user.
+    UserToken {
+        /// The token's `jti`.
+        id: Uuid,
+        /// The kind of the credential that issued the token.
+        issuer_kind: CredentialKind,
+        /// The id of the credential that issued the token.
+        issuer: CredentialId,
+        /// The id of the key that signed the token.
+        signing_key: String,
+        /// The generation of the user's tokens to which it belongs.
+        generation: i64,
     },
     /// An access token of an external issuer. This service cannot revoke it; it is valid until it
     /// expires.

@@ -6,8 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Scope, Scopes, TenantId, Timestamp};
 
+/// The beginning of the ids of users to whom this service issued tokens.
+pub const USER_PREFIX: &str = "user:";
+
 /// The id of a principal in the event log and in idempotency records: `key:<id>`, `client:<id>`,
-/// `<issuer id>~<sub>`, or `system`. Cheap to clone.
+/// `user:<user id>`, `<issuer id>~<sub>`, or `system`. Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PrincipalId(Arc<str>);
@@ -21,6 +24,11 @@ impl PrincipalId {
     /// Returns the id of the service itself, the actor of sweeps and expiries.
     pub fn system() -> Self {
         Self("system".into())
+    }
+
+    /// Returns the id of a user to whom this service issued a token.
+    pub fn user(user_id: &str) -> Self {
+        Self(format!("{USER_PREFIX}{user_id}").into())
     }
 
     /// Returns the id as text.
@@ -49,7 +57,7 @@ pub struct Principal {
     pub id: PrincipalId,
     /// The principal's permissions.
     pub scopes: Scopes,
-    /// The user id, for users of an identity provider. Without `conversations:all`, they reach only
+    /// The user id, for users of an identity provider and of user tokens. Without `conversations:all`, they reach only
     /// conversations with this user id.
     pub user_id: Option<String>,
 }

@@ -48,7 +48,17 @@ scopes! {
     MetricsRead = "metrics:read",
     /// Create, rotate and revoke keys and clients.
     KeysAdmin = "keys:admin",
+    /// Issue tokens to users and withdraw them, and so act as any user.
+    UserTokensIssue = "user-tokens:issue",
 }
+
+/// The scopes that a user token has by default, as far as its issuer holds them.
+const DEFAULT_OF_USERS: [Scope; 4] = [
+    Scope::ChatWrite,
+    Scope::ConversationsRead,
+    Scope::ConversationsWrite,
+    Scope::EventsRead,
+];
 
 // Written by hand: the derive does not see a serde name that a macro inserts.
 #[cfg(feature = "schema")]
@@ -101,6 +111,25 @@ impl Scopes {
     /// Every permission.
     pub fn all() -> Self {
         Scope::ALL.iter().copied().collect()
+    }
+
+    /// The permissions that a user token can have.
+    pub fn of_user_tokens() -> Self {
+        Self::default_of_user_tokens()
+            .iter()
+            .chain([Scope::AgentsRead])
+            .collect()
+    }
+
+    /// The permissions that a user token has by default, as far as its issuer holds them.
+    pub fn default_of_user_tokens() -> Self {
+        DEFAULT_OF_USERS.into_iter().collect()
+    }
+
+    /// Returns the scopes that are in both sets.
+    #[must_use]
+    pub const fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
     }
 
     /// Returns `true` if `scope` is in the set.

@@ -37,6 +37,15 @@ pub fn is_https_or_loopback_address(text: &str) -> bool {
     parse(text).is_some_and(|url| url.scheme() == "https" || is_loopback(&url))
 }
 
+/// Returns `true` for such a http address at one of `hosts`. Each is `host`, with the default port, or
+/// `host:port`, in lower case.
+pub fn is_http_address_at(hosts: &[String], text: &str) -> bool {
+    parse(text).is_some_and(|url| {
+        let host = &url[Position::BeforeHost..Position::AfterPort];
+        url.scheme() == "http" && hosts.iter().any(|it| it == host)
+    })
+}
+
 /// Returns `true` for such an address with https or http, on any host: for services in the
 /// operator's own network.
 pub fn is_web_address(text: &str) -> bool {

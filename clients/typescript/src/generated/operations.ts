@@ -52,6 +52,10 @@ export const operations = {
     get: "get /api/turns/{id}",
     cancel: "post /api/turns/{id}/cancel"
   },
+  userTokens: {
+    create: "post /api/user-tokens",
+    withdraw: "delete /api/user-tokens"
+  },
   ws: {
     createTicket: "post /api/ws/tickets"
   }

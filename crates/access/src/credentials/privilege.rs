@@ -11,6 +11,7 @@ const REACHES_CONVERSATIONS: &[Scope] = &[
     Scope::ConversationsRead,
     Scope::ConversationsWrite,
     Scope::EventsRead,
+    Scope::UserTokensIssue,
 ];
 
 /// The operator at the command line, with all scopes in a tenant.

@@ -29,7 +29,8 @@ pub struct TokenRequest {
     pub resource: Option<String>,
 }
 
-/// The authorization server. It issues tokens to clients only, never to users.
+/// The authorization server. It issues tokens to clients only. [`crate::UserTokens`] issues those of
+/// users.
 pub struct AuthorizationServer {
     clients: ClientAuthenticator,
     tokens: Arc<OwnTokens>,
@@ -102,7 +103,7 @@ impl AuthorizationServer {
         let Some(token) = token else {
             return Ok(());
         };
-        if token.client.id != client.id {
+        if token.credential.id != client.id {
             return Err(OAuthError::InvalidGrant);
         }
         self.tokens.revoke(&token).await?;
@@ -154,7 +155,7 @@ impl AuthorizationServer {
         };
         match self.tokens.verify(&token).await {
             Ok(token) => {
-                let is_own = token.client.tenant == client.tenant;
+                let is_own = token.credential.tenant == client.tenant;
                 Ok((client, is_own.then_some(token)))
             }
             Err(

@@ -6,15 +6,15 @@ use domain::{SigningKey, Timestamp};
 
 use crate::jwt::LEEWAY;
 
-/// The time for which signatures of a superseded key are still accepted. It is far longer than the
-/// lifetime of a token, so that a node that learns late of the new key can continue to sign with
+/// The time for which signatures of a superseded key are still accepted. It is longer than the
+/// lifetime of any token, so that a node that learns late of the new key can continue to sign with
 /// the old one.
-const OVERLAP: Duration = Duration::from_hours(1);
+const OVERLAP: Duration = Duration::from_hours(25);
 
 /// The validity of older signing keys after a rotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PreviousKeys {
-    /// Their signatures are accepted for one more hour.
+    /// Their signatures are accepted until the tokens that they signed have expired.
     Overlap,
     /// Their signatures are rejected from now on. For stolen keys.
     Drop,

@@ -1,8 +1,6 @@
 //! Discovery of the keys that an issuer or a client publishes.
 
-use domain::web_address::{
-    host, is_https_address, is_https_or_loopback_address, is_loopback_address, origin_of, path_of,
-};
+use domain::web_address::{host, is_https_address, is_loopback_address, origin_of, path_of};
 use ports::{DocumentError, DocumentSource, UrlTrust};
 use serde_json::Value;
 
@@ -83,22 +81,27 @@ async fn key_address_in(
     let is_of_issuer = metadata.get("issuer").and_then(Value::as_str) == Some(issuer);
     match metadata.get("jwks_uri").and_then(Value::as_str) {
         Some(address) if is_of_issuer => {
-            let allowed = is_allowed_key_address(issuer, address).then(|| address.to_owned());
+            let is_allowed = is_allowed_key_address(issuer, address, documents, url_trust);
+            let allowed = is_allowed.then(|| address.to_owned());
             allowed.ok_or_else(|| KeyFetchError::NotSecure(host(issuer).to_owned()))
         }
         _ => Err(KeyFetchError::NoMetadata(host(url).to_owned())),
     }
 }
 
-/// Returns true if an issuer may publish its keys at this address. Plain HTTP is allowed only on
-/// this machine, and only for an issuer on this machine. Any other issuer could make the service
-/// read local addresses.
-fn is_allowed_key_address(issuer: &str, address: &str) -> bool {
-    if is_loopback_address(issuer) {
-        is_https_or_loopback_address(address)
-    } else {
-        is_https_address(address)
-    }
+/// Returns true if an issuer may publish its keys at this address. Plain HTTP is allowed on this
+/// machine for an issuer on this machine, and at the operator's insecure hosts for an issuer with
+/// plain HTTP, which is at one of them. Any other issuer could make the service read local addresses.
+fn is_allowed_key_address(
+    issuer: &str,
+    address: &str,
+    documents: &dyn DocumentSource,
+    url_trust: UrlTrust,
+) -> bool {
+    let is_local = is_loopback_address(address);
+    is_https_address(address)
+        || (is_local && is_loopback_address(issuer))
+        || (!is_local && issuer.starts_with("http://") && documents.is_allowed(address, url_trust))
 }
 
 async fn read(
@@ -149,12 +152,31 @@ mod tests {
             ("https://localhost:8080", "http://127.0.0.1:9/keys", true),
             ("http://127.0.0.1:8080", "https://keys.example/a", true),
             ("http://127.0.0.1:8080", "http://keys.example/a", false),
+            ("http://backend", "http://backend/keys", true),
+            ("http://backend", "https://keys.example/a", true),
+            ("http://backend", "http://keys.example/a", false),
+            ("http://backend", "http://127.0.0.1:8080/keys", false),
+            (remote, "http://backend/keys", false),
         ] {
             assert_eq!(
-                is_allowed_key_address(issuer, address),
+                is_allowed_key_address(issuer, address, &OnBackend, UrlTrust::Operator),
                 expected,
                 "{issuer} {address}"
             );
+        }
+    }
+
+    /// A source that may read loopback and the insecure host `backend`.
+    struct OnBackend;
+
+    #[async_trait]
+    impl DocumentSource for OnBackend {
+        fn is_allowed(&self, url: &str, _: UrlTrust) -> bool {
+            url.starts_with("http://backend/") || url.starts_with("http://127.0.0.1:")
+        }
+
+        async fn fetch(&self, _: &str, _: UrlTrust) -> Result<Value, DocumentError> {
+            Err(DocumentError::Forbidden)
         }
     }
 

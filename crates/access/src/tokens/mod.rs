@@ -11,6 +11,7 @@ mod known_tenants;
 mod own_token;
 mod own_tokens;
 mod permissions;
+mod reserved_user_ids;
 mod token_kind;
 
 pub use access_tokens::AccessTokens;
@@ -19,5 +20,6 @@ pub use external_issuers::ExternalIssuers;
 pub use issuer_config::{IssuerConfig, IssuerId, MalformedIssuerId, TenantSource, TokenType};
 pub use key_location::KeyLocation;
 pub use key_set::{KeySet, KeySets, KeysUnavailable, MIN_FETCH_INTERVAL};
-pub use own_token::{IssuedToken, OwnToken, unix_seconds};
+pub use own_token::{IssuedToken, OwnToken, TokenUser, unix_seconds};
 pub use own_tokens::OwnTokens;
+pub use reserved_user_ids::ReservedUserIds;

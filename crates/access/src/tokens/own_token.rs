@@ -2,8 +2,11 @@
 
 use std::fmt;
 
-use domain::{Credential, CredentialId, Scope, Scopes, Timestamp};
-use serde::Serialize;
+use domain::{
+    Credential, CredentialId, CredentialKind, PrincipalId, Scope, Scopes, Timestamp,
+    principal::USER_PREFIX,
+};
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::jwt::Claims;
@@ -13,12 +16,26 @@ use crate::jwt::Claims;
 pub(super) struct AccessTokenClaims<'a> {
     pub(super) iss: &'a str,
     pub(super) aud: &'a str,
-    pub(super) sub: &'a CredentialId,
+    pub(super) sub: &'a str,
     pub(super) client_id: &'a CredentialId,
     pub(super) iat: i64,
     pub(super) exp: i64,
     pub(super) jti: Uuid,
     pub(super) scope: &'a str,
+    #[serde(flatten)]
+    pub(super) user: Option<UserClaims>,
+}
+
+/// The claims that only tokens for users contain.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct UserClaims {
+    /// The kind of the credential in `client_id`.
+    pub(super) client_kind: CredentialKind,
+    /// The generation of the user's tokens.
+    pub(super) generation: i64,
+    /// The only browser origins that may use the token, if they are not those of its issuer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) allowed_origins: Vec<String>,
 }
 
 /// A newly issued token. `Debug` hides it.
@@ -42,17 +59,19 @@ impl fmt::Debug for IssuedToken {
     }
 }
 
-/// A valid token of this service: correctly signed, neither expired nor revoked, of an active
-/// client.
+/// A valid token of this service: correctly signed, neither expired, revoked nor withdrawn, of an
+/// active credential.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnToken {
     /// The `jti`.
     pub id: Uuid,
     /// The id of the key that signed it.
     pub signing_key: String,
-    /// The client that it was issued to.
-    pub client: Credential,
-    /// The scopes that it grants now: the scopes at issue that the client still holds.
+    /// The client that it was issued to, or the key or client that issued it to a user.
+    pub credential: Credential,
+    /// The user, unless it was issued to a client.
+    pub user: Option<TokenUser>,
+    /// The scopes that it grants now: the scopes at issue that the credential still holds.
     pub scopes: Scopes,
     /// The time of issue, in seconds since 1970.
     pub issued_at: i64,
@@ -60,23 +79,50 @@ pub struct OwnToken {
     pub ends_at: Timestamp,
 }
 
+/// The user of a token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenUser {
+    /// The user's id.
+    pub id: String,
+    /// The generation of the user's tokens to which the token belongs.
+    pub generation: i64,
+    /// The only browser origins that may use the token; empty if all may.
+    pub allowed_origins: Vec<String>,
+}
+
+impl OwnToken {
+    /// The principal of the token.
+    pub fn principal(&self) -> PrincipalId {
+        match &self.user {
+            Some(user) => PrincipalId::user(&user.id),
+            None => self.credential.principal(),
+        }
+    }
+}
+
 /// The claims that only tokens of this service contain.
 pub(super) struct OwnTokenClaims {
     pub(super) id: Uuid,
-    pub(super) client: CredentialId,
+    pub(super) credential: CredentialId,
+    /// The id of the user, and the claims of a token for users.
+    pub(super) user: Option<(String, UserClaims)>,
     pub(super) scopes: Scopes,
     pub(super) issued_at: i64,
 }
 
 impl OwnTokenClaims {
     pub(super) fn read(claims: &Claims) -> Option<Self> {
-        let client = claims.text("client_id")?;
-        if claims.text("sub") != Some(client) {
-            return None;
-        }
+        let credential = claims.text("client_id")?;
+        let subject = claims.text("sub")?;
+        let user = match subject.strip_prefix(USER_PREFIX) {
+            Some(id) => Some((id.to_owned(), UserClaims::read(claims)?)),
+            None if subject == credential => None,
+            None => return None,
+        };
         Some(Self {
             id: Uuid::parse_str(claims.text("jti")?).ok()?,
-            client: client.parse().ok()?,
+            credential: credential.parse().ok()?,
+            user,
             // A scope that only a newer version of the service defines grants nothing here.
             scopes: claims
                 .text("scope")?
@@ -85,6 +131,12 @@ impl OwnTokenClaims {
                 .collect(),
             issued_at: claims.members().get("iat")?.as_i64()?,
         })
+    }
+}
+
+impl UserClaims {
+    fn read(claims: &Claims) -> Option<Self> {
+        Self::deserialize(claims.members()).ok()
     }
 }
 

@@ -3,20 +3,27 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{
-    Credential, CredentialId, CredentialKind, CredentialSource, Principal, Scopes, Timestamp,
+    Credential, CredentialId, CredentialKind, CredentialSource, LimitOverrides, Principal,
+    PrincipalId, Scopes, Timestamp,
 };
 use futures::future::try_join;
 use ports::{Clock, CredentialRepository, IdSource, RepositoryError, TokenRepository};
 use uuid::Uuid;
 
-use super::own_token::{AccessTokenClaims, IssuedToken, OwnToken, OwnTokenClaims, unix_seconds};
+use super::{
+    ReservedUserIds,
+    own_token::{
+        AccessTokenClaims, IssuedToken, OwnToken, OwnTokenClaims, TokenUser, UserClaims,
+        unix_seconds,
+    },
+};
 use crate::{
     AccessError, AuthContext, CredentialStatus,
     jwt::{ACCESS_TOKEN, Claims, LEEWAY, SignatureAlgorithm, UnverifiedToken},
     signing_keys::{SigningKeyError, SigningKeys},
 };
 
-/// The lifetime of an access token.
+/// The lifetime of an access token of a client.
 const LIFETIME: Duration = Duration::from_mins(10);
 /// The algorithms that this service signs with.
 const ALGORITHMS: &[SignatureAlgorithm] = &[SignatureAlgorithm::Es256];
@@ -27,6 +34,7 @@ pub struct OwnTokens {
     keys: Arc<SigningKeys>,
     credentials: Arc<dyn CredentialRepository>,
     tokens: Arc<dyn TokenRepository>,
+    reserved_user_ids: ReservedUserIds,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
 }
@@ -47,9 +55,24 @@ impl OwnTokens {
             keys,
             credentials,
             tokens,
+            reserved_user_ids: ReservedUserIds::default(),
             clock,
             ids,
         }
+    }
+
+    /// Rejects tokens for users with these ids.
+    #[must_use]
+    pub fn reserving(self, reserved_user_ids: ReservedUserIds) -> Self {
+        Self {
+            reserved_user_ids,
+            ..self
+        }
+    }
+
+    /// The user ids that no token of this service can have.
+    pub(crate) fn reserved_user_ids(&self) -> &ReservedUserIds {
+        &self.reserved_user_ids
     }
 
     /// The value of `iss` and `aud` in these tokens: the public URL of the service.
@@ -62,28 +85,47 @@ impl OwnTokens {
         self.keys.reload().await
     }
 
-    /// Verifies a token and returns the access of its client.
+    /// Verifies a token and returns the access of its client or user.
     pub async fn authenticate(
         &self,
         token: &UnverifiedToken<'_>,
     ) -> Result<AuthContext, AccessError> {
         let token = self.verify(token).await?;
-        Ok(AuthContext {
-            principal: Principal {
-                id: token.client.principal(),
-                tenant: token.client.tenant,
-                scopes: token.scopes,
-                user_id: None,
+        let principal = Principal {
+            id: token.principal(),
+            tenant: token.credential.tenant.clone(),
+            scopes: token.scopes,
+            user_id: token.user.as_ref().map(|user| user.id.clone()),
+        };
+        let ends_at = Some(token.ends_at);
+        let credential = token.credential;
+        Ok(match token.user {
+            Some(user) => AuthContext {
+                principal,
+                credential: None,
+                source: CredentialSource::UserToken {
+                    id: token.id,
+                    issuer_kind: credential.kind,
+                    issuer: credential.id,
+                    signing_key: token.signing_key,
+                    generation: user.generation,
+                },
+                allowed_origins: user.allowed_origins,
+                limits: LimitOverrides::default(),
+                ends_at,
             },
-            credential: Some(token.client.id.clone()),
-            source: CredentialSource::OwnToken {
-                id: token.id,
-                client: token.client.id,
-                signing_key: token.signing_key,
+            None => AuthContext {
+                principal,
+                credential: Some(credential.id.clone()),
+                source: CredentialSource::OwnToken {
+                    id: token.id,
+                    client: credential.id,
+                    signing_key: token.signing_key,
+                },
+                allowed_origins: credential.allowed_origins,
+                limits: credential.limits,
+                ends_at,
             },
-            allowed_origins: token.client.allowed_origins,
-            limits: token.client.limits,
-            ends_at: Some(token.ends_at),
         })
     }
 
@@ -102,47 +144,90 @@ impl OwnTokens {
         let claims = claims.ok_or(AccessError::Invalid)?;
         let ends_at = claims.check_time(now)?;
         let content = OwnTokenClaims::read(&claims).ok_or(AccessError::Invalid)?;
-        let found = self
-            .credentials
-            .find(CredentialKind::Client, &content.client)
-            .await?;
-        let client = found
-            .filter(|client| client.is_alive(now))
+        let kind = content
+            .user
+            .as_ref()
+            .map_or(CredentialKind::Client, |(_, claims)| claims.client_kind);
+        let found = self.credentials.find(kind, &content.credential).await?;
+        let credential = found
+            .filter(|credential| credential.is_alive(now))
             .ok_or(AccessError::Invalid)?;
         if self.tokens.is_revoked(content.id).await? {
             return Err(AccessError::Invalid);
         }
-        let still_held = content
-            .scopes
-            .iter()
-            .filter(|scope| client.scopes.contains(*scope));
+        let mut scopes = content.scopes.intersection(credential.scopes);
+        let user = match content.user {
+            Some((id, claims)) => {
+                scopes = scopes.intersection(Scopes::of_user_tokens());
+                Some(self.verify_user(id, claims, &credential).await?)
+            }
+            None => None,
+        };
         Ok(OwnToken {
             id: content.id,
             signing_key: signing_key.to_owned(),
-            scopes: still_held.collect(),
-            client,
+            scopes,
+            credential,
+            user,
             issued_at: content.issued_at,
             ends_at,
         })
     }
 
+    /// Rejects the token of a user whose id is reserved or whose tokens were withdrawn.
+    async fn verify_user(
+        &self,
+        id: String,
+        claims: UserClaims,
+        issuer: &Credential,
+    ) -> Result<TokenUser, AccessError> {
+        let current = self.tokens.user_generation(&issuer.tenant, &id).await?;
+        if self.reserved_user_ids.contains(&id) || claims.generation != current {
+            return Err(AccessError::Invalid);
+        }
+        Ok(TokenUser {
+            id,
+            generation: claims.generation,
+            allowed_origins: if claims.allowed_origins.is_empty() {
+                issuer.allowed_origins.clone()
+            } else {
+                claims.allowed_origins
+            },
+        })
+    }
+
+    /// Checks the current status of the token of a user, as [`Self::check_status`] does.
+    pub(crate) async fn check_user_status(
+        &self,
+        user: &Principal,
+        generation: i64,
+        status: impl Future<Output = Result<CredentialStatus, AccessError>>,
+    ) -> Result<CredentialStatus, AccessError> {
+        let user_id = user.user_id.as_deref().unwrap_or_default();
+        if self.tokens.user_generation(&user.tenant, user_id).await? == generation {
+            status.await
+        } else {
+            Ok(CredentialStatus::Revoked)
+        }
+    }
+
     /// Checks the current status of a token that was verified before. The arguments are its `jti`,
-    /// client, signing key and end.
+    /// its client or issuer, its signing key and its end.
     pub(crate) async fn check_status(
         &self,
         id: Uuid,
-        client: &CredentialId,
+        (kind, credential): (CredentialKind, &CredentialId),
         signing_key: &str,
         ends_at: Option<Timestamp>,
     ) -> Result<CredentialStatus, AccessError> {
-        let found = self.credentials.find(CredentialKind::Client, client);
+        let found = self.credentials.find(kind, credential);
         let is_revoked = self.tokens.is_revoked(id);
         let (found, is_revoked) = try_join(found, is_revoked).await?;
         let is_key_valid = self.keys.verifying_key(signing_key).await?.is_some();
-        let client = found.filter(|client| client.revoked_at.is_none());
-        Ok(match client {
-            Some(client) if is_key_valid && !is_revoked => {
-                if client.is_alive(self.clock.now()) {
+        let credential = found.filter(|credential| credential.revoked_at.is_none());
+        Ok(match credential {
+            Some(credential) if is_key_valid && !is_revoked => {
+                if credential.is_alive(self.clock.now()) {
                     CredentialStatus::Valid { ends_at }
                 } else {
                     CredentialStatus::Expired
@@ -168,9 +253,39 @@ impl OwnTokens {
         client: &Credential,
         scopes: Scopes,
     ) -> Result<Option<IssuedToken>, SigningKeyError> {
+        self.sign(client, client.id.as_str(), None, scopes, LIFETIME)
+    }
+
+    /// Issues a token of the current generation to a user. Returns `None` if the issuer expires
+    /// within this second.
+    pub(crate) async fn issue_to_user(
+        &self,
+        issuer: &Credential,
+        user_id: &str,
+        allowed_origins: Vec<String>,
+        scopes: Scopes,
+        lifetime: Duration,
+    ) -> Result<Option<IssuedToken>, SigningKeyError> {
+        let claims = UserClaims {
+            client_kind: issuer.kind,
+            generation: self.tokens.user_generation(&issuer.tenant, user_id).await?,
+            allowed_origins,
+        };
+        let subject = PrincipalId::user(user_id);
+        self.sign(issuer, subject.as_str(), Some(claims), scopes, lifetime)
+    }
+
+    fn sign(
+        &self,
+        credential: &Credential,
+        subject: &str,
+        user: Option<UserClaims>,
+        scopes: Scopes,
+        lifetime: Duration,
+    ) -> Result<Option<IssuedToken>, SigningKeyError> {
         let issued_at = unix_seconds(self.clock.now());
-        let longest = issued_at + i64::try_from(LIFETIME.as_secs()).unwrap_or(i64::MAX);
-        let ends_at = client
+        let longest = issued_at + i64::try_from(lifetime.as_secs()).unwrap_or(i64::MAX);
+        let ends_at = credential
             .expires_at
             .map_or(longest, |end| unix_seconds(end).min(longest));
         if ends_at <= issued_at {
@@ -179,14 +294,15 @@ impl OwnTokens {
         let claims = AccessTokenClaims {
             iss: &self.issuer,
             aud: &self.issuer,
-            sub: &client.id,
-            client_id: &client.id,
+            sub: subject,
+            client_id: &credential.id,
             iat: issued_at,
             exp: ends_at,
             jti: self.ids.next_id(),
             scope: &scopes.joined(" "),
+            user,
         };
-        let text = self.keys.sign(ACCESS_TOKEN, &claims, LIFETIME + LEEWAY)?;
+        let text = self.keys.sign(ACCESS_TOKEN, &claims, lifetime + LEEWAY)?;
         Ok(Some(IssuedToken {
             text,
             expires_in: ends_at - issued_at,

@@ -9,7 +9,8 @@ use super::IssuerConfig;
 use crate::jwt::Claims;
 
 /// The scopes of a token: the union over all scope claims of its issuer. Names that are neither a
-/// scope nor a mapped role grant nothing.
+/// scope nor a mapped role grant nothing. No user may issue user tokens, because such tokens end with
+/// the key or client that issued them.
 pub(super) fn granted_scopes(claims: &Claims, issuer: &IssuerConfig) -> Scopes {
     let found = issuer
         .scope_claims
@@ -18,6 +19,7 @@ pub(super) fn granted_scopes(claims: &Claims, issuer: &IssuerConfig) -> Scopes {
     let granted = found.flat_map(words);
     granted
         .flat_map(|word| scopes(word, &issuer.role_scopes).iter())
+        .filter(|scope| *scope != Scope::UserTokensIssue)
         .collect()
 }
 

@@ -13,7 +13,7 @@ use crate::{
     node::{Node, basic},
 };
 
-const HOUR: Duration = Duration::from_hours(1);
+const OVERLAP: Duration = Duration::from_hours(25);
 
 async fn start_error(fixture: &Fixture, key: Option<u8>) -> (String, KeyObstacle) {
     match Node::start_with(fixture, key).await {
@@ -96,7 +96,7 @@ async fn the_encryption_key_is_changed_by_a_rotation_with_the_new_one() {
     old.keys.reload().await.unwrap();
     assert!(old.accepts(&newest).await);
     assert!(new.accepts(&old.token(&secret).await).await);
-    fixture.clock.forward(HOUR);
+    fixture.clock.forward(OVERLAP);
     let outcome = old.request_token(&basic(&secret), |_| {}).await;
     assert!(
         matches!(outcome, Err(OAuthError::SigningKeys(_))),

@@ -27,3 +27,4 @@ mod token_revocation;
 mod token_status;
 mod tokens;
 mod unknown_signing_keys;
+mod user_tokens;

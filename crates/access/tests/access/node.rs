@@ -59,6 +59,22 @@ impl Node {
         Self::over(fixture, key, repository, fixture.clock.clone())
     }
 
+    /// Starts a process with these external issuers, none of whose tokens it can verify.
+    pub(crate) async fn reserving(fixture: &Fixture, issuers: &[&str]) -> Self {
+        let mut node = Self::new(fixture, None);
+        let issuers = issuers.iter().map(|id| id.parse().expect("an id"));
+        let tokens = own_tokens(
+            fixture,
+            &node.keys,
+            &(fixture.clock.clone() as Arc<dyn Clock>),
+        );
+        let tokens = Arc::new(tokens.reserving(issuers.collect()));
+        node.authenticator = authenticator(fixture, &tokens, &node.last_used);
+        node.tokens = tokens;
+        node.keys.prepare().await.expect("keys that can be read");
+        node
+    }
+
     /// A process with another repository of signing keys, or another clock.
     pub(crate) fn over(
         fixture: &Fixture,
@@ -76,14 +92,7 @@ impl Node {
             MAXIMUM_AGE,
         );
         let keys = Arc::new(keys);
-        let tokens = Arc::new(OwnTokens::new(
-            ISSUER.to_owned(),
-            Arc::clone(&keys),
-            Arc::clone(&storage.credentials),
-            Arc::clone(&storage.tokens),
-            Arc::clone(&clock),
-            fixture.ids.clone(),
-        ));
+        let tokens = Arc::new(own_tokens(fixture, &keys, &clock));
         let last_used = Arc::new(LastUseRecorder::new(Arc::clone(&storage.credentials)));
         let key_sets = key_sets(fixture);
         let clients = ClientAuthenticator::new(
@@ -154,6 +163,17 @@ impl Node {
             .map(|key| key["kid"].as_str().expect("a kid").to_owned())
             .collect()
     }
+}
+
+fn own_tokens(fixture: &Fixture, keys: &Arc<SigningKeys>, clock: &Arc<dyn Clock>) -> OwnTokens {
+    OwnTokens::new(
+        ISSUER.to_owned(),
+        Arc::clone(keys),
+        Arc::clone(&fixture.storage.credentials),
+        Arc::clone(&fixture.storage.tokens),
+        Arc::clone(clock),
+        fixture.ids.clone(),
+    )
 }
 
 /// An authenticator for credentials and tokens of this service, without external issuers.

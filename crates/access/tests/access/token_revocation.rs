@@ -89,7 +89,7 @@ async fn only_clients_of_its_tenant_can_introspect_a_token() {
     let request = async |by, token: &str| node.server.introspect(&basic(by), Some(token)).await;
     for by in [&secret, &colleague] {
         let found = request(by, &token).await.unwrap().expect("a good token");
-        assert_eq!(found.client.id, client.id);
+        assert_eq!(found.credential.id, client.id);
         assert_eq!(found.scopes, client.scopes);
         assert_eq!(found.issued_at, NOW);
         assert_eq!(found.ends_at, START + Duration::from_mins(10));

@@ -1,7 +1,7 @@
-//! Revoked tokens and used assertions.
+//! Revoked tokens, generations of user tokens, and used assertions.
 
 use async_trait::async_trait;
-use domain::{SecretDigest, Timestamp};
+use domain::{SecretDigest, TenantId, Timestamp};
 use ports::{RepositoryError, TokenRepository};
 use relational::Store as _;
 use uuid::Uuid;
@@ -15,11 +15,23 @@ use crate::{
 const REVOKE: &str = "\
     insert into revoked_tokens (id, ends_at) values (?1, ?2) on conflict do nothing";
 const IS_REVOKED: &str = "select exists (select 1 from revoked_tokens where id = ?1)";
+const USER_GENERATION: &str = "\
+    select coalesce((select generation from user_token_generations \
+        where tenant_id = ?1 and user_id = ?2), 0)";
+const WITHDRAW_USER_TOKENS: &str = "\
+    insert into user_token_generations as g (tenant_id, user_id, generation) values (?1, ?2, 1) \
+    on conflict (tenant_id, user_id) do update set generation = g.generation + 1";
 const USE_ASSERTION: &str = "\
     insert into used_assertions (digest, ends_at) values (?1, ?2) on conflict do nothing";
 
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[REVOKE, IS_REVOKED, USE_ASSERTION];
+pub(crate) const STATEMENTS: &[&str] = &[
+    REVOKE,
+    IS_REVOKED,
+    USER_GENERATION,
+    WITHDRAW_USER_TOKENS,
+    USE_ASSERTION,
+];
 
 /// Revoked tokens and used assertions in SQLite.
 pub(crate) struct Tokens(pub(crate) SqliteStore);
@@ -47,6 +59,37 @@ impl TokenRepository for Tokens {
             .fetch_one(&self.0.readers)
             .await
             .map_err(in_table("revoked_tokens"))
+    }
+
+    async fn user_generation(
+        &self,
+        tenant: &TenantId,
+        user_id: &str,
+    ) -> Result<i64, RepositoryError> {
+        sqlx::query_scalar(USER_GENERATION)
+            .bind(tenant.as_str())
+            .bind(user_id)
+            .fetch_one(&self.0.readers)
+            .await
+            .map_err(in_table("user_token_generations"))
+    }
+
+    async fn withdraw_user_tokens(
+        &self,
+        tenant: &TenantId,
+        user_id: &str,
+    ) -> Result<(), RepositoryError> {
+        let (tenant, user_id) = (tenant.as_str().to_owned(), user_id.to_owned());
+        let withdraw = sqlx::query(WITHDRAW_USER_TOKENS).bind(tenant).bind(user_id);
+        self.0
+            .transaction(move |connection| {
+                Box::pin(async move {
+                    let withdrawn = withdraw.execute(&mut *connection).await;
+                    withdrawn.map_err(from_sqlx)?;
+                    store_state::raise_access_version(connection).await
+                })
+            })
+            .await
     }
 
     async fn use_assertion(

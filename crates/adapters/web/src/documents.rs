@@ -12,7 +12,7 @@ use tokio::{sync::OnceCell, task::spawn_blocking, time::timeout};
 
 use crate::{
     clients::Clients,
-    permission::{AllowedHosts, ReachableAddresses},
+    permission::{AllowedHosts, Permissions, ReachableAddresses},
     resolver::NotPublic,
 };
 
@@ -36,7 +36,7 @@ impl Default for Deadlines {
 
 /// Fetches documents over HTTP, without a cache.
 pub struct WebDocuments {
-    allowed_hosts: AllowedHosts,
+    permissions: Permissions,
     deadlines: Deadlines,
     /// Built at first use: most services fetch nothing, and run on machines without root
     /// certificates.
@@ -48,10 +48,21 @@ impl WebDocuments {
     /// public. Each is `host`, with the default port of the scheme, or `host:port`.
     pub fn new(allowed_hosts: Vec<String>) -> Self {
         Self {
-            allowed_hosts: AllowedHosts::new(allowed_hosts),
+            permissions: Permissions {
+                of_tenants: AllowedHosts::new(allowed_hosts),
+                insecure: AllowedHosts::new(Vec::new()),
+            },
             deadlines: Deadlines::default(),
             clients: OnceCell::new(),
         }
+    }
+
+    /// Permits plain http for URLs of the operator at these hosts. Each is `host`, with the default
+    /// port, or `host:port`.
+    #[must_use]
+    pub fn with_insecure_hosts(mut self, hosts: Vec<String>) -> Self {
+        self.permissions.insecure = AllowedHosts::new(hosts);
+        self
     }
 
     /// Replaces the default deadlines of 3 s to connect and 10 s in total.
@@ -62,7 +73,7 @@ impl WebDocuments {
 
     fn permit(&self, url: &str, trust: UrlTrust) -> Option<(Url, ReachableAddresses)> {
         let url = Url::parse(url).ok()?;
-        let reach = self.allowed_hosts.permit(&url, trust)?;
+        let reach = self.permissions.permit(&url, trust)?;
         Some((url, reach))
     }
 

@@ -16,36 +16,21 @@ pub(crate) enum ReachableAddresses {
     PublicOnly,
 }
 
-/// Hosts that tenants may use although they are not public: `host`, with the default port of the
-/// scheme, or `host:port`.
+/// A list of hosts: `host`, with the default port of the scheme, or `host:port`.
 pub(crate) struct AllowedHosts(HashSet<String>);
+
+/// The hosts with special permissions.
+pub(crate) struct Permissions {
+    /// Hosts that tenants may use although they are not public.
+    pub(crate) of_tenants: AllowedHosts,
+    /// Hosts that the operator may use over http.
+    pub(crate) insecure: AllowedHosts,
+}
 
 impl AllowedHosts {
     pub(crate) fn new(hosts: Vec<String>) -> Self {
         let hosts = hosts.into_iter().map(|host| host.to_ascii_lowercase());
         Self(hosts.collect())
-    }
-
-    /// Returns the reach of a request to this URL; `None` if it is forbidden.
-    pub(crate) fn permit(&self, url: &Url, trust: UrlTrust) -> Option<ReachableAddresses> {
-        match trust {
-            UrlTrust::Operator => permit_operator(url),
-            UrlTrust::Tenant => self.permit_tenant(url),
-        }
-    }
-
-    fn permit_tenant(&self, url: &Url) -> Option<ReachableAddresses> {
-        if !url.username().is_empty() || url.password().is_some() {
-            return None;
-        }
-        match url.scheme() {
-            "http" | "https" if self.contains_host_of(url) => Some(ReachableAddresses::All),
-            "https" => match ip_address(url) {
-                Some(address) if !is_public(address) => None,
-                _ => Some(ReachableAddresses::PublicOnly),
-            },
-            _ => None,
-        }
     }
 
     fn contains_host_of(&self, url: &Url) -> bool {
@@ -58,16 +43,44 @@ impl AllowedHosts {
     }
 }
 
-fn permit_operator(url: &Url) -> Option<ReachableAddresses> {
-    let is_loopback = match url.host()? {
-        Host::Domain(name) => name == "localhost",
-        Host::Ipv4(address) => address.is_loopback(),
-        Host::Ipv6(address) => address.is_loopback(),
-    };
-    match url.scheme() {
-        "https" => Some(ReachableAddresses::All),
-        "http" if is_loopback => Some(ReachableAddresses::All),
-        _ => None,
+impl Permissions {
+    /// Returns the reach of a request to this URL; `None` if it is forbidden.
+    pub(crate) fn permit(&self, url: &Url, trust: UrlTrust) -> Option<ReachableAddresses> {
+        match trust {
+            UrlTrust::Operator => self.permit_operator(url),
+            UrlTrust::Tenant => self.permit_tenant(url),
+        }
+    }
+
+    fn permit_tenant(&self, url: &Url) -> Option<ReachableAddresses> {
+        if !url.username().is_empty() || url.password().is_some() {
+            return None;
+        }
+        match url.scheme() {
+            "http" | "https" if self.of_tenants.contains_host_of(url) => {
+                Some(ReachableAddresses::All)
+            }
+            "https" => match ip_address(url) {
+                Some(address) if !is_public(address) => None,
+                _ => Some(ReachableAddresses::PublicOnly),
+            },
+            _ => None,
+        }
+    }
+
+    fn permit_operator(&self, url: &Url) -> Option<ReachableAddresses> {
+        let is_loopback = match url.host()? {
+            Host::Domain(name) => name == "localhost",
+            Host::Ipv4(address) => address.is_loopback(),
+            Host::Ipv6(address) => address.is_loopback(),
+        };
+        match url.scheme() {
+            "https" => Some(ReachableAddresses::All),
+            "http" if is_loopback || self.insecure.contains_host_of(url) => {
+                Some(ReachableAddresses::All)
+            }
+            _ => None,
+        }
     }
 }
 
@@ -93,8 +106,11 @@ mod tests {
     #[track_caller]
     fn permitted(url: &str, trust: UrlTrust) -> Option<ReachableAddresses> {
         let allowed = ["Keys.internal", "issuer.internal:8443", "[fd00::1]:80"];
-        let allowed = AllowedHosts::new(allowed.map(str::to_owned).into());
-        allowed.permit(&url.parse().expect("a URL"), trust)
+        let permissions = Permissions {
+            of_tenants: AllowedHosts::new(allowed.map(str::to_owned).into()),
+            insecure: AllowedHosts::new(vec!["backend".to_owned(), "id.internal:8080".to_owned()]),
+        };
+        permissions.permit(&url.parse().expect("a URL"), trust)
     }
 
     #[rstest]
@@ -113,10 +129,17 @@ mod tests {
     #[case("http://0.0.0.0/keys", None)]
     #[case("http://[::2]/keys", None)]
     #[case("http://keys.internal/keys", None)]
+    #[case("http://backend/keys", ANYWHERE)]
+    #[case("http://backend:80/keys", ANYWHERE)]
+    #[case("http://backend:81/keys", None)]
+    #[case("http://backend.example/keys", None)]
+    #[case("http://id.internal:8080/keys", ANYWHERE)]
+    #[case("http://id.internal/keys", None)]
+    #[case("ftp://backend/keys", None)]
     #[case("file:///etc/passwd", None)]
     #[case("ftp://localhost/keys", None)]
     #[case("data:application/json,1", None)]
-    fn operators_may_use_https_and_loopback(
+    fn operators_may_use_https_loopback_and_insecure_hosts(
         #[case] url: &str,
         #[case] expected: Option<ReachableAddresses>,
     ) {

@@ -57,6 +57,8 @@ requirements! {
     MetricsRead = [MetricsRead];
     /// `keys:admin`.
     KeysAdmin = [KeysAdmin];
+    /// `user-tokens:issue`.
+    UserTokensIssue = [UserTokensIssue];
 }
 
 /// The use cases in a type that only this module can name.

@@ -16,11 +16,12 @@ mod streams;
 pub use address::TrustedProxies;
 #[cfg(feature = "address-guard")]
 pub use address_guard::AddressGuard;
-pub use authenticate::authenticate;
+pub use authenticate::{authenticate, with_challenge};
 pub use authorized::{
     AgentEventsRead, AgentsRead, AgentsWrite, AnyCredential, Authorized, ChatWrite,
     ConversationsRead, ConversationsWrite, EventsRead, KeysAdmin, MetricsRead, Requirement,
-    SealedServices, TurnsRead, missing_conversations_read, missing_scopes, seal, unauthenticated,
+    SealedServices, TurnsRead, UserTokensIssue, missing_conversations_read, missing_scopes, seal,
+    unauthenticated,
 };
 pub use large_responses::LargeResponses;
 pub use origin::{check_credential_origin, check_socket_origin, named_origin, restrict_origins};

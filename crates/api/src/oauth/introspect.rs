@@ -36,9 +36,9 @@ pub struct ActiveToken {
     active: bool,
     /// Its scopes, separated by spaces.
     scope: String,
-    /// The client that it was issued to.
+    /// The client that it was issued to, or the key or client that issued it to a user.
     client_id: String,
-    /// The same as `client_id`.
+    /// The same as `client_id`, or `user:<userId>`.
     sub: String,
     /// The type of the token.
     #[schema(value_type = String)]
@@ -58,12 +58,15 @@ pub struct ActiveToken {
 
 impl ActiveToken {
     fn new(token: &OwnToken, issuer: &str) -> Self {
-        let client = token.client.id.to_string();
+        let credential = token.credential.id.to_string();
         Self {
             active: true,
             scope: token.scopes.joined(" "),
-            client_id: client.clone(),
-            sub: client,
+            client_id: credential.clone(),
+            sub: match &token.user {
+                Some(_) => token.principal().as_str().to_owned(),
+                None => credential,
+            },
             token_type: "Bearer",
             exp: unix_seconds(token.ends_at),
             iat: token.issued_at,

@@ -12,7 +12,7 @@ type Limit = (&'static str, &'static str, u32);
 /// Writes `sizes` into the document. The default sizes change nothing, because the derived schemas
 /// contain them.
 pub(super) fn apply(document: &mut Value, sizes: &Sizes) -> Result<(), MissingComponent> {
-    let members: [(&str, &[Limit]); 9] = [
+    let members: [(&str, &[Limit]); 10] = [
         (
             "AgentDraft",
             &[
@@ -52,6 +52,10 @@ pub(super) fn apply(document: &mut Value, sizes: &Sizes) -> Result<(), MissingCo
         (
             "ConversationDraft",
             &[("title", "maxLength", sizes.title_characters)],
+        ),
+        (
+            "UserTokenDraft",
+            &[("userId", "maxLength", sizes.user_id_characters)],
         ),
         ("KeyDraft", &[("name", "maxLength", sizes.name_characters)]),
         (

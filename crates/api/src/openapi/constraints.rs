@@ -24,19 +24,21 @@ pub(super) fn apply(document: &mut Value) -> Result<(), MissingComponent> {
         ]),
     );
     component_mut(document, "Origin")?.insert("pattern".to_owned(), ORIGIN_PATTERN.into());
+    for (component, member) in [
+        ("AgentDraft", "capabilities"),
+        ("RuleTestRequest", "capabilities"),
+        ("KeyDraft", "scopes"),
+        ("KeyDraft", "allowedOrigins"),
+        ("ClientDraft", "scopes"),
+        ("TicketRequest", "scopes"),
+        ("UserTokenDraft", "scopes"),
+        ("UserTokenDraft", "allowedOrigins"),
+    ] {
+        let schema = member_mut(document, component, member)?;
+        schema.insert("uniqueItems".to_owned(), true.into());
+    }
     for (component, member, keyword, value) in [
-        ("AgentDraft", "capabilities", "uniqueItems", true.into()),
-        (
-            "RuleTestRequest",
-            "capabilities",
-            "uniqueItems",
-            true.into(),
-        ),
-        ("KeyDraft", "scopes", "uniqueItems", true.into()),
-        ("KeyDraft", "allowedOrigins", "uniqueItems", true.into()),
-        ("ClientDraft", "scopes", "uniqueItems", true.into()),
-        ("TicketRequest", "scopes", "uniqueItems", true.into()),
-        ("KeyDraft", "name", "pattern", NAME_PATTERN.into()),
+        ("KeyDraft", "name", "pattern", Value::from(NAME_PATTERN)),
         (
             "KeyDraft",
             "allowedOrigins",

@@ -45,6 +45,7 @@ pub const BODIES: &[&str] = &[
     "ClientDraft",
     "ClientRotation",
     "TicketRequest",
+    "UserTokenDraft",
 ];
 
 /// The document cannot be generated, because its parts contradict each other.

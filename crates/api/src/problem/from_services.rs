@@ -1,7 +1,10 @@
 //! Maps the errors of services to problems. Each match is exhaustive, so a new error does not
 //! compile without a code.
 
-use access::{AccessError, CredentialError, TicketError, tokens::MIN_FETCH_INTERVAL};
+use access::{
+    AccessError, CredentialError, TicketError, UserTokenError, signing_keys::SigningKeyError,
+    tokens::MIN_FETCH_INTERVAL,
+};
 use application::{
     AgentError, ChatError, ConversationError, EventError, IdempotencyConflict, TurnError,
     principal_limits::TooManyLogBytes,
@@ -60,6 +63,24 @@ impl From<TicketError> for ApiError {
             TicketError::MissingScopes(missing) => auth::missing_scopes(missing),
             TicketError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
             TicketError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<UserTokenError> for ApiError {
+    fn from(error: UserTokenError) -> Self {
+        match error {
+            UserTokenError::MissingScopes(missing) => auth::missing_scopes(missing),
+            UserTokenError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
+            UserTokenError::CredentialEnded => auth::with_challenge(AccessError::Invalid),
+            UserTokenError::Store(error)
+            | UserTokenError::SigningKeys(SigningKeyError::Store(error)) => error.into(),
+            UserTokenError::SigningKeys(
+                error @ (SigningKeyError::Unreadable { .. }
+                | SigningKeyError::Missing
+                | SigningKeyError::Contended
+                | SigningKeyError::Cryptography),
+            ) => Self::new(ProblemCode::Internal).with_source(error),
         }
     }
 }

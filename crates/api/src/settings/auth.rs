@@ -18,6 +18,8 @@ pub struct AuthSettings {
     pub signing_key_age: Duration,
     /// `AUTH__CLIENT_KEY_HOSTS`: hosts that are not public, where clients may publish their keys.
     pub client_key_hosts: Vec<String>,
+    /// `AUTH__INSECURE_HOSTS`: hosts where issuers may publish their keys over plain HTTP.
+    pub insecure_hosts: Vec<String>,
     /// `AUTH__ISSUERS__…`: identity providers whose users have access.
     pub issuers: Vec<IssuerConfig>,
 }
@@ -27,7 +29,7 @@ impl AuthSettings {
         let expected = "the word mint, or an API key as `agent-service keys generate` prints it";
         let hosts = "comma-separated hosts in lower case, each with its port unless it is the \
                      default one, such as keys.internal,10.0.0.7:8443";
-        Self {
+        let mut settings = Self {
             bootstrap: values.read_optional("AUTH__BOOTSTRAP_KEY", expected, bootstrap),
             encryption_key: values.read_optional(
                 "AUTH__ENCRYPTION_KEY",
@@ -38,10 +40,20 @@ impl AuthSettings {
                 24 * values.read_number("AUTH__SIGNING_KEY_DAYS", 30, 1..=3_650),
             ),
             client_key_hosts: values
-                .read_optional("AUTH__CLIENT_KEY_HOSTS", hosts, client_key_hosts)
+                .read_optional("AUTH__CLIENT_KEY_HOSTS", hosts, |text| {
+                    host_list("https", text)
+                })
                 .unwrap_or_default(),
-            issuers: issuers::read(values, &server.public_url(server.address())),
-        }
+            insecure_hosts: values
+                .read_optional("AUTH__INSECURE_HOSTS", hosts, |text| {
+                    host_list("http", text)
+                })
+                .unwrap_or_default(),
+            issuers: Vec::new(),
+        };
+        let own_url = server.public_url(server.address());
+        settings.issuers = issuers::read(values, &own_url, &settings.insecure_hosts);
+        settings
     }
 }
 
@@ -54,11 +66,12 @@ fn bootstrap(text: &str) -> Option<Bootstrap> {
         .map(Bootstrap::Configured)
 }
 
-fn client_key_hosts(text: &str) -> Option<Vec<String>> {
+/// Parses comma-separated hosts, each with its port unless it is the default one of the scheme.
+fn host_list(scheme: &str, text: &str) -> Option<Vec<String>> {
     let hosts = text.split(',').map(str::trim).filter(|it| !it.is_empty());
     // The part of an origin after the scheme is a host with an optional port.
     hosts
-        .map(|host| is_origin(&format!("https://{host}")).then(|| host.to_owned()))
+        .map(|host| is_origin(&format!("{scheme}://{host}")).then(|| host.to_owned()))
         .collect()
 }
 
@@ -68,8 +81,13 @@ mod tests {
 
     #[test]
     fn hosts_of_keys_are_listed_without_wildcards() {
-        let two = client_key_hosts("keys.internal, 10.0.0.7:8443").unwrap();
+        let two = host_list("https", "keys.internal, 10.0.0.7:8443").unwrap();
         assert_eq!(two, ["keys.internal", "10.0.0.7:8443"]);
+        assert_eq!(
+            host_list("http", "backend:443"),
+            Some(vec!["backend:443".to_owned()])
+        );
+        assert_eq!(host_list("http", "backend:80"), None);
         for bad in [
             "*",
             "https://keys.internal",
@@ -77,7 +95,8 @@ mod tests {
             "a.example/b",
             "a b",
         ] {
-            assert_eq!(client_key_hosts(bad), None, "{bad}");
+            assert_eq!(host_list("https", bad), None, "{bad}");
+            assert_eq!(host_list("http", bad), None, "{bad}");
         }
     }
 }

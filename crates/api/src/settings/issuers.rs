@@ -6,7 +6,10 @@ use access::{
     jwt::{ACCESS_TOKEN, SignatureAlgorithm},
     tokens::{ClaimPath, IssuerConfig, KeyLocation, TenantSource, TokenType},
 };
-use domain::{Scope, Scopes, TenantId, web_address::is_https_or_loopback_address};
+use domain::{
+    Scope, Scopes, TenantId,
+    web_address::{is_http_address_at, is_https_or_loopback_address},
+};
 
 use super::{named::NamedSettings, values::Values};
 
@@ -36,10 +39,15 @@ const KEYS: &[&str] = &[
 /// The default of `SCOPE_CLAIMS`.
 const DEFAULT_SCOPE_CLAIMS: &str = "scope,scp";
 
-/// Reads `AUTH__ISSUERS__…`. `own_url` is the issuer name of this service.
-pub(super) fn read(values: &mut Values, own_url: &str) -> Vec<IssuerConfig> {
+/// Reads `AUTH__ISSUERS__…`. `own_url` is the issuer name of this service. At `insecure_hosts`,
+/// addresses may begin with http://.
+pub(super) fn read(
+    values: &mut Values,
+    own_url: &str,
+    insecure_hosts: &[String],
+) -> Vec<IssuerConfig> {
     let mut used_names = BTreeSet::from([own_url.to_owned()]);
-    let issuers = values.read_named(KEYS, |named| issuer(named, &mut used_names));
+    let issuers = values.read_named(KEYS, |named| issuer(named, &mut used_names, insecure_hosts));
     issuers.into_iter().flatten().collect()
 }
 
@@ -47,12 +55,19 @@ pub(super) fn read(values: &mut Values, own_url: &str) -> Vec<IssuerConfig> {
 fn issuer(
     named: &mut NamedSettings<'_>,
     used_names: &mut BTreeSet<String>,
+    insecure_hosts: &[String],
 ) -> Option<IssuerConfig> {
-    let name = issuer_name(named, used_names);
+    let web_address = |text: &str| {
+        let is_valid =
+            is_https_or_loopback_address(text) || is_http_address_at(insecure_hosts, text);
+        is_valid.then(|| text.to_owned())
+    };
+    let name = issuer_name(named, used_names, web_address);
     let audiences = "comma-separated names of this service in the tokens (aud), so that tokens for \
                      other services are rejected";
     let audiences = named.read_required(AUDIENCES, audiences, |text| list(text, audience));
-    let address = "an address that begins with https://, or http:// on this machine";
+    let address = "an address that begins with https://, or http:// on this machine and at \
+                   AUTH__INSECURE_HOSTS";
     let keys = named.read_optional(JWKS_URL, address, web_address);
     let algorithms = format!("a comma-separated selection of {}", all_algorithms());
     let algorithms = named.read_optional(ALGORITHMS, &algorithms, |text| {
@@ -77,9 +92,13 @@ fn issuer(
     })
 }
 
-fn issuer_name(named: &mut NamedSettings<'_>, used_names: &mut BTreeSet<String>) -> Option<String> {
-    let expected = "the issuer's exact name in its tokens (iss), which begins \
-                    with https://, or http:// on this machine";
+fn issuer_name(
+    named: &mut NamedSettings<'_>,
+    used_names: &mut BTreeSet<String>,
+    web_address: impl Fn(&str) -> Option<String>,
+) -> Option<String> {
+    let expected = "the issuer's exact name in its tokens (iss), which begins with https://, or \
+                    http:// on this machine and at AUTH__INSECURE_HOSTS";
     let name = named.read_required(ISSUER, expected, |text| {
         web_address(text).filter(|name| !name.contains('?'))
     })?;
@@ -117,10 +136,6 @@ fn audience(text: &str) -> Option<String> {
     fits.then(|| text.to_owned())
 }
 
-fn web_address(text: &str) -> Option<String> {
-    is_https_or_loopback_address(text).then(|| text.to_owned())
-}
-
 fn token_type(text: &str) -> Option<TokenType> {
     match text {
         ACCESS_TOKEN => Some(TokenType::AccessToken),
@@ -148,15 +163,20 @@ fn role(text: &str) -> Option<(String, Scopes)> {
     let (role, scopes) = text.rsplit_once('=')?;
     let role = audience(role.trim())?;
     let scopes = scopes.split('+').map(|scope| scope.trim().parse::<Scope>());
-    let scopes: Result<Scopes, _> = scopes.collect();
-    Some((role, scopes.ok()?))
+    let scopes: Scopes = scopes.collect::<Result<_, _>>().ok()?;
+    scopes_of_roles().includes(scopes).then_some((role, scopes))
+}
+
+/// The scopes that users of an issuer can have.
+fn scopes_of_roles() -> Scopes {
+    Scopes::all().without([Scope::UserTokensIssue].into_iter().collect())
 }
 
 fn role_scopes_form() -> String {
     format!(
         "roles with scopes, such as admin=agents:read+agents:write,reader=agents:read, each role \
          once, of the scopes {}",
-        Scopes::all().joined(", ")
+        scopes_of_roles().joined(", ")
     )
 }
 

@@ -6,7 +6,7 @@ use access::{
     Authenticator, LastUseRecorder, Tickets,
     oauth_server::{AuthorizationServer, ClientAssertions, ClientAuthenticator},
     signing_keys::SigningKeys,
-    tokens::{AccessTokens, ExternalIssuers, KeySets, OwnTokens},
+    tokens::{AccessTokens, ExternalIssuers, KeySets, OwnTokens, ReservedUserIds},
 };
 use anyhow::{Context, Result};
 use application::principal_limits::PrincipalLimits;
@@ -31,7 +31,8 @@ pub(super) struct Auth {
 
 /// Builds the source of the key sets of clients and external issuers.
 pub fn document_source(settings: &Settings) -> Arc<dyn DocumentSource> {
-    Arc::new(WebDocuments::new(settings.auth.client_key_hosts.clone()))
+    let documents = WebDocuments::new(settings.auth.client_key_hosts.clone());
+    Arc::new(documents.with_insecure_hosts(settings.auth.insecure_hosts.clone()))
 }
 
 /// Builds the services and starts their background tasks.
@@ -97,14 +98,17 @@ fn own_tokens(
     clock: &Arc<dyn Clock>,
     ids: &Arc<dyn IdSource>,
 ) -> Arc<OwnTokens> {
-    Arc::new(OwnTokens::new(
+    let issuers = parts.settings.auth.issuers.iter();
+    let reserved: ReservedUserIds = issuers.map(|issuer| issuer.id.clone()).collect();
+    let tokens = OwnTokens::new(
         parts.public_url.clone(),
         Arc::clone(signing_keys),
         Arc::clone(&parts.storage.credentials),
         Arc::clone(&parts.storage.tokens),
         Arc::clone(clock),
         Arc::clone(ids),
-    ))
+    );
+    Arc::new(tokens.reserving(reserved))
 }
 
 async fn external_issuers(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use access::CredentialService;
+use access::{CredentialService, UserTokens};
 use application::{
     AgentLimits, AgentService, ChatService, ConversationService, Engines, EventService, Toolbox,
     TurnService,
@@ -29,6 +29,12 @@ pub(super) fn build(
     } = parts;
     let (context, runner) = (|| Arc::clone(&turns.context), || Arc::clone(&turns.runner));
     let (clock, ids) = (Arc::clone(&cached.clock), Arc::clone(&cached.ids));
+    let user_tokens = UserTokens::new(
+        Arc::clone(&state.authenticator),
+        Arc::clone(&storage.credentials),
+        storage.tokens,
+        Arc::clone(&clock),
+    );
     let credentials = CredentialService::new(
         storage.credentials,
         Arc::clone(&storage.idempotency),
@@ -63,6 +69,7 @@ pub(super) fn build(
         live: realtime.caches.live,
         typing: realtime.typing,
         credentials: credentials.with_authenticator(Arc::clone(&state.authenticator)),
+        user_tokens,
         chat: ChatService::new(context(), runner()),
         engines,
         toolbox,

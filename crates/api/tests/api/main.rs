@@ -90,4 +90,5 @@ mod turns;
 mod unstored_turn_ends;
 mod user_coverage;
 mod user_issuer;
+mod user_tokens;
 mod walk;

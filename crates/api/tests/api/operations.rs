@@ -126,7 +126,10 @@ impl Operation {
             .replace("{id}", id)
             .replace("{code}", "internal");
         assert!(!path.contains('{'), "{}: what is in {path}?", self.id);
-        path
+        match self.id {
+            "withdraw_user_tokens" => path + "?userId=grace",
+            _ => path,
+        }
     }
 
     /// A valid request, which succeeds if `caller` has the scopes.
@@ -180,6 +183,7 @@ impl Operation {
             "create_key" | "create_oauth_client" => {
                 json!({"name": "Manager", "scopes": ["keys:admin"]})
             }
+            "create_user_token" => json!({"userId": "grace"}),
             "create_ticket" => json!({"scopes": ["events:read"]}),
             "rotate_key" | "rotate_oauth_client" => json!({"overlapSeconds": 60}),
             other => panic!("what is the body of {other}?"),

@@ -221,6 +221,8 @@ probed! { Credentials of CredentialRepository as "credentials" {
 probed! { Tokens of TokenRepository as "tokens" {
     fn revoke(token: Uuid, ends_at: Timestamp) -> ();
     fn is_revoked(token: Uuid) -> bool;
+    fn user_generation(tenant: &TenantId, user_id: &str) -> i64;
+    fn withdraw_user_tokens(tenant: &TenantId, user_id: &str) -> ();
     fn use_assertion(assertion: &SecretDigest, ends_at: Timestamp) -> bool;
 } }
 

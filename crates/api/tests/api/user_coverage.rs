@@ -1,8 +1,8 @@
-//! Users of an identity provider cannot reach conversations of other users: a walk over the
-//! published document.
+//! Users of an identity provider and of user tokens cannot reach conversations of other users: a walk
+//! over the published document.
 
 use api::operations::{Access, find};
-use domain::Scope;
+use domain::{Scope, Scopes};
 use serde_json::{Value, json};
 
 use crate::{
@@ -12,6 +12,7 @@ use crate::{
     operations::{self, Operation, TestResources},
     response::ApiResponse,
     user_issuer::UserIssuer,
+    user_tokens,
     walk::Walk,
 };
 
@@ -82,29 +83,52 @@ async fn resources_of_other_users_are_not_found() {
     let api = issuer.trusting_server().start().await;
     let user = api.caller(Some(&issuer.token("ada", &scopes_without_other_users())));
     get_with_keys(&user, "/api/agents").await.ok();
-    let mut walk = Walk::new("another user");
+    let never = [Scope::ConversationsAll, Scope::UserTokensIssue];
+    let held = Scopes::all().without(never.into_iter().collect());
+    walk_as_user(&api, &user, held, "another user").await;
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn resources_of_other_users_are_not_found_with_a_user_token() {
+    let api = ApiServer::start().await;
+    let (_, backend) = user_tokens::backend(&api, user_tokens::BACKEND).await;
+    let user = user_tokens::user(&api, &backend, "ada").await;
+    walk_as_user(&api, &user, Scopes::of_user_tokens(), "another user token").await;
+    api.stop().await;
+}
+
+/// Requests every operation on resources of bob as another user with these scopes.
+async fn walk_as_user(api: &ApiServer, user: &Caller, held: Scopes, identity: &'static str) {
+    let mut walk = Walk::new(identity);
     for operation in operations::all() {
-        if find(operation.id).is_some_and(|row| row.access == Access::Public) {
+        let access = find(operation.id).expect("a row").access;
+        if access == Access::Public {
             continue;
         }
         // Bob's resources, new each time: an earlier operation may have deleted them.
         let since = api.reader().get("/api/events").await.ok()["headSeq"].take();
-        let resources = TestResources::make(&api).await;
+        let resources = TestResources::make(api).await;
         let talk = [resources.conversation.as_str(), resources.turn.as_str()];
-        let response = operation.request(&user, &resources).send().await;
+        let response = operation.request(user, &resources).send().await;
+        if let Access::AnyOf(accepted) = access
+            && !accepted.iter().any(|scope| held.contains(*scope))
+        {
+            walk.check(&operation, &response, 403, &[]);
+            continue;
+        }
         if names_a_conversation(&operation) {
             walk.check(&operation, &response, 404, &[]);
         } else {
             walk.check(&operation, &response, operation.success(), &talk);
         }
-        for (response, status) in other_requests(operation.id, &user, &resources, &since).await {
+        for (response, status) in other_requests(operation.id, user, &resources, &since).await {
             let secrets = if status == 200 { &talk[..] } else { &[] };
             walk.check(&operation, &response, status, secrets);
         }
-        assert_untouched(&api, &operation, &resources).await;
+        assert_untouched(api, &operation, &resources).await;
     }
     walk.end();
-    api.stop().await;
 }
 
 /// Nothing of bob's has changed, unless its agent is deleted.

@@ -72,6 +72,9 @@ macro_rules! access_promises {
                 eight_concurrent_revocations_of_a_token_succeed,
                 an_assertion_can_be_used_once,
                 one_of_eight_concurrent_uses_of_an_assertion_succeeds,
+                a_withdrawal_raises_the_generation_of_one_user,
+                each_withdrawal_raises_the_access_version,
+                each_of_eight_concurrent_withdrawals_raises_the_generation,
             }
             ticket_repository {
                 redeemed_tickets_are_returned_unchanged,

@@ -9,6 +9,7 @@ use crate::{
     credentials::{ClientDraft, ClientRotation, KeyDraft, KeyRotation},
     openapi::complete,
     socket::TicketRequest,
+    user_tokens::UserTokenDraft,
 };
 
 /// Stands for the body of a chat.
@@ -74,6 +75,7 @@ struct Key {
     KeyRotation,
     RuleTestRequest,
     TicketRequest,
+    UserTokenDraft,
 )))]
 struct Derived;
 

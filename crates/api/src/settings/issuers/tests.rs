@@ -154,6 +154,35 @@ fn issuers_may_be_configured_in_the_file() {
 }
 
 #[test]
+fn addresses_at_insecure_hosts_may_be_http() {
+    let backend = [
+        ("AUTH__INSECURE_HOSTS", "backend:3000, keys"),
+        ("ISSUER", "http://backend:3000/realm"),
+        ("JWKS_URL", "http://keys/set.json"),
+    ];
+    let settings = load(&backend).unwrap();
+    assert_eq!(settings.auth.issuers[0].name, "http://backend:3000/realm");
+    assert_eq!(settings.auth.insecure_hosts, ["backend:3000", "keys"]);
+    for (name, value) in [
+        ("ISSUER", "http://backend"),
+        ("ISSUER", "http://backend:3001"),
+        ("ISSUER", "http://a.backend:3000"),
+        ("ISSUER", "http://backend:3000.example"),
+        ("ISSUER", "http://ada@backend:3000"),
+        ("JWKS_URL", "http://keys:8080/set.json"),
+        ("JWKS_URL", "http://other/set.json"),
+    ] {
+        let changed = load(&[backend[0], (name, value)]);
+        let key = format!("AUTH__ISSUERS__MAIN__{name}");
+        assert_eq!(rejected(changed)[0].0, key, "{value}");
+    }
+    for hosts in ["*", "http://backend", "*.internal", "Backend", "backend/"] {
+        let found = rejected(load(&[("AUTH__INSECURE_HOSTS", hosts)]));
+        assert_eq!(found[0].0, "AUTH__INSECURE_HOSTS", "{hosts}");
+    }
+}
+
+#[test]
 fn an_invalid_value_is_rejected_with_a_description_of_valid_ones() {
     for (name, value, expected) in [
         ("ISSUER", "", "set: the issuer's exact name"),
@@ -167,6 +196,7 @@ fn an_invalid_value_is_rejected_with_a_description_of_valid_ones() {
         ("JWKS_URL", "http://id.example.org/keys", "https://"),
         ("JWKS_URL", "/keys", "https://"),
         ("JWKS_URL", "file:///keys", "https://"),
+        ("ROLE_SCOPES", "admin=user-tokens:issue", "of the scopes"),
         ("ALGORITHMS", "HS256", "ES256, ES384, RS256, PS256, EdDSA"),
         ("ALGORITHMS", "none", "ES256"),
         ("ALGORITHMS", "ES256,", "ES256"),
