@@ -16,6 +16,7 @@ const ACCESS: &str = include_str!("../../../docs/access.md");
 const CONFIGURATION: &str = include_str!("../../../docs/configuration.md");
 const ERRORS: &str = include_str!("../../../docs/errors.md");
 const EXTENDING: &str = include_str!("../../../docs/extending.md");
+const FRONTEND: &str = include_str!("../../../docs/frontend.md");
 const IDENTITY_PROVIDERS: &str = include_str!("../../../docs/identity-providers.md");
 const MODELS: &str = include_str!("../../../docs/llm.md");
 const SECURITY: &str = include_str!("../../../SECURITY.md");
@@ -133,7 +134,12 @@ fn blocks<'a>(document: &'a str, language: &str) -> Vec<Vec<&'a str>> {
 
 #[test]
 fn every_command_of_the_documentation_is_understood() {
-    for (document, at_least) in [(ACCESS, 9), (CONFIGURATION, 1), (SECURITY, 8)] {
+    for (document, at_least) in [
+        (ACCESS, 9),
+        (CONFIGURATION, 1),
+        (FRONTEND, 1),
+        (SECURITY, 8),
+    ] {
         let lines = blocks(document, "sh").into_iter().flatten();
         let commands = lines.filter(|line| line.starts_with("agent-service "));
         let mut count = 0;
@@ -177,6 +183,7 @@ fn value_in_shell(written: &str) -> String {
 fn the_settings_of_the_documentation_are_valid() {
     let documents = [
         (ACCESS, 2),
+        (FRONTEND, 2),
         (IDENTITY_PROVIDERS, 4),
         (MODELS, 10),
         (TOOLS, 2),

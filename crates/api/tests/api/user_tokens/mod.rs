@@ -1,5 +1,6 @@
 //! Tokens for users, over real HTTP and sockets.
 
+mod documented;
 mod ends;
 mod issuing;
 mod nodes;
