@@ -1,11 +1,13 @@
-// Generates src/generated from the published OpenAPI document. With `--check`, fails if the files
-// differ from it.
+// Generates src/generated from the published OpenAPI and AsyncAPI documents. With `--check`, fails if
+// the files differ from them.
 import { readFileSync, writeFileSync } from "node:fs";
 import openapiTS, { astToString } from "openapi-typescript";
 
 const root = new URL("../../../", import.meta.url);
 const folder = new URL("../src/generated/", import.meta.url);
-const document = JSON.parse(readFileSync(new URL("openapi.json", root), "utf8"));
+const read = (name) => JSON.parse(readFileSync(new URL(name, root), "utf8"));
+const document = read("openapi.json");
+const asyncApi = read("asyncapi.json");
 const methods = ["get", "post", "put", "patch", "delete"];
 // Their responses are streams and sockets, which have functions of their own.
 const OMITTED = new Set(["chat", "follow_conversation", "open_socket"]);
@@ -33,10 +35,24 @@ for (const [path, item] of Object.entries(document.paths)) {
   }
 }
 
-const header = "// Generated from openapi.json by `npm run generate`.\n";
+// The types of the frames on a socket: those that the client sends, and those that the service sends.
+const socketOperations = Object.values(asyncApi.operations).filter(({ channel }) => channel.$ref === "#/channels/socket");
+const sentBy = (action) => socketOperations.filter((operation) => operation.action === action).flatMap(({ messages }) => messages);
+const replies = socketOperations.flatMap(({ reply }) => reply?.messages ?? []);
+const unionOf = (name, messages) => {
+  const schemas = messages.map(({ $ref }) => asyncApi.components.messages[$ref.split("/").at(-1)].payload.$ref.split("/").at(-1));
+  return `export type ${name} =\n${[...new Set(schemas)].sort().map((schema) => `  | components["schemas"]["${schema}"]`).join("\n")};\n`;
+};
+const { info, components } = asyncApi;
+const frames = await openapiTS({ openapi: "3.1.0", info, paths: {}, components: { schemas: components.schemas } }, { alphabetize: true });
+const unions = [unionOf("Command", sentBy("receive")), unionOf("ServerFrame", [...sentBy("send"), ...replies])];
+
+const headerOf = (name) => `// Generated from ${name} by \`npm run generate\`.\n`;
+const header = headerOf("openapi.json");
 const table = JSON.stringify(groups, null, 2).replace(/^(\s*)"(\w+)":/gm, "$1$2:");
 const files = {
   "schema.ts": header + astToString(await openapiTS(document, { alphabetize: true })),
+  "frames.ts": headerOf("asyncapi.json") + astToString(frames) + unions.join(""),
   "operations.ts": `${header}/** The method and the path of each operation, by group and name. */\nexport const operations = ${table} as const;\n`,
 };
 for (const [name, text] of Object.entries(files)) {

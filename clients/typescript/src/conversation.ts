@@ -1,28 +1,19 @@
 import { type ChatMessage, streamChat } from "./chat.js";
-import { ConnectionError, ProblemError } from "./errors.js";
-import { applyPart, type ConversationMessage, type ConversationState, shown } from "./message.js";
+import { ProblemError } from "./errors.js";
+import type { Feed } from "./feed.js";
+import { applyPart, type ConversationState, shown, withSending, withUnsent } from "./message.js";
 import { Outbox, type Unsent } from "./outbox.js";
 import type { Rest } from "./rest.js";
-import { defaultStorage, type KeyValueStorage, Store } from "./store.js";
+import { defaultStorage, type KeyValueStorage } from "./store.js";
 import type { Transport } from "./transport.js";
 import { streamTurn, type TurnPart } from "./turn.js";
+import { type ConversationName, createView, type View } from "./view.js";
 
 /** Names a conversation. */
-export interface ConversationOptions {
-  agentId: string;
-  /**
-   * Your own name for the conversation. The first message creates it. Choose a random one where
-   * several visitors share a token.
-   */
-  key: string;
-  /** The user, for callers that act for several users. */
-  userId?: string;
+export interface ConversationOptions extends ConversationName {
   /** Keeps unsent messages over a reload; `sessionStorage` by default. */
   storage?: KeyValueStorage;
 }
-
-/** The number of messages that are loaded. */
-const LOADED = 100;
 
 /** A conversation with its live state, for user interfaces of any framework. */
 export class Conversation {
@@ -30,27 +21,27 @@ export class Conversation {
   readonly #rest: Rest;
   readonly #options: ConversationOptions;
   readonly #storage: KeyValueStorage;
-  readonly #store = new Store<ConversationState>({ messages: [], status: "loading" });
   readonly #outboxes = new Map<string, Outbox>();
+  readonly #view: View;
   #closing = new AbortController();
   #loading: Promise<void> | undefined;
   /** The end of the newest request: requests follow each other. */
   #last: Promise<void> = Promise.resolve();
-  #turnId: string | undefined;
   #isStopped = false;
 
-  constructor(transport: Transport, rest: Rest, options: ConversationOptions) {
+  constructor(transport: Transport, rest: Rest, feed: Feed, options: ConversationOptions) {
     this.#transport = transport;
     this.#rest = rest;
     this.#options = options;
     this.#storage = options.storage ?? defaultStorage();
+    this.#view = createView(transport, feed, options);
   }
 
   /** Returns the current state; the same object until it changes. */
-  readonly getSnapshot = (): ConversationState => this.#store.getSnapshot();
+  readonly getSnapshot = (): ConversationState => this.#view.store.getSnapshot();
 
   /** Calls `listener` after each change. Returns a function that ends this. */
-  readonly subscribe = (listener: () => void): (() => void) => this.#store.subscribe(listener);
+  readonly subscribe = (listener: () => void): (() => void) => this.#view.store.subscribe(listener);
 
   /**
    * Reads the messages, sends those that a reload has interrupted, and follows the replies in
@@ -83,17 +74,19 @@ export class Conversation {
   /** Cancels the turn in progress, or the one that is being started. */
   readonly stop = async (): Promise<void> => {
     this.#isStopped = true;
-    if (this.#turnId !== undefined) await this.#cancel(this.#turnId);
+    const turnId = this.#view.turnId ?? this.getSnapshot().messages.find(({ status }) => status === "streaming")?.turnId;
+    if (turnId !== undefined) await this.#cancel(turnId);
   };
 
   /** Ends the requests in progress. The turn continues at the service, and `load` resumes it. */
   readonly close = (): void => {
     this.#closing.abort();
     this.#loading = undefined;
+    this.#view.unfollow();
   };
 
   async #cancel(turnId: string): Promise<void> {
-    await this.#rest.turns.cancel(turnId).catch((error: unknown) => this.#fail(error));
+    await this.#rest.turns.cancel(turnId).catch((error: unknown) => this.#view.fail(error));
   }
 
   /** Returns the messages of the current principal that are not known to be received. */
@@ -106,12 +99,13 @@ export class Conversation {
   }
 
   async #start(part: Partial<ChatMessage>): Promise<void> {
+    if (this.#closing.signal.aborted) void this.load();
     const { agentId, key: conversationKey, userId } = this.#options;
     const own = part.message === undefined ? {} : { clientMessageId: crypto.randomUUID() };
     const message = { agentId, conversationKey, ...(userId === undefined ? {} : { userId }), ...own, ...part };
     const after = this.getSnapshot().messages.at(-1)?.id;
     const unsent = { message, idempotencyKey: crypto.randomUUID(), after };
-    this.#store.update((state) => ({
+    this.#view.store.update((state) => ({
       status: state.status === "ready" || state.status === "failed" ? "sending" : state.status,
       // A replacement is shown when it is sent, since earlier turns may still change what it replaces.
       messages: message.supersedes ? state.messages : withSending(state.messages, message),
@@ -133,110 +127,90 @@ export class Conversation {
   /** Runs a request after the earlier ones, until the conversation is closed. Shows why it failed. */
   #enqueue(request: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { signal } = this.#closing;
+    this.#view.active += 1;
     this.#last = this.#last.then(async () => {
       this.#isStopped = false;
       try {
         signal.throwIfAborted();
         await request(signal);
       } catch (error) {
-        if (!signal.aborted) this.#fail(error);
+        if (!signal.aborted) this.#view.fail(error);
       } finally {
-        this.#turnId = undefined;
+        this.#view.turnId = undefined;
+        this.#view.active -= 1;
       }
     });
     return this.#last;
   }
 
-  #fail(error: unknown): void {
-    const lost = error instanceof ConnectionError ? error : new ConnectionError(String(error), { cause: error });
-    const reason = error instanceof ProblemError ? error.problem : lost;
-    this.#store.update(({ messages }) => ({ messages, status: "failed", error: reason }));
-  }
-
   async #resume(signal: AbortSignal): Promise<void> {
     const outbox = await this.#outbox();
-    let found = await this.#read(signal);
+    let found = await this.#view.read(signal);
+    this.#view.follow(found?.id, signal);
     const newest = this.getSnapshot().messages.at(-1)?.id;
     // The conversation has continued without these replacements, or they were received already.
     const outdated = outbox.read().filter(({ message, after }) => message.supersedes && after !== newest);
     for (const unsent of outdated) outbox.remove(unsent);
     for (const { message } of outbox.read()) {
-      if (!message.supersedes) this.#store.update((state) => ({ ...state, messages: withSending(state.messages, message) }));
+      if (!message.supersedes) this.#view.store.update((state) => ({ ...state, messages: withSending(state.messages, message) }));
     }
     await this.#flush(signal);
     while (found?.openTurns?.length) {
       const request = { method: "GET", path: `/api/conversations/${found.id}/stream`, signal };
       await this.#apply(streamTurn(this.#transport, request, true), undefined, signal);
-      found = await this.#read(signal);
+      found = await this.#view.read(signal);
     }
     const last = this.getSnapshot().messages.at(-1);
-    if (this.getSnapshot().status !== "failed" || last?.status !== "failed") this.#ready();
-  }
-
-  /** Reads the conversation and its newest messages. */
-  async #read(signal: AbortSignal) {
-    const { agentId, key, userId } = this.#options;
-    const query = { agentId, key, ...(userId === undefined ? {} : { userId }) };
-    const found = (await this.#rest.conversations.list(query, { signal })).data[0];
-    if (found === undefined) return undefined;
-    const page = await this.#rest.conversations.listMessages(found.id, { order: "desc", limit: LOADED }, { signal });
-    this.#store.update((state) => ({ ...state, messages: page.data.map(shown).reverse() }));
-    return found;
+    if (this.getSnapshot().status !== "failed" || last?.status !== "failed") this.#view.ready();
   }
 
   /** Sends a message and shows its turn. A message that was received before is not stored again. */
   async #deliver(unsent: Unsent, outbox: Outbox, signal: AbortSignal): Promise<void> {
     const { message, idempotencyKey } = unsent;
     const before = this.getSnapshot().messages;
-    this.#store.update(({ messages }) => ({ status: "sending", messages: withSending(messages, message) }));
+    this.#view.store.update(({ messages }) => ({ status: "sending", messages: withSending(messages, message) }));
     try {
       const parts = streamChat(this.#transport, message, { idempotencyKey, signal });
       await this.#apply(parts, message.clientMessageId ?? undefined, signal);
       outbox.remove(unsent);
     } catch (error) {
       // If the store is unavailable, the message may have been stored: it is sent again with its key.
-      if (error instanceof ProblemError && error.code !== "store_unavailable") {
-        // It was not received, so nothing was replaced.
-        outbox.remove(unsent);
-        const { supersedes, clientMessageId } = message;
-        this.#store.update((state) => ({ ...state, messages: supersedes ? before : failed(state.messages, clientMessageId) }));
+      const isRejected = error instanceof ProblemError && error.code !== "store_unavailable";
+      if (isRejected) outbox.remove(unsent);
+      if (this.#view.turnId === undefined) {
+        this.#view.store.update((state) => ({ ...state, messages: withUnsent(state.messages, message, before, isRejected) }));
       }
       throw error;
     }
   }
 
   async #apply(parts: AsyncIterable<TurnPart>, sent: string | undefined, signal: AbortSignal): Promise<void> {
+    let know = () => {};
+    this.#view.isKnown = new Promise((resolve) => (know = resolve));
+    try {
+      await this.#applyParts(parts, sent, signal, know);
+    } finally {
+      know();
+    }
+  }
+
+  async #applyParts(parts: AsyncIterable<TurnPart>, sent: string | undefined, signal: AbortSignal, know: () => void): Promise<void> {
     for await (const part of parts) {
-      this.#turnId = part.turnId;
+      this.#view.turnId = part.turnId;
+      know();
+      if (this.#loading && part.conversationId) this.#view.follow(part.conversationId, signal);
       // The message of a queued turn is stored when the turn starts.
       const isKnown = (messageId: string) => this.getSnapshot().messages.some(({ id }) => id === messageId);
-      if (part.type === "turn.started" && sent === undefined && !isKnown(part.messageId)) await this.#read(signal);
+      if (part.type === "turn.started" && sent === undefined && !isKnown(part.messageId)) await this.#view.read(signal);
       const status = part.type === "turn.queued" ? "sending" : "streaming";
-      this.#store.update(({ messages }) => ({ status, messages: applyPart(messages, part, sent) }));
-      if (part.type === "turn.failed") return this.#fail(new ProblemError(part.error));
+      this.#view.store.update(({ messages }) => ({ status, messages: applyPart(messages, part, sent) }));
+      if (part.type === "turn.failed") return this.#view.fail(new ProblemError(part.error));
       if (this.#isStopped) {
         this.#isStopped = false;
         await this.#cancel(part.turnId);
       }
     }
-    this.#turnId = undefined;
-    this.#ready();
-  }
-
-  #ready(): void {
-    this.#store.update(({ messages }) => ({ messages, status: "ready" }));
+    this.#view.turnId = undefined;
+    this.#view.ready();
   }
 }
-
-/** Returns the messages with one that is being sent in its place. */
-const withSending = (messages: readonly ConversationMessage[], message: ChatMessage): readonly ConversationMessage[] => {
-  const { message: text, clientMessageId, supersedes } = message;
-  const at = supersedes ? messages.findIndex(({ id }) => id === supersedes) : -1;
-  const before = at < 0 ? messages : messages.slice(0, at);
-  if (text === undefined || !clientMessageId || before.some((known) => known.clientMessageId === clientMessageId)) return before;
-  return [...before, { id: clientMessageId, clientMessageId, role: "user", text, status: "sending", toolCalls: [] }];
-};
-
-/** Marks a message as not sent. */
-const failed = (messages: readonly ConversationMessage[], clientMessageId: string | null | undefined): readonly ConversationMessage[] =>
-  messages.map((known) => (clientMessageId && known.clientMessageId === clientMessageId ? { ...known, status: "failed" } : known));

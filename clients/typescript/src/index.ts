@@ -11,6 +11,7 @@
 import { type ChatMessage, streamChat } from "./chat.js";
 import { Conversation, type ConversationOptions } from "./conversation.js";
 import { type EventsOptions, followEvents, type LogEvent } from "./events.js";
+import { createFeed } from "./feed.js";
 import { createRest, type Rest } from "./rest.js";
 import { type ClientOptions, createTransport, type RequestOptions } from "./transport.js";
 import type { TurnPart } from "./turn.js";
@@ -37,10 +38,12 @@ export interface Client extends Omit<Rest, "events"> {
 export const createClient = (options: ClientOptions): Client => {
   const transport = createTransport(options);
   const rest = createRest(transport);
+  const webSocket = options.webSocket === undefined ? globalThis.WebSocket : (options.webSocket ?? undefined);
+  const feed = createFeed(transport, webSocket);
   return {
     ...rest,
-    events: Object.assign((events?: EventsOptions) => followEvents(transport, events), rest.events),
+    events: Object.assign((events?: EventsOptions) => followEvents(transport, rest, webSocket && feed, events), rest.events),
     chat: (message, requestOptions) => streamChat(transport, message, requestOptions),
-    conversation: (conversation) => new Conversation(transport, rest, conversation),
+    conversation: (conversation) => new Conversation(transport, rest, feed, conversation),
   };
 };

@@ -1,3 +1,5 @@
+import type { ChatMessage } from "./chat.js";
+import type { Received } from "./feed.js";
 import type { ConnectionError, Problem } from "./errors.js";
 import type { components } from "./generated/schema.js";
 import type { TurnPart } from "./turn.js";
@@ -55,7 +57,7 @@ export const shown = (message: StoredMessage): ConversationMessage => ({
   ...(message.turnId ? { turnId: message.turnId } : {}),
 });
 
-type Messages = readonly ConversationMessage[];
+export type Messages = readonly ConversationMessage[];
 
 /** Changes the messages of one turn: those with its id, and the user's message that starts it. */
 const change = (
@@ -89,7 +91,7 @@ export const applyPart = (messages: Messages, part: TurnPart, sent: string | und
       return ofReply(({ text }) => ({ text: text + part.text }));
     case "tool.called": {
       const { id, name, at } = part;
-      return ofReply(({ toolCalls }) => ({ toolCalls: [...toolCalls, { id, name, at, arguments: part.arguments, status: "running" }] }));
+      return ofReply(({ toolCalls }) => ({ toolCalls: [...toolCalls.filter((call) => call.id !== id), { id, name, at, arguments: part.arguments, status: "running" }] }));
     }
     case "tool.returned": {
       const { id, status, result = null } = part;
@@ -104,4 +106,55 @@ export const applyPart = (messages: Messages, part: TurnPart, sent: string | und
       return change(ofReply(() => ({ status })), "user", turnId, () => ({ status }));
     }
   }
+};
+
+/** Returns the messages with one that is being sent in its place. */
+export const withSending = (messages: Messages, message: ChatMessage): Messages => {
+  const { message: text, clientMessageId, supersedes } = message;
+  const at = supersedes ? messages.findIndex(({ id }) => id === supersedes) : -1;
+  const before = at < 0 ? messages : messages.slice(0, at);
+  if (text === undefined || !clientMessageId || before.some((known) => known.clientMessageId === clientMessageId)) return before;
+  return [...before, { id: clientMessageId, clientMessageId, role: "user", text, status: "sending", toolCalls: [] }];
+};
+
+/** Returns the messages after one could not be sent: those that it would have replaced are shown again. */
+export const withUnsent = (messages: Messages, message: ChatMessage, before: Messages, isRejected: boolean): Messages => {
+  const { clientMessageId, supersedes } = message;
+  const isOwn = (known: ConversationMessage) => !!clientMessageId && known.clientMessageId === clientMessageId;
+  if (!supersedes) return isRejected ? messages.map((known) => (isOwn(known) ? { ...known, status: "failed" } : known)) : messages;
+  const others = messages.filter((known) => !isOwn(known));
+  return [...others, ...before.filter(({ id }) => !others.some((known) => known.id === id))];
+};
+
+/** Returns whether all of a turn is shown already. */
+export const hasEnded = (messages: Messages, id: string): boolean =>
+  messages.some(({ turnId, role, status }) => turnId === id && (role === "agent" ? status !== "streaming" : /failed|cancelled/.test(status)));
+
+/** Returns the messages with an empty reply to the message of a turn, unless it has one. */
+export const withReply = (messages: Messages, turnId: string): Messages => {
+  const own = messages.filter((known) => known.turnId === turnId);
+  if (own[0]?.status !== "complete" || own.length > 1) return messages;
+  const reply = { id: turnId, role: "agent", text: "", status: "streaming", toolCalls: [], turnId } as const;
+  return messages.toSpliced(messages.indexOf(own[0]) + 1, 0, reply);
+};
+
+/** Applies live data of a reply. Data that does not continue the text is left out until the end of the turn. */
+export const applyLive = (messages: Messages, event: Extract<Received, { type: "live" }>["event"]): Messages => {
+  if (event.type === "typing.updated") return messages;
+  if (event.type === "reply.snapshot") return change(messages, "agent", event.turnId, () => ({ text: event.text }));
+  const reply = messages.find(({ role, turnId }) => role === "agent" && turnId === event.turnId);
+  const isNext = event.type !== "reply.delta" || event.from === new TextEncoder().encode(reply?.text).length;
+  return isNext ? applyPart(messages, event as TurnPart, undefined) : messages;
+};
+
+/** Returns the stored messages, with those that are still being sent or generated. */
+export const merge = (stored: Messages, known: Messages): Messages => {
+  const isSent = ({ clientMessageId }: ConversationMessage) => stored.some((other) => other.clientMessageId === clientMessageId);
+  let merged = [...stored, ...known.filter((message) => message.status === "sending" && !isSent(message))];
+  for (const message of known) {
+    const own = merged.filter(({ turnId }) => turnId === message.turnId);
+    const isGenerated = message.status === "streaming" && own.length === 1 && own[0]?.status === "complete";
+    if (isGenerated) merged = merged.toSpliced(merged.indexOf(own[0]!) + 1, 0, message);
+  }
+  return merged;
 };

@@ -13,6 +13,8 @@ export interface ClientOptions {
   getToken?: () => string | Promise<string>;
   /** Sends requests; `globalThis.fetch` by default. */
   fetch?: typeof fetch;
+  /** Opens sockets; `globalThis.WebSocket` by default. With `null`, and where there are none, server-sent events replace them. */
+  webSocket?: typeof WebSocket | null;
   /** The number of times that a request is repeated after a lost connection or a problem that is retryable; 3 by default. */
   retries?: number;
 }
@@ -35,8 +37,14 @@ export interface TransportRequest extends RequestOptions {
 
 /** Sends requests with a credential, and repeats those that can be repeated. */
 export interface Transport {
+  /** The address of the service, without a slash at its end. */
+  readonly base: string;
   /** Identifies the service and the principal, as far as the credential shows it. */
   identity(): Promise<string[]>;
+  /** Returns the milliseconds for which the token is valid; `undefined` if it does not show it. */
+  lifetime(): Promise<number | undefined>;
+  /** Fetches another token; `undefined` if the credential is an API key. */
+  renew(): Promise<string | undefined>;
   send(request: TransportRequest): Promise<Response>;
   /** Waits before the next attempt, of at most `limit`; `false` if there is none. */
   pause(attempt: number, error: unknown, signal?: AbortSignal, limit?: number): Promise<boolean>;
@@ -68,20 +76,35 @@ export const sleep = (milliseconds: number, signal?: AbortSignal): Promise<void>
     else signal?.addEventListener("abort", abort, { once: true });
   });
 
+/** Sleeps until the browser is online again, if that is earlier. */
+const sleepOffline = async (milliseconds: number, signal?: AbortSignal): Promise<void> => {
+  const online = new AbortController();
+  const wake = () => online.abort();
+  globalThis.addEventListener?.("online", wake);
+  await sleep(milliseconds, AbortSignal.any(signal ? [signal, online.signal] : [online.signal])).catch(() => {});
+  globalThis.removeEventListener?.("online", wake);
+  signal?.throwIfAborted();
+};
+
 const queryOf = (query: object | undefined): string => {
   const entries = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== null);
   return entries.length === 0 ? "" : `?${new URLSearchParams(entries.map(([name, value]) => [name, String(value)]))}`;
 };
 
-/** Returns the issuer and the subject of a token, or else a digest of the credential. */
-const principalOf = async (credential: string): Promise<string> => {
+/** Returns the claims of a token; none if it is no token with claims. */
+const claimsOf = (credential: string): { iss?: string; sub?: string; exp?: number } => {
   try {
     const [, claims = ""] = credential.split(".");
-    const { iss, sub } = JSON.parse(atob(claims.replace(/-/g, "+").replace(/_/g, "/"))) as { iss?: string; sub?: string };
-    if (sub !== undefined) return JSON.stringify([iss, sub]);
+    return JSON.parse(atob(claims.replace(/-/g, "+").replace(/_/g, "/")));
   } catch {
-    // It is no token with claims.
+    return {};
   }
+};
+
+/** Returns the issuer and the subject of a token, or else a digest of the credential. */
+const principalOf = async (credential: string): Promise<string> => {
+  const { iss, sub } = claimsOf(credential);
+  if (sub !== undefined) return JSON.stringify([iss, sub]);
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(credential));
   return Array.from(new Uint8Array(digest, 0, 8), (byte) => byte.toString(16).padStart(2, "0")).join("");
 };
@@ -127,7 +150,7 @@ export const createTransport = (options: ClientOptions): Transport => {
   const pause = async (number: number, error: unknown, signal?: AbortSignal, limit = retries): Promise<boolean> => {
     const milliseconds = number < limit ? pauseAfter(error, number) : undefined;
     if (milliseconds === undefined) return false;
-    await sleep(milliseconds, signal);
+    await (error instanceof ConnectionError ? sleepOffline : sleep)(milliseconds, signal);
     return true;
   };
 
@@ -156,5 +179,15 @@ export const createTransport = (options: ClientOptions): Transport => {
 
   const identity = async () => [base, await principalOf((await credential()) ?? "")];
 
-  return { send, pause, identity };
+  const lifetime = async () => {
+    const { exp } = claimsOf((await credential()) ?? "");
+    return exp === undefined ? undefined : exp * 1000 - Date.now();
+  };
+
+  const renew = async () => {
+    token = undefined;
+    return getToken === undefined ? undefined : credential();
+  };
+
+  return { base, send, pause, identity, lifetime, renew };
 };

@@ -1,0 +1,55 @@
+import { ProblemError } from "./errors.js";
+import { type LogEvent, streamEvents } from "./events.js";
+import type { ServerFrame } from "./generated/frames.js";
+import type { Connection, ConnectionEvents } from "./hub.js";
+import type { Transport } from "./transport.js";
+import { streamTurn } from "./turn.js";
+
+/** Replaces a socket where there can be none: one stream of server-sent events for each channel. */
+export const openEventStreams = (transport: Transport, { frame, rejected }: ConnectionEvents): Connection => {
+  const streams = new Map<string, AbortController>();
+  let ids = 0;
+
+  const followReply = async ({ conversationId, turnId }: LogEvent & { type: "turn.started" }, signal: AbortSignal): Promise<void> => {
+    const request = { method: "GET", path: `/api/conversations/${conversationId}/stream`, signal };
+    for await (const part of streamTurn(transport, request, true)) {
+      if (part.turnId !== turnId) return;
+      if (/delta|tool/.test(part.type)) frame({ type: "live", event: part } as ServerFrame);
+    }
+  };
+
+  const follow = async (channel: string, since: number, id: number, signal: AbortSignal): Promise<void> => {
+    // After `subscribe` has returned the id.
+    await Promise.resolve();
+    frame({ type: "reply", id, ok: true, result: {} });
+    const resync = (headSeq: number) => frame({ type: "resync", channel, firstSeq: headSeq, headSeq, reason: "retention" });
+    try {
+      for await (const event of streamEvents(transport, { since, channels: [channel], signal }, resync)) {
+        frame({ type: "event", channels: [channel], event });
+        // If it fails, the end of the turn still arrives as an event.
+        if (event.type === "turn.started" && channel.startsWith("c")) followReply(event, signal).catch(() => {});
+      }
+    } catch (error) {
+      if (!signal.aborted && error instanceof ProblemError) rejected(error);
+    }
+  };
+
+  const unsubscribe = (channel: string): void => {
+    streams.get(channel)?.abort();
+    streams.delete(channel);
+  };
+
+  return {
+    unsubscribe,
+    subscribe(channel, since) {
+      unsubscribe(channel);
+      const stream = new AbortController();
+      streams.set(channel, stream);
+      ids += 1;
+      void follow(channel, since, ids, stream.signal);
+      return ids;
+    },
+    ping() {},
+    close: () => streams.forEach((_, channel) => unsubscribe(channel)),
+  };
+};

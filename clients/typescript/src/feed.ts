@@ -1,0 +1,182 @@
+import { ConnectionError, type ProblemError } from "./errors.js";
+import { createHub, type FeedFrame, type Hub } from "./hub.js";
+import { joinTabs, type Tabs } from "./tabs.js";
+import type { Transport } from "./transport.js";
+
+/** The leader shows that it is alive every 20 seconds, and answers at once. */
+const HEARTBEAT = 20_000;
+const SILENCE = 75_000;
+const ANSWER = 5_000;
+
+type Message =
+  /** A tab announces its channels, and the positions up to which it has received all events. */
+  | { type: "follow"; tab: string; number: number; channels: Record<string, number>; isCheck: boolean }
+  /** The leader serves the announcement. */
+  | { type: "served"; leader: string; tab: string; number: number }
+  /** A tab leads. */
+  | { type: "leads"; leader: string }
+  | { type: "frame"; leader: string; frame: FeedFrame };
+
+/** What a subscription receives. `rejected` and `end` are the last. */
+export type Received = Exclude<FeedFrame, { type: "caughtUp" }> | { type: "rejected"; error: ProblemError };
+
+interface Subscription {
+  channel: string;
+  position: number;
+  receive(received: Received): void;
+}
+
+/** The events and live replies of channels, over one connection for all tabs of a browser. */
+export interface Feed {
+  /** Calls `receive` for each frame of a channel after the position `since`. Returns a function that ends this. */
+  follow(channel: string, since: number, receive: (received: Received) => void): () => void;
+}
+
+/**
+ * The tabs elect a leader, whose hub holds the connection and passes every frame on. Each tab
+ * announces the positions of its subscriptions, ignores frames until the leader serves that
+ * announcement, and ignores events up to its positions. So nothing is lost or repeated when a tab
+ * subscribes, another one leads, or the page has slept.
+ */
+export const createFeed = (transport: Transport, webSocket: typeof WebSocket | undefined): Feed => {
+  const tab = crypto.randomUUID();
+  const subscriptions = new Set<Subscription>();
+  /** Ends the part of this tab in the feed. */
+  let joined: AbortController | undefined;
+  let listening: AbortController | undefined;
+  let tabs: Tabs<Message> | undefined;
+  let hub: Hub | undefined;
+  /** The number of the newest announcement, of the newest one that is served, and the leader that serves it. */
+  let number = 0;
+  let served = 0;
+  let leader = "";
+  let silence: ReturnType<typeof setTimeout> | undefined;
+
+  const announce = (isCheck = false): void => {
+    const channels: Record<string, number> = {};
+    if (joined) for (const { channel, position } of subscriptions) channels[channel] = Math.min(position, channels[channel] ?? Infinity);
+    number += 1;
+    tabs?.post({ type: "follow", tab, number, channels, isCheck });
+  };
+
+  /** Takes the lead if the leader is silent. */
+  const watch = (milliseconds: number): void => {
+    clearTimeout(silence);
+    if (!hub) silence = setTimeout(() => tabs?.elect(true), milliseconds);
+  };
+
+  const end = (subscription: Subscription): void => {
+    if (!subscriptions.delete(subscription)) return;
+    if (subscriptions.size > 0) return announce();
+    leave();
+    listening?.abort();
+    listening = undefined;
+  };
+
+  /** Ends the subscriptions of this tab; another tab may have a credential that is accepted. */
+  const rejected = (error: ProblemError): void => {
+    for (const subscription of [...subscriptions]) {
+      end(subscription);
+      subscription.receive({ type: "rejected", error });
+    }
+  };
+
+  const heartbeat = (of: Hub): void => {
+    if (hub !== of) return;
+    tabs?.post({ type: "leads", leader: tab });
+    setTimeout(heartbeat, HEARTBEAT, of);
+  };
+
+  const lead = (isLeader: boolean): void => {
+    hub?.close();
+    hub = undefined;
+    if (!isLeader) return;
+    hub = createHub(transport, webSocket, (frame) => tabs?.post({ type: "frame", leader: tab, frame }), rejected);
+    heartbeat(hub);
+  };
+
+  const deliver = (frame: FeedFrame): void => {
+    for (const it of [...subscriptions]) {
+      if (frame.type === "live") {
+        if (it.channel === `conversation:${frame.event.conversationId}`) it.receive(frame);
+        continue;
+      }
+      const isOwn = frame.type === "event" ? frame.channels.includes(it.channel) : frame.channel === it.channel;
+      const seq = frame.type === "event" ? frame.event.seq : frame.type === "caughtUp" ? frame.seq : frame.type === "resync" ? frame.headSeq : Infinity;
+      if (!isOwn || seq <= it.position) continue;
+      it.position = seq;
+      if (frame.type === "end") end(it);
+      if (frame.type !== "caughtUp") it.receive(frame);
+    }
+  };
+
+  const receive = (message: Message): void => {
+    if (message.type === "follow") {
+      if (!hub) return;
+      hub.serve(message.tab, message.channels);
+      tabs?.post({ type: "served", leader: tab, tab: message.tab, number: message.number });
+      hub.repeatReplies();
+      if (message.isCheck) hub.ping();
+      return;
+    }
+    watch(SILENCE);
+    if (message.type === "leads" && message.leader !== leader) announce();
+    if (message.type === "served" && message.tab === tab) ({ leader, number: served } = message);
+    if (message.type === "frame" && message.leader === leader && served === number) deliver(message.frame);
+  };
+
+  const join = async (): Promise<void> => {
+    if (joined || subscriptions.size === 0) return;
+    const { signal } = (joined = new AbortController());
+    let identity: string[] | undefined;
+    for (let attempt = 0; identity === undefined; attempt += 1) {
+      identity = await transport.identity().catch(() => undefined);
+      if (!identity) await transport.pause(attempt, new ConnectionError(), signal, Infinity).catch(() => {});
+      if (signal.aborted) return;
+    }
+    tabs = joinTabs<Message>(`agent-service:${identity.join(" ")}`, { lead, receive });
+    tabs.elect();
+    announce();
+  };
+
+  const leave = (): void => {
+    joined?.abort();
+    joined = undefined;
+    announce();
+    lead(false);
+    tabs?.close();
+    tabs = undefined;
+    clearTimeout(silence);
+  };
+
+  /** Checks that the leader and its connection are alive. */
+  const check = (): void => {
+    announce(true);
+    if (tabs) watch(ANSWER);
+  };
+
+  /** Follows the life of the page: one that sleeps must not lead, and one that wakes checks the connection. */
+  const listen = (): AbortController => {
+    const listener = new AbortController();
+    const { document, window } = globalThis;
+    const on = (target: EventTarget | undefined, name: string, run: () => unknown) => target?.addEventListener?.(name, run, listener);
+    on(document, "freeze", leave);
+    on(window, "pagehide", leave);
+    on(document, "resume", join);
+    on(window, "pageshow", join);
+    on(window, "online", check);
+    on(document, "visibilitychange", () => document.visibilityState === "visible" && check());
+    return listener;
+  };
+
+  return {
+    follow(channel, since, receive) {
+      const subscription = { channel, position: since, receive };
+      subscriptions.add(subscription);
+      listening ??= listen();
+      if (joined) announce();
+      else void join();
+      return () => end(subscription);
+    },
+  };
+};

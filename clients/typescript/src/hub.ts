@@ -1,0 +1,143 @@
+import type { ProblemError } from "./errors.js";
+import { openEventStreams } from "./event_streams.js";
+import type { components, ServerFrame } from "./generated/frames.js";
+import { openSocket } from "./socket.js";
+import type { Transport } from "./transport.js";
+
+type Schemas = components["schemas"];
+
+/** A frame for the tabs. */
+export type FeedFrame =
+  | Extract<ServerFrame, { type: "event" | "live" | "caughtUp" | "resync" }>
+  /** A channel has ended: it was deleted, or rejected with a problem. */
+  | { type: "end"; channel: string; problem?: Schemas["Problem"] | undefined };
+
+/** A connection to the service. */
+export interface Connection {
+  /** Follows a channel from a position; again to start anew. Returns the id that the reply repeats. */
+  subscribe(channel: string, since: number): number;
+  unsubscribe(channel: string): void;
+  /** Checks that the connection is alive. */
+  ping(): void;
+  close(): void;
+}
+
+/** Receives what happens on a connection. */
+export interface ConnectionEvents {
+  connected(): void;
+  frame(frame: ServerFrame): void;
+  /** The service rejects the connection for good. */
+  rejected(error: ProblemError): void;
+  /** There can be no connection of this kind. */
+  unusable(): void;
+}
+
+interface OpenChannel {
+  /** The position up to which the tabs have received all events. */
+  position: number;
+  /** The id of the command that subscribes from this position, until the service has replied to it. */
+  pending?: number | undefined;
+}
+
+/** The connection of the leading tab, which serves all tabs. */
+export interface Hub extends Pick<Connection, "ping" | "close"> {
+  /** Serves a tab: its channels, each from the position up to which it has received all events. */
+  serve(tab: string, channels: Record<string, number>): void;
+  /** Sends the text so far of the replies in progress. */
+  repeatReplies(): void;
+}
+
+export const createHub = (
+  transport: Transport,
+  webSocket: typeof WebSocket | undefined,
+  post: (frame: FeedFrame) => void,
+  rejected: (error: ProblemError) => void,
+): Hub => {
+  const wanted = new Map<string, string[]>();
+  const open = new Map<string, OpenChannel>();
+  /** The text so far of the replies in progress, for tabs that join. */
+  const replies = new Map<string, Schemas["LiveReplySnapshot"]>();
+
+  const subscribe = (channel: string, position: number): void => {
+    open.set(channel, { position, pending: connection.subscribe(channel, position) });
+  };
+
+  /** Moves the position of a channel; `false` if the frame belongs to an earlier subscription. */
+  const advance = (channel: string, seq: number): boolean => {
+    const known = open.get(channel);
+    if (known === undefined || known.pending !== undefined) return false;
+    known.position = Math.max(known.position, seq);
+    return true;
+  };
+
+  const end = (channel: string, problem?: Schemas["Problem"]): void => {
+    open.delete(channel);
+    post({ type: "end", channel, problem });
+  };
+
+  const replied = (reply: Extract<ServerFrame, { type: "reply" }>): void => {
+    for (const [channel, known] of open) {
+      if (known.pending !== reply.id) continue;
+      if (!("error" in reply)) known.pending = undefined;
+      else if (!reply.error.retryable) end(channel, reply.error);
+      else setTimeout(() => open.get(channel) === known && subscribe(channel, known.position), 1000 * (reply.error.retryAfter ?? 1));
+    }
+  };
+
+  const remember = (event: Extract<ServerFrame, { type: "live" }>["event"]): void => {
+    if (event.type === "reply.snapshot") replies.set(event.turnId, event);
+    if (event.type !== "reply.delta") return;
+    const { turnId, conversationId, from, to } = event;
+    const { to: end, text } = replies.get(turnId) ?? { to: 0, text: "" };
+    if (!conversationId || from !== end) return;
+    replies.set(turnId, { type: "reply.snapshot", turnId, conversationId, to, text: text + event.text });
+  };
+
+  const events: ConnectionEvents = {
+    rejected,
+    connected() {
+      for (const [channel, { position }] of open) subscribe(channel, position);
+    },
+    unusable() {
+      connection.close();
+      connection = openEventStreams(transport, events);
+      events.connected();
+    },
+    frame(frame) {
+      if (frame.type === "reply") replied(frame);
+      else if (frame.type === "unsubscribed") end(frame.channel);
+      else if (frame.type === "event") {
+        const { seq, type, turnId } = frame.event;
+        if (/^turn\.[cf]/.test(type)) replies.delete(turnId ?? "");
+        const channels = frame.channels.filter((channel) => advance(channel, seq));
+        if (channels.length > 0) post({ ...frame, channels });
+      } else if (frame.type === "live") {
+        remember(frame.event);
+        post(frame);
+      } else if (frame.type === "caughtUp" || frame.type === "resync") {
+        if (advance(frame.channel, frame.type === "resync" ? frame.headSeq : frame.seq)) post(frame);
+      }
+    },
+  };
+
+  let connection = webSocket ? openSocket(transport, webSocket, events) : openEventStreams(transport, events);
+
+  return {
+    serve(tab, channels) {
+      wanted.set(tab, Object.keys(channels));
+      for (const [channel, since] of Object.entries(channels)) {
+        if (since < (open.get(channel)?.position ?? Infinity)) subscribe(channel, since);
+      }
+      for (const channel of open.keys()) {
+        if ([...wanted.values()].flat().includes(channel)) continue;
+        open.delete(channel);
+        connection.unsubscribe(channel);
+      }
+    },
+    repeatReplies() {
+      for (const event of replies.values()) post({ type: "live", event });
+    },
+    ping: () => connection.ping(),
+    close: () => connection.close(),
+  };
+};

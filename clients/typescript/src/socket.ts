@@ -1,0 +1,129 @@
+import { ConnectionError, ProblemError } from "./errors.js";
+import type { Command, components, ServerFrame } from "./generated/frames.js";
+import type { Connection, ConnectionEvents } from "./hub.js";
+import { sleep, type Transport } from "./transport.js";
+
+/** The service sends at least a ping every 25 seconds, and answers one at once. */
+const SILENCE = 40_000;
+const ANSWER = 5_000;
+/** The number of attempts after which the network is taken to allow no sockets. */
+const ATTEMPTS = 3;
+/** The close codes of a credential that is no longer valid. */
+const CREDENTIAL_CODES = [4001, 4003];
+
+type Goodbye = components["schemas"]["GoodbyeFrame"];
+type WithoutId<Frame> = Frame extends { id: number } ? Omit<Frame, "id"> : never;
+
+/** Opens a WebSocket, and replaces it whenever it is lost. */
+export const openSocket = (transport: Transport, webSocket: typeof WebSocket, events: ConnectionEvents): Connection => {
+  const closing = new AbortController();
+  const { signal } = closing;
+  let socket: WebSocket | undefined;
+  let id = 0;
+  let watchdog: ReturnType<typeof setTimeout> | undefined;
+  let refresh: ReturnType<typeof setTimeout> | undefined;
+  /** Gives up the current socket, which may never close by itself. */
+  let drop = () => {};
+
+  /** Sends a command if there is a connection. Subscriptions are repeated once there is one. */
+  const send = (command: WithoutId<Command>): number => {
+    id += 1;
+    socket?.send(JSON.stringify({ id, ...command }));
+    return id;
+  };
+
+  const watch = (milliseconds: number): void => {
+    clearTimeout(watchdog);
+    watchdog = setTimeout(() => drop(), milliseconds);
+  };
+
+  /** Sends a new token before the current one expires. */
+  const keepCredential = async (): Promise<void> => {
+    const lifetime = await transport.lifetime().catch(() => undefined);
+    if (lifetime === undefined || lifetime < 1000 || !socket) return;
+    const renew = async () => {
+      // Without a new one the service closes the socket, and the next ticket shows why.
+      const token = await transport.renew().catch(() => undefined);
+      if (token === undefined) return;
+      send({ type: "refresh", token });
+      await keepCredential();
+    };
+    clearTimeout(refresh);
+    refresh = setTimeout(() => void renew(), Math.min(Math.max(0.9 * lifetime, lifetime - 60_000), 2 ** 31 - 1));
+  };
+
+  /** Connects with a ticket; resolves once the socket is closed. */
+  const connect = (ticket: string): Promise<{ hasConnected: boolean; goodbye: Goodbye | undefined }> =>
+    new Promise((resolve) => {
+      const opened = new webSocket(`${transport.base.replace(/^http/, "ws")}/api/ws?ticket=${ticket}`, "agent-service.v1");
+      let hasConnected = false;
+      let goodbye: Goodbye | undefined;
+      drop = () => {
+        clearTimeout(watchdog);
+        clearTimeout(refresh);
+        socket = undefined;
+        opened.onmessage = opened.onclose = null;
+        opened.close();
+        resolve({ hasConnected, goodbye });
+      };
+      opened.onopen = () => opened.send(JSON.stringify({ id: 0, type: "connect", channels: [] } satisfies Command));
+      opened.onclose = () => drop();
+      opened.onerror = () => {};
+      opened.onmessage = ({ data }) => {
+        watch(SILENCE);
+        const frame = JSON.parse(data as string) as ServerFrame;
+        if (frame.type === "goodbye") goodbye = frame;
+        else if (frame.type !== "reply" || frame.id !== 0) events.frame(frame);
+        else if (frame.ok) {
+          hasConnected = true;
+          socket = opened;
+          void keepCredential();
+          events.connected();
+        }
+      };
+      watch(SILENCE);
+    });
+
+  const run = async (): Promise<void> => {
+    let failures = 0;
+    for (let attempt = 0; !signal.aborted; attempt += 1) {
+      let error: unknown;
+      try {
+        const response = await transport.send({ method: "POST", path: "/api/ws/tickets", signal });
+        const { ticket } = (await response.json()) as { ticket: string };
+        if (signal.aborted) return;
+        const { hasConnected, goodbye } = await connect(ticket);
+        if (signal.aborted) return;
+        failures += 1;
+        if (hasConnected) failures = attempt = 0;
+        const wait = goodbye?.reconnectAfterMs;
+        if (failures === ATTEMPTS || (goodbye && wait == null && !CREDENTIAL_CODES.includes(goodbye.code))) return events.unusable();
+        // The next ticket shows if the credential is rejected for good.
+        error = new ConnectionError("the socket was closed");
+        if (wait != null) {
+          await sleep(wait, signal);
+          continue;
+        }
+      } catch (caught) {
+        error = caught instanceof ProblemError ? caught : new ConnectionError("no ticket", { cause: caught });
+      }
+      const mayRetry = await transport.pause(attempt, error, signal, Infinity).catch(() => true);
+      if (!mayRetry) return events.rejected(error as ProblemError);
+    }
+  };
+  void run();
+
+  return {
+    subscribe: (channel, since) => send({ type: "subscribe", channel, since }),
+    unsubscribe: (channel) => void send({ type: "unsubscribe", channel }),
+    ping() {
+      if (!socket) return;
+      send({ type: "ping" });
+      watch(ANSWER);
+    },
+    close() {
+      closing.abort();
+      drop();
+    },
+  };
+};

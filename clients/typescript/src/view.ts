@@ -1,0 +1,128 @@
+import { ConnectionError, ProblemError } from "./errors.js";
+import type { Feed, Received } from "./feed.js";
+import { applyLive, type ConversationState, hasEnded, merge, shown, withReply } from "./message.js";
+import type { Rest } from "./rest.js";
+import { Store } from "./store.js";
+import type { Transport } from "./transport.js";
+
+/** The identity of a conversation. */
+export interface ConversationName {
+  agentId: string;
+  /**
+   * Your own name for the conversation. The first message creates it. Choose a random one where
+   * several visitors share a token.
+   */
+  key: string;
+  /** The user, for callers that act for several users. */
+  userId?: string;
+}
+
+type Page<Operation extends keyof Rest["conversations"]> = Awaited<ReturnType<Rest["conversations"][Operation]>>;
+
+/** The number of messages that are loaded. */
+const LOADED = 100;
+
+/** The messages of a conversation as they are stored, with their changes by other tabs and devices. */
+export interface View {
+  readonly store: Store<ConversationState>;
+  /** The turn whose stream this tab reads. */
+  turnId: string | undefined;
+  /** Resolves once the turn of the newest request of this tab is known. */
+  isKnown: Promise<void> | undefined;
+  /** The number of requests of this tab that have not ended. */
+  active: number;
+  /** Reads the conversation and its newest messages. */
+  read(signal: AbortSignal): Promise<Page<"get"> | undefined>;
+  /** Follows the changes of the conversation since it was read; those of the agent until it exists. */
+  follow(id: string | undefined, signal: AbortSignal): void;
+  unfollow(): void;
+  fail(error: unknown): void;
+  ready(): void;
+}
+
+export const createView = (transport: Transport, feed: Feed, { agentId, key, userId }: ConversationName): View => {
+  const store = new Store<ConversationState>({ messages: [], status: "loading" });
+  /** The position of the messages in the log, the channel that is followed from there, and the newest change. */
+  let position = 0;
+  let followed: string | undefined;
+  let stop = () => {};
+  let newest: Promise<void> = Promise.resolve();
+
+  const show = async (received: Received, signal: AbortSignal): Promise<void> => {
+    // The turn of a request in progress is shown from its own stream, as soon as it is known.
+    await view.isKnown;
+    if (signal.aborted || received.type === "end") return;
+    if (received.type === "resync") return void (await view.read(signal));
+    if (received.type === "rejected") {
+      // Without the scope, the page shows what it sends itself.
+      return received.error.code === "insufficient_scope" ? undefined : view.fail(received.error);
+    }
+    const turnId = "turnId" in received.event ? received.event.turnId : undefined;
+    if (turnId && (turnId === view.turnId || hasEnded(store.getSnapshot().messages, turnId))) return;
+    if (received.type === "live") {
+      return store.update((state) => ({ ...state, messages: applyLive(state.messages, received.event) }));
+    }
+    const { type, data } = received.event;
+    if (type === "conversation.created" && "conversation" in data && "key" in data.conversation) {
+      const { conversation } = data;
+      if (conversation.key === key && (userId ?? conversation.userId) === conversation.userId) view.follow(conversation.id, signal);
+      return;
+    }
+    if (!followed?.startsWith("c") || type === "conversation.updated" || type === "turn.queued") return;
+    await view.read(signal);
+    if (type === "turn.started") store.update((state) => ({ ...state, messages: withReply(state.messages, turnId ?? "") }));
+    if (view.active > 0) return;
+    if (type === "turn.failed" && "turn" in data && "error" in data.turn && data.turn.error) view.fail(new ProblemError(data.turn.error));
+    else view.ready();
+  };
+
+  const view: View = {
+    store,
+    turnId: undefined,
+    isKnown: undefined,
+    active: 0,
+
+    async read(signal) {
+      const get = async (path: string, query: object): Promise<unknown> => {
+        const response = await transport.send({ method: "GET", path: `/api/conversations${path}`, query, signal });
+        position = Number(response.headers.get("X-Event-Seq"));
+        return response.json();
+      };
+      const { data } = (await get("", { agentId, key, userId })) as Page<"list">;
+      const page = data[0] && ((await get(`/${data[0].id}/messages`, { order: "desc", limit: LOADED })) as Page<"listMessages">);
+      const stored = (page?.data ?? []).map(shown).reverse();
+      store.update((state) => ({ ...state, messages: merge(stored, state.messages) }));
+      return data[0];
+    },
+
+    follow(id, signal) {
+      const channel = id ? `conversation:${id}` : `agent:${agentId}`;
+      if (channel === followed) return;
+      view.unfollow();
+      followed = channel;
+      stop = feed.follow(channel, position, (received) => {
+        const apply = () => show(received, signal).catch((error: unknown) => (signal.aborted ? undefined : view.fail(error)));
+        newest = newest.then(apply);
+      });
+    },
+
+    unfollow() {
+      stop();
+      followed = undefined;
+    },
+
+    fail(error) {
+      const lost = error instanceof ConnectionError ? error : new ConnectionError(String(error), { cause: error });
+      const reason = error instanceof ProblemError ? error.problem : lost;
+      store.update(({ messages }) => ({ messages, status: "failed", error: reason }));
+    },
+
+    ready() {
+      store.update(({ messages }) => {
+        const isGenerated = messages.some(({ status }) => status === "streaming");
+        return { messages, status: isGenerated ? "streaming" : "ready" };
+      });
+    },
+  };
+  return view;
+};
