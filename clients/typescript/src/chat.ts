@@ -18,7 +18,7 @@ export const streamChat = (
   // A chat that is not stored has no key, and ends with its connection.
   const isStored = message.store !== false;
   const request = {
-    ...(isStored ? { idempotencyKey: crypto.randomUUID() } : {}),
+    idempotencyKey: isStored ? crypto.randomUUID() : undefined,
     ...options,
     method: "POST",
     path: "/api/chat",

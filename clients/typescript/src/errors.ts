@@ -11,8 +11,8 @@ export class ProblemError extends Error {
   readonly problem: Problem;
 
   constructor(problem: Problem) {
-    const faults = (problem.errors ?? []).map(({ pointer, parameter, header, detail }) => `${pointer ?? parameter ?? header ?? ""}: ${detail}`);
-    super(`${problem.title} ${faults.length > 0 ? faults.join("; ") : problem.detail} (${problem.code})`);
+    const faults = problem.errors?.map(({ pointer, parameter, header, detail }) => `${pointer ?? parameter ?? header ?? ""}: ${detail}`);
+    super(`${problem.title} ${faults?.join("; ") || problem.detail} (${problem.code})`);
     this.problem = problem;
   }
 
@@ -30,9 +30,15 @@ export class ConnectionError extends Error {
   override readonly name = "ConnectionError";
 }
 
+/** Returns a problem as it is, and any other error as a lost connection. */
+export const lost = (error?: unknown): ProblemError | ConnectionError =>
+  error instanceof ProblemError || error instanceof ConnectionError
+    ? error
+    : new ConnectionError("the connection was lost", { cause: error });
+
 /** Returns the problem in a response; a response of another server, such as a proxy, has none. */
 export const problemOf = async (response: Response): Promise<ProblemError | ConnectionError> => {
   const isProblem = response.headers.get("Content-Type")?.includes("problem+json");
-  if (isProblem) return new ProblemError(JSON.parse(await response.text()) as Problem);
+  if (isProblem) return new ProblemError((await response.json()) as Problem);
   return new ConnectionError(`HTTP ${response.status} without a problem of Agent Service`);
 };

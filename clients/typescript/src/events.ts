@@ -1,4 +1,4 @@
-import { ConnectionError, ProblemError } from "./errors.js";
+import { lost, ProblemError } from "./errors.js";
 import type { Feed, Received } from "./feed.js";
 import type { components } from "./generated/schema.js";
 import type { Rest } from "./rest.js";
@@ -20,15 +20,19 @@ export interface EventsOptions {
   signal?: AbortSignal;
 }
 
-/** Returns the query that selects a channel; one for all events if there are several. */
-const queryOf = (channels: string[] = []) => {
-  const [name, id] = channels.length === 1 ? (channels[0]?.split(":") ?? []) : [];
-  return { ...(name === "agent" ? { agentId: id } : {}), ...(name === "conversation" ? { conversationId: id } : {}) };
+/** Returns the only channel of the options; the one with all events if there are several. */
+const channelOf = ({ channels }: EventsOptions): string => (channels?.length === 1 ? channels[0] : undefined) ?? "tenant";
+
+/** Returns the query for the past events of a channel. */
+const queryOf = (channel: string, { types }: EventsOptions) => {
+  const [name, id] = channel.split(":");
+  return { [`${name}Id`]: id, types: types?.join() };
 };
 
-const isWanted = ({ channels, types }: EventsOptions, event: LogEvent): boolean => {
-  const own = ["tenant", `agent:${event.agentId}`, `conversation:${"conversationId" in event ? event.conversationId : ""}`];
-  return (channels?.some((channel) => own.includes(channel)) ?? true) && (types?.includes(event.type) ?? true);
+const isWanted = ({ channels, types }: EventsOptions, { agentId, type, ...event }: LogEvent): boolean => {
+  const conversationId = "conversationId" in event ? event.conversationId : "";
+  const own = ["tenant", `agent:${agentId}`, `conversation:${conversationId}`];
+  return (channels?.some((channel) => own.includes(channel)) ?? true) && (types?.includes(type) ?? true);
 };
 
 /**
@@ -42,18 +46,21 @@ export async function* followEvents(
   feed: Feed | undefined,
   options: EventsOptions = {},
 ): AsyncGenerator<LogEvent, void> {
-  const { channels = [], types, signal, onReload } = options;
-  let { since } = options;
-  if (feed === undefined) {
-    for await (const event of streamEvents(transport, options, onReload)) if (isWanted(options, event)) yield event;
-    return;
+  for await (const event of feed ? sharedEvents(rest, feed, options) : streamEvents(transport, options, options.onReload)) {
+    if (isWanted(options, event)) yield event;
   }
+}
+
+async function* sharedEvents(rest: Rest, feed: Feed, options: EventsOptions): AsyncGenerator<LogEvent, void> {
+  const { signal, onReload } = options;
+  let { since } = options;
+  // Several channels would be replayed one after the other, and not in the order of their events.
+  const channel = channelOf(options);
   for (;;) {
-    const query = { ...queryOf(channels), ...(types ? { types: types.join() } : {}), limit: 100 };
     try {
       for (let hasMore = true; hasMore; ) {
-        const page = await rest.events.list({ ...query, ...(since === undefined ? {} : { since }) }, signal ? { signal } : {});
-        for (const event of page.data) if (isWanted(options, event)) yield event;
+        const page = await rest.events.list({ ...queryOf(channel, options), since, limit: 100 } as object, { signal });
+        yield* page.data;
         ({ nextSince: since, hasMore } = page);
       }
     } catch (error) {
@@ -62,8 +69,6 @@ export async function* followEvents(
       onReload?.();
       continue;
     }
-    // Several channels are replayed apart, so their order is that of the channel with all events.
-    const channel = channels.length === 1 ? (channels[0] ?? "") : "tenant";
     for await (const received of follow(feed, channel, since ?? 0, signal)) {
       if (received.type === "rejected") throw received.error;
       if (received.type === "end" && received.problem) throw new ProblemError(received.problem);
@@ -72,13 +77,13 @@ export async function* followEvents(
       if (received.type === "resync") break;
       if (received.type !== "event") continue;
       since = received.event.seq;
-      if (isWanted(options, received.event)) yield received.event;
+      yield received.event;
     }
   }
 }
 
 /** Returns what a channel receives, until the reader stops or `signal` aborts. */
-async function* follow(feed: Feed, channel: string, since: number, signal: AbortSignal | undefined) {
+async function* follow(feed: Feed, channel: string, since: number, signal: AbortSignal | undefined): AsyncGenerator<Received, never> {
   const waiting: Received[] = [];
   let wake = () => {};
   const stop = feed.follow(channel, since, (received) => {
@@ -103,28 +108,27 @@ async function* follow(feed: Feed, channel: string, since: number, signal: Abort
 /** Returns the events of the log as a stream of server-sent events. */
 export async function* streamEvents(
   transport: Transport,
-  { since, channels, types, signal }: EventsOptions,
+  options: EventsOptions,
   onResync?: (headSeq: number) => void,
 ): AsyncGenerator<LogEvent, void> {
+  const { since, signal } = options;
   let position = since === undefined ? undefined : String(since);
-  const query = { since: position, types: types?.join(), ...queryOf(channels) };
+  const query = { since, ...queryOf(channelOf(options), options) };
   for (let attempt = 0; ; attempt += 1) {
     let error: unknown;
     try {
-      const headers = { Accept: "text/event-stream", ...(position === undefined ? {} : { "Last-Event-ID": position }) };
-      const request = { method: "GET", path: "/api/events", query, headers, ...(signal ? { signal } : {}) };
-      const { body } = await transport.send(request);
-      if (body === null) throw new ConnectionError("the response has no body");
+      const headers = { Accept: "text/event-stream", "Last-Event-ID": position };
+      const { body } = await transport.send({ method: "GET", path: "/api/events", query, headers, signal });
       for await (const { event, data } of readEvents(body, (id) => (position = id))) {
         attempt = 0;
         if (event === "resync") onResync?.((JSON.parse(data) as { headSeq: number }).headSeq);
         else yield JSON.parse(data) as LogEvent;
       }
-      error = new ConnectionError("the stream of events was cut");
     } catch (caught) {
       signal?.throwIfAborted();
-      error = caught instanceof ProblemError ? caught : new ConnectionError("the stream of events was cut", { cause: caught });
+      error = caught;
     }
+    error = lost(error);
     if (!(await transport.pause(attempt, error, signal, Infinity))) throw error;
   }
 }

@@ -15,10 +15,10 @@ type Message =
   | { type: "served"; leader: string; tab: string; number: number }
   /** A tab leads. */
   | { type: "leads"; leader: string }
-  | { type: "frame"; leader: string; frame: FeedFrame };
+  | { type: "frame"; leader: string; frame: FeedFrame; channels: string[]; seq: number | undefined };
 
 /** What a subscription receives. `rejected` and `end` are the last. */
-export type Received = Exclude<FeedFrame, { type: "caughtUp" }> | { type: "rejected"; error: ProblemError };
+export type Received = FeedFrame | { type: "rejected"; error: ProblemError | ConnectionError };
 
 interface Subscription {
   channel: string;
@@ -91,22 +91,16 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | u
     hub?.close();
     hub = undefined;
     if (!isLeader) return;
-    hub = createHub(transport, webSocket, (frame) => tabs?.post({ type: "frame", leader: tab, frame }), rejected);
+    hub = createHub(transport, webSocket, (frame, channels, seq) => tabs?.post({ type: "frame", leader: tab, frame, channels, seq }), rejected);
     heartbeat(hub);
   };
 
-  const deliver = (frame: FeedFrame): void => {
+  const deliver = ({ frame, channels, seq }: Extract<Message, { type: "frame" }>): void => {
     for (const it of [...subscriptions]) {
-      if (frame.type === "live") {
-        if (it.channel === `conversation:${frame.event.conversationId}`) it.receive(frame);
-        continue;
-      }
-      const isOwn = frame.type === "event" ? frame.channels.includes(it.channel) : frame.channel === it.channel;
-      const seq = frame.type === "event" ? frame.event.seq : frame.type === "caughtUp" ? frame.seq : frame.type === "resync" ? frame.headSeq : Infinity;
-      if (!isOwn || seq <= it.position) continue;
-      it.position = seq;
+      if (!channels.includes(it.channel) || (seq ?? Infinity) <= it.position) continue;
+      it.position = seq ?? it.position;
       if (frame.type === "end") end(it);
-      if (frame.type !== "caughtUp") it.receive(frame);
+      it.receive(frame);
     }
   };
 
@@ -122,7 +116,7 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | u
     watch(SILENCE);
     if (message.type === "leads" && message.leader !== leader) announce();
     if (message.type === "served" && message.tab === tab) ({ leader, number: served } = message);
-    if (message.type === "frame" && message.leader === leader && served === number) deliver(message.frame);
+    if (message.type === "frame" && message.leader === leader && served === number) deliver(message);
   };
 
   const join = async (): Promise<void> => {

@@ -9,8 +9,11 @@ type Schemas = components["schemas"];
 /** A frame for the tabs. */
 export type FeedFrame =
   | Extract<ServerFrame, { type: "event" | "live" | "caughtUp" | "resync" }>
-  /** A channel has ended: it was deleted, or rejected with a problem. */
-  | { type: "end"; channel: string; problem?: Schemas["Problem"] | undefined };
+  /** The channel has ended: it was deleted, or rejected with a problem. */
+  | { type: "end"; problem?: Schemas["Problem"] | undefined };
+
+/** Passes a frame of channels to the tabs. Afterwards they have received all events up to `seq`. */
+export type Pass = (frame: FeedFrame, channels: string[], seq?: number) => void;
 
 /** A connection to the service. */
 export interface Connection {
@@ -35,8 +38,8 @@ export interface ConnectionEvents {
 interface OpenChannel {
   /** The position up to which the tabs have received all events. */
   position: number;
-  /** The id of the command that subscribes from this position, until the service has replied to it. */
-  pending?: number | undefined;
+  /** The id of the command that subscribes from this position, until the service has replied to it; then 0. */
+  pending: number;
 }
 
 /** The connection of the leading tab, which serves all tabs. */
@@ -50,7 +53,7 @@ export interface Hub extends Pick<Connection, "ping" | "close"> {
 export const createHub = (
   transport: Transport,
   webSocket: typeof WebSocket | undefined,
-  post: (frame: FeedFrame) => void,
+  pass: Pass,
   rejected: (error: ProblemError) => void,
 ): Hub => {
   const wanted = new Map<string, string[]>();
@@ -62,23 +65,25 @@ export const createHub = (
     open.set(channel, { position, pending: connection.subscribe(channel, position) });
   };
 
-  /** Moves the position of a channel; `false` if the frame belongs to an earlier subscription. */
-  const advance = (channel: string, seq: number): boolean => {
-    const known = open.get(channel);
-    if (known === undefined || known.pending !== undefined) return false;
-    known.position = Math.max(known.position, seq);
-    return true;
+  /** Passes a frame on, except of channels where it belongs to an earlier subscription. */
+  const advance = (frame: FeedFrame, channels: string[], seq: number): void => {
+    const current = channels.filter((channel) => open.get(channel)?.pending === 0);
+    for (const channel of current) open.set(channel, { position: seq, pending: 0 });
+    if (current.length > 0) pass(frame, current, seq);
   };
 
   const end = (channel: string, problem?: Schemas["Problem"]): void => {
     open.delete(channel);
-    post({ type: "end", channel, problem });
+    pass({ type: "end", problem }, [channel], Infinity);
   };
+
+  const passReply = (event: Extract<ServerFrame, { type: "live" }>["event"]): void =>
+    pass({ type: "live", event } as FeedFrame, [`conversation:${event.conversationId}`]);
 
   const replied = (reply: Extract<ServerFrame, { type: "reply" }>): void => {
     for (const [channel, known] of open) {
       if (known.pending !== reply.id) continue;
-      if (!("error" in reply)) known.pending = undefined;
+      if (!("error" in reply)) known.pending = 0;
       else if (!reply.error.retryable) end(channel, reply.error);
       else setTimeout(() => open.get(channel) === known && subscribe(channel, known.position), 1000 * (reply.error.retryAfter ?? 1));
     }
@@ -106,16 +111,15 @@ export const createHub = (
     frame(frame) {
       if (frame.type === "reply") replied(frame);
       else if (frame.type === "unsubscribed") end(frame.channel);
+      else if (frame.type === "caughtUp") advance(frame, [frame.channel], frame.seq);
+      else if (frame.type === "resync") advance(frame, [frame.channel], frame.headSeq);
       else if (frame.type === "event") {
         const { seq, type, turnId } = frame.event;
         if (/^turn\.[cf]/.test(type)) replies.delete(turnId ?? "");
-        const channels = frame.channels.filter((channel) => advance(channel, seq));
-        if (channels.length > 0) post({ ...frame, channels });
+        advance(frame, frame.channels, seq);
       } else if (frame.type === "live") {
         remember(frame.event);
-        post(frame);
-      } else if (frame.type === "caughtUp" || frame.type === "resync") {
-        if (advance(frame.channel, frame.type === "resync" ? frame.headSeq : frame.seq)) post(frame);
+        passReply(frame.event);
       }
     },
   };
@@ -135,7 +139,7 @@ export const createHub = (
       }
     },
     repeatReplies() {
-      for (const event of replies.values()) post({ type: "live", event });
+      replies.forEach(passReply);
     },
     ping: () => connection.ping(),
     close: () => connection.close(),

@@ -9,17 +9,16 @@
  * ```
  */
 import { type ChatMessage, streamChat } from "./chat.js";
-import { Conversation, type ConversationOptions } from "./conversation.js";
+import { type Conversation, type ConversationOptions, createConversation } from "./conversation.js";
 import { type EventsOptions, followEvents, type LogEvent } from "./events.js";
-import { createFeed } from "./feed.js";
+import { createLazyFeed } from "./lazy_feed.js";
 import { createRest, type Rest } from "./rest.js";
 import { type ClientOptions, createTransport, type RequestOptions } from "./transport.js";
 import type { TurnPart } from "./turn.js";
 
 export { ConnectionError, ProblemError, type Problem, type ProblemCode } from "./errors.js";
 export type { ChatMessage, ClientOptions, EventsOptions, LogEvent, RequestOptions, Rest, TurnPart };
-export { Conversation };
-export type { ConversationOptions };
+export type { Conversation, ConversationOptions };
 export type { ConversationMessage, ConversationState, ToolCall } from "./message.js";
 export type { KeyValueStorage } from "./store.js";
 export type { components, paths } from "./generated/schema.js";
@@ -39,11 +38,11 @@ export const createClient = (options: ClientOptions): Client => {
   const transport = createTransport(options);
   const rest = createRest(transport);
   const webSocket = options.webSocket === undefined ? globalThis.WebSocket : (options.webSocket ?? undefined);
-  const feed = createFeed(transport, webSocket);
+  const feed = createLazyFeed(transport, webSocket);
   return {
     ...rest,
     events: Object.assign((events?: EventsOptions) => followEvents(transport, rest, webSocket && feed, events), rest.events),
     chat: (message, requestOptions) => streamChat(transport, message, requestOptions),
-    conversation: (conversation) => new Conversation(transport, rest, feed, conversation),
+    conversation: (conversation) => createConversation(transport, rest, feed, conversation),
   };
 };

@@ -42,119 +42,114 @@ export interface ConversationState {
 }
 
 const statusOf = ({ role, turnStatus, finishReason }: StoredMessage): ConversationMessage["status"] => {
-  if (role === "agent") return finishReason === "cancelled" ? "cancelled" : "complete";
-  return turnStatus === "failed" || turnStatus === "cancelled" ? turnStatus : "complete";
+  const status = role === "agent" ? finishReason : turnStatus;
+  return status === "failed" || status === "cancelled" ? status : "complete";
 };
 
 /** Returns a stored message as it is shown. */
-export const shown = (message: StoredMessage): ConversationMessage => ({
-  id: message.id,
-  role: message.role,
-  text: message.content,
-  status: statusOf(message),
-  toolCalls: (message.toolCalls ?? []).map((call, index) => ({ id: String(index), at: 0, ...call })),
-  ...(message.clientMessageId ? { clientMessageId: message.clientMessageId } : {}),
-  ...(message.turnId ? { turnId: message.turnId } : {}),
-});
+export const shown = (message: StoredMessage): ConversationMessage => {
+  const { id, role, content: text, clientMessageId, turnId, toolCalls = [] } = message;
+  return {
+    id,
+    role,
+    text,
+    status: statusOf(message),
+    toolCalls: toolCalls.map((call, index) => ({ id: String(index), at: 0, ...call })),
+    ...(clientMessageId && { clientMessageId }),
+    ...(turnId && { turnId }),
+  };
+};
 
 export type Messages = readonly ConversationMessage[];
+type Change = (message: ConversationMessage) => Partial<ConversationMessage>;
 
-/** Changes the messages of one turn: those with its id, and the user's message that starts it. */
-const change = (
-  messages: Messages,
-  role: ConversationMessage["role"],
-  turnId: string,
-  changed: (message: ConversationMessage) => Partial<ConversationMessage>,
-): Messages => messages.map((known) => (known.role === role && known.turnId === turnId ? { ...known, ...changed(known) } : known));
+/** Changes the messages of a turn, or only its reply. */
+const change = (messages: Messages, id: string, changed: Change, onlyReply = true): Messages =>
+  messages.map((known) => (known.turnId === id && (known.role === "agent" || !onlyReply) ? { ...known, ...changed(known) } : known));
 
 /** Applies a part of a turn. `sent` is the client's id of the message that it answers, if known. */
-export const applyPart = (messages: Messages, part: TurnPart, sent: string | undefined): Messages => {
+export const applyPart = (messages: Messages, part: TurnPart, sent?: string | null): Messages => {
   const { turnId } = part;
-  const ofReply = (changed: (reply: ConversationMessage) => Partial<ConversationMessage>) =>
-    change(messages, "agent", turnId, changed);
   switch (part.type) {
     case "turn.queued":
-      return messages.map((known) => (sent !== undefined && known.clientMessageId === sent ? { ...known, turnId, status: "complete" } : known));
+      return messages.map((known) => (sent && known.clientMessageId === sent ? { ...known, turnId, status: "complete" } : known));
     case "turn.started": {
       const { messageId, replyId } = part;
-      const isAnswered = (known: ConversationMessage) =>
-        known.id === messageId || (sent !== undefined && known.clientMessageId === sent);
-      const confirmed = messages.map((known) => (isAnswered(known) ? { ...known, id: messageId, turnId, status: "complete" as const } : known));
-      const at = confirmed.findIndex(isAnswered);
-      // What follows the message is the half reply of a turn that this one repeats.
-      const kept = at < 0 ? confirmed : confirmed.filter(({ status }, index) => index <= at || (status !== "streaming" && status !== "failed"));
-      const others = kept.filter(({ id }) => id !== replyId);
+      const isAnswered = (known: ConversationMessage) => known.id === messageId || (!!sent && known.clientMessageId === sent);
+      const at = messages.findIndex(isAnswered);
       const reply = { id: replyId, role: "agent", text: "", status: "streaming", toolCalls: [], turnId } as const;
-      return others.toSpliced(at < 0 ? others.length : at + 1, 0, reply);
+      // What follows the message is the half reply of a turn that this one repeats.
+      const isOutdated = ({ id, status }: ConversationMessage, index: number) =>
+        id === replyId || (at >= 0 && index > at && /streaming|failed/.test(status));
+      return messages.flatMap((known, index): ConversationMessage[] => {
+        if (index === at) return [{ ...known, id: messageId, turnId, status: "complete" }, reply];
+        return isOutdated(known, index) ? [] : [known];
+      }).concat(at < 0 ? reply : []);
     }
     case "reply.delta":
-      return ofReply(({ text }) => ({ text: text + part.text }));
+      return change(messages, turnId, ({ text }) => ({ text: text + part.text }));
     case "tool.called": {
       const { id, name, at } = part;
-      return ofReply(({ toolCalls }) => ({ toolCalls: [...toolCalls.filter((call) => call.id !== id), { id, name, at, arguments: part.arguments, status: "running" }] }));
+      const call = { id, name, at, arguments: part.arguments, status: "running" };
+      return change(messages, turnId, ({ toolCalls }) => ({ toolCalls: [...toolCalls.filter((known) => known.id !== id), call] }));
     }
     case "tool.returned": {
       const { id, status, result = null } = part;
       const returned = (call: ToolCall): ToolCall => (call.id === id ? { ...call, status, result } : call);
-      return ofReply(({ toolCalls }) => ({ toolCalls: toolCalls.map(returned) }));
+      return change(messages, turnId, ({ toolCalls }) => ({ toolCalls: toolCalls.map(returned) }));
     }
     case "turn.completed":
-      return ofReply(() => ({ text: part.message, status: "complete" }));
+      return change(messages, turnId, () => ({ text: part.message, status: "complete" }));
     case "turn.cancelled":
-    case "turn.failed": {
-      const status = part.type === "turn.failed" ? "failed" : "cancelled";
-      return change(ofReply(() => ({ status })), "user", turnId, () => ({ status }));
-    }
+      return change(messages, turnId, () => ({ status: "cancelled" }), false);
+    case "turn.failed":
+      return change(messages, turnId, () => ({ status: "failed" }), false);
   }
 };
 
 /** Returns the messages with one that is being sent in its place. */
 export const withSending = (messages: Messages, message: ChatMessage): Messages => {
   const { message: text, clientMessageId, supersedes } = message;
-  const at = supersedes ? messages.findIndex(({ id }) => id === supersedes) : -1;
+  const at = messages.findIndex(({ id }) => id === supersedes);
   const before = at < 0 ? messages : messages.slice(0, at);
-  if (text === undefined || !clientMessageId || before.some((known) => known.clientMessageId === clientMessageId)) return before;
+  if (!text || !clientMessageId || before.some((known) => known.clientMessageId === clientMessageId)) return before;
   return [...before, { id: clientMessageId, clientMessageId, role: "user", text, status: "sending", toolCalls: [] }];
 };
 
-/** Returns the messages after one could not be sent: those that it would have replaced are shown again. */
-export const withUnsent = (messages: Messages, message: ChatMessage, before: Messages, isRejected: boolean): Messages => {
-  const { clientMessageId, supersedes } = message;
-  const isOwn = (known: ConversationMessage) => !!clientMessageId && known.clientMessageId === clientMessageId;
-  if (!supersedes) return isRejected ? messages.map((known) => (isOwn(known) ? { ...known, status: "failed" } : known)) : messages;
-  const others = messages.filter((known) => !isOwn(known));
-  return [...others, ...before.filter(({ id }) => !others.some((known) => known.id === id))];
-};
+/** Marks a message as not sent. */
+export const withFailed = (messages: Messages, { clientMessageId }: ChatMessage): Messages =>
+  messages.map((known) => (clientMessageId && known.clientMessageId === clientMessageId ? { ...known, status: "failed" } : known));
 
 /** Returns whether all of a turn is shown already. */
 export const hasEnded = (messages: Messages, id: string): boolean =>
   messages.some(({ turnId, role, status }) => turnId === id && (role === "agent" ? status !== "streaming" : /failed|cancelled/.test(status)));
 
-/** Returns the messages with an empty reply to the message of a turn, unless it has one. */
+/** Returns the message of a turn if it has no reply. */
+const unanswered = (messages: Messages, id: string | undefined): ConversationMessage | undefined => {
+  const [message, reply] = messages.filter(({ turnId }) => turnId === id);
+  return reply || message?.status !== "complete" ? undefined : message;
+};
+
+/** Returns the messages with the start of the reply of a turn, unless it has one. */
 export const withReply = (messages: Messages, turnId: string): Messages => {
-  const own = messages.filter((known) => known.turnId === turnId);
-  if (own[0]?.status !== "complete" || own.length > 1) return messages;
-  const reply = { id: turnId, role: "agent", text: "", status: "streaming", toolCalls: [], turnId } as const;
-  return messages.toSpliced(messages.indexOf(own[0]) + 1, 0, reply);
+  const message = unanswered(messages, turnId);
+  return message ? applyPart(messages, { type: "turn.started", turnId, messageId: message.id, replyId: turnId } as TurnPart) : messages;
 };
 
 /** Applies live data of a reply. Data that does not continue the text is left out until the end of the turn. */
 export const applyLive = (messages: Messages, event: Extract<Received, { type: "live" }>["event"]): Messages => {
   if (event.type === "typing.updated") return messages;
-  if (event.type === "reply.snapshot") return change(messages, "agent", event.turnId, () => ({ text: event.text }));
+  if (event.type === "reply.snapshot") return change(messages, event.turnId, () => ({ text: event.text }));
   const reply = messages.find(({ role, turnId }) => role === "agent" && turnId === event.turnId);
   const isNext = event.type !== "reply.delta" || event.from === new TextEncoder().encode(reply?.text).length;
-  return isNext ? applyPart(messages, event as TurnPart, undefined) : messages;
+  return isNext ? applyPart(messages, event as TurnPart) : messages;
 };
 
 /** Returns the stored messages, with those that are still being sent or generated. */
-export const merge = (stored: Messages, known: Messages): Messages => {
-  const isSent = ({ clientMessageId }: ConversationMessage) => stored.some((other) => other.clientMessageId === clientMessageId);
-  let merged = [...stored, ...known.filter((message) => message.status === "sending" && !isSent(message))];
-  for (const message of known) {
-    const own = merged.filter(({ turnId }) => turnId === message.turnId);
-    const isGenerated = message.status === "streaming" && own.length === 1 && own[0]?.status === "complete";
-    if (isGenerated) merged = merged.toSpliced(merged.indexOf(own[0]!) + 1, 0, message);
-  }
-  return merged;
-};
+export const merge = (stored: Messages, known: Messages): Messages =>
+  known.reduce((merged, message) => {
+    const { status, clientMessageId, turnId } = message;
+    if (status === "sending" && !stored.some((other) => other.clientMessageId === clientMessageId)) return [...merged, message];
+    const answered = status === "streaming" && unanswered(merged, turnId);
+    return answered ? merged.toSpliced(merged.indexOf(answered) + 1, 0, message) : merged;
+  }, stored);

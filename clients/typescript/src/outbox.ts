@@ -10,46 +10,33 @@ export interface Unsent {
 }
 
 /** The messages of one conversation and one principal that a reload must neither lose nor repeat. */
-export class Outbox {
-  readonly #storage: KeyValueStorage;
-  readonly #name: string;
-  /** The messages, if they cannot be stored. */
-  #unstored: Unsent[] | undefined;
-
-  /** `owner` identifies the service, the principal and the conversation. */
-  constructor(storage: KeyValueStorage, owner: readonly string[]) {
-    this.#storage = storage;
-    this.#name = `agent-service:${JSON.stringify(owner)}`;
-  }
-
+export interface Outbox {
   /** Returns the kept messages in the order in which they were sent. */
-  read(): Unsent[] {
-    if (this.#unstored !== undefined) return this.#unstored;
+  read(): Unsent[];
+  add(unsent: Unsent): void;
+  remove(unsent: Unsent): void;
+}
+
+/** `owner` identifies the service, the principal and the conversation. */
+export const openOutbox = (storage: KeyValueStorage, owner: readonly string[]): Outbox => {
+  const name = `agent-service:${JSON.stringify(owner)}`;
+
+  const read = (): Unsent[] => {
     try {
-      const kept: unknown = JSON.parse(this.#storage.getItem(this.#name) ?? "[]");
+      const kept: unknown = JSON.parse(storage.getItem(name) ?? "[]");
       return Array.isArray(kept) ? (kept as Unsent[]) : [];
     } catch {
       // Another program has written to this name.
       return [];
     }
-  }
+  };
 
-  add(unsent: Unsent): void {
-    this.#write([...this.read(), unsent]);
-  }
+  const write = (kept: Unsent[]): void =>
+    kept.length === 0 ? storage.removeItem(name) : storage.setItem(name, JSON.stringify(kept));
 
-  remove({ idempotencyKey }: Unsent): void {
-    this.#write(this.read().filter((kept) => kept.idempotencyKey !== idempotencyKey));
-  }
-
-  #write(kept: Unsent[]): void {
-    try {
-      if (kept.length === 0) this.#storage.removeItem(this.#name);
-      else this.#storage.setItem(this.#name, JSON.stringify(kept));
-      this.#unstored = undefined;
-    } catch {
-      // The storage is full: the messages are sent, but a reload loses them.
-      this.#unstored = kept;
-    }
-  }
-}
+  return {
+    read,
+    add: (unsent) => write([...read(), unsent]),
+    remove: ({ idempotencyKey }) => write(read().filter((kept) => kept.idempotencyKey !== idempotencyKey)),
+  };
+};

@@ -50,7 +50,7 @@ const callOf = (transport: Transport, operation: string) => {
     const id = path.includes("{id}") ? String(given.shift()) : "";
     const [input, options] = given as [object | undefined, RequestOptions | undefined];
     const response = await transport.send({
-      ...(method === "post" ? { idempotencyKey: crypto.randomUUID() } : {}),
+      idempotencyKey: method === "post" ? crypto.randomUUID() : undefined,
       ...options,
       method: method.toUpperCase(),
       path: path.replace("{id}", encodeURIComponent(id)),

@@ -1,4 +1,4 @@
-import { ConnectionError, ProblemError } from "./errors.js";
+import { lost, type ProblemError } from "./errors.js";
 import type { Command, components, ServerFrame } from "./generated/frames.js";
 import type { Connection, ConnectionEvents } from "./hub.js";
 import { sleep, type Transport } from "./transport.js";
@@ -98,15 +98,15 @@ export const openSocket = (transport: Transport, webSocket: typeof WebSocket, ev
         if (hasConnected) failures = attempt = 0;
         const wait = goodbye?.reconnectAfterMs;
         if (failures === ATTEMPTS || (goodbye && wait == null && !CREDENTIAL_CODES.includes(goodbye.code))) return events.unusable();
-        // The next ticket shows if the credential is rejected for good.
-        error = new ConnectionError("the socket was closed");
         if (wait != null) {
           await sleep(wait, signal);
           continue;
         }
+        // The next ticket shows if the credential is rejected for good.
       } catch (caught) {
-        error = caught instanceof ProblemError ? caught : new ConnectionError("no ticket", { cause: caught });
+        error = caught;
       }
+      error = lost(error);
       const mayRetry = await transport.pause(attempt, error, signal, Infinity).catch(() => true);
       if (!mayRetry) return events.rejected(error as ProblemError);
     }

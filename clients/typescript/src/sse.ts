@@ -1,73 +1,51 @@
-import { ConnectionError } from "./errors.js";
-
 /** The service sends at least a comment every 15 seconds. */
 const SILENCE = 45_000;
 
-/** An event of a stream (WHATWG server-sent events). */
+/** An event of a stream of the service, whose data is one line (WHATWG server-sent events). */
 export interface ServerSentEvent {
-  id: string | undefined;
+  id?: string;
   /** The name of the event; empty without one. */
   event: string;
   data: string;
 }
-
-/** Reads the next piece; throws if the connection is silent for too long. */
-const readPiece = async (reader: ReadableStreamDefaultReader<Uint8Array>) => {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const silence = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new ConnectionError("the connection is silent")), SILENCE);
-  });
-  try {
-    return await Promise.race([reader.read(), silence]);
-  } finally {
-    clearTimeout(timer);
-  }
-};
 
 /**
  * Returns the events of a response, each once its blank line has arrived. `onId` receives each id,
  * also those between events.
  */
 export async function* readEvents(
-  body: ReadableStream<Uint8Array>,
+  body: ReadableStream<Uint8Array> | null,
   onId: (id: string) => void = () => {},
 ): AsyncGenerator<ServerSentEvent, void> {
+  if (body === null) return;
   const reader = body.getReader();
   const decoder = new TextDecoder();
+  let silence: ReturnType<typeof setTimeout> | undefined;
   let text = "";
-  let id: string | undefined;
-  let event = "";
-  let data: string[] = [];
+  let event: ServerSentEvent = { event: "", data: "" };
   try {
     for (;;) {
-      const { done, value } = await readPiece(reader);
+      clearTimeout(silence);
+      // A silent connection is dead: it is read no further.
+      silence = setTimeout(() => void reader.cancel(), SILENCE);
+      const { done, value } = await reader.read();
       if (done) return;
-      text += decoder.decode(value, { stream: true });
-      // A carriage return at the end may be the first half of a line end.
-      const end = text.endsWith("\r") ? text.length - 1 : text.length;
-      const lines = text.slice(0, end).split(/\r\n|\n|\r/);
-      text = (lines.pop() ?? "") + text.slice(end);
+      const lines = (text + decoder.decode(value, { stream: true })).split("\n");
+      text = lines.pop() ?? "";
       for (const line of lines) {
-        if (line === "") {
-          if (data.length > 0) {
-            if (id !== undefined) onId(id);
-            yield { id, event, data: data.join("\n") };
-          }
-          event = "";
-          data = [];
-          continue;
-        }
-        const [, field = "", content = ""] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
-        if (field === "data") data.push(content);
-        else if (field === "event") event = content;
-        else if (field === "id") {
-          id = content;
-          // The id of an event counts once the whole event has arrived.
-          if (event === "" && data.length === 0) onId(id);
-        }
+        const [, field, content = ""] = /^(\w+): ?(.*?)\r?$/.exec(line) ?? [];
+        if (field === "data") event.data += content;
+        else if (field === "event") event.event = content;
+        else if (field === "id") event.id = content;
+        const isEnd = /^\r?$/.test(line);
+        // The id of an event counts once the whole event has arrived.
+        if (event.id !== undefined && (isEnd || !event.event)) onId(event.id);
+        if (isEnd && event.data) yield event;
+        if (isEnd) event = { event: "", data: "" };
       }
     }
   } finally {
+    clearTimeout(silence);
     // Closes the connection if the caller has stopped reading.
     await reader.cancel().catch(() => {});
   }

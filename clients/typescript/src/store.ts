@@ -5,45 +5,55 @@ export interface KeyValueStorage {
   removeItem(key: string): void;
 }
 
-/** Keeps values for as long as the page lives, where there is no `sessionStorage`. */
-export const memoryStorage = (): KeyValueStorage => {
+/** Keeps values in memory if there is no storage, or if it is full: then a reload loses them. */
+export const memoryStorage = (storage?: KeyValueStorage): KeyValueStorage => {
   const values = new Map<string, string>();
   return {
-    getItem: (key) => values.get(key) ?? null,
-    setItem: (key, value) => void values.set(key, value),
-    removeItem: (key) => void values.delete(key),
+    getItem: (key) => values.get(key) ?? storage?.getItem(key) ?? null,
+    setItem(key, value) {
+      values.set(key, value);
+      try {
+        storage?.setItem(key, value);
+      } catch {
+        // The value in memory remains.
+      }
+    },
+    removeItem(key) {
+      values.delete(key);
+      storage?.removeItem(key);
+    },
   };
 };
 
-export const defaultStorage = (): KeyValueStorage => {
+export const defaultStorage = (): KeyValueStorage | undefined => {
   try {
-    return globalThis.sessionStorage ?? memoryStorage();
+    return globalThis.sessionStorage;
   } catch {
     // The page may not use it.
-    return memoryStorage();
+    return undefined;
   }
 };
 
 /** A value with listeners, in the form that `useSyncExternalStore` and other frameworks read. */
-export class Store<State> {
-  #state: State;
-  readonly #listeners = new Set<() => void>();
-
-  constructor(state: State) {
-    this.#state = state;
-  }
-
-  readonly getSnapshot = (): State => this.#state;
-
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
-  };
-
-  update(change: (state: State) => State): void {
-    const next = change(this.#state);
-    if (next === this.#state) return;
-    this.#state = next;
-    for (const listener of [...this.#listeners]) listener();
-  }
+export interface Store<State> {
+  getSnapshot(): State;
+  subscribe(listener: () => void): () => void;
+  update(change: (state: State) => State): void;
 }
+
+export const createStore = <State>(state: State): Store<State> => {
+  const listeners = new Set<() => void>();
+  return {
+    getSnapshot: () => state,
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    update(change) {
+      const next = change(state);
+      if (next === state) return;
+      state = next;
+      for (const listener of [...listeners]) listener();
+    },
+  };
+};

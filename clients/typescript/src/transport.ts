@@ -21,11 +21,11 @@ export interface ClientOptions {
 
 /** Options of a single request. */
 export interface RequestOptions {
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Further headers, such as `If-Match`. */
-  headers?: Record<string, string>;
+  headers?: Record<string, string | undefined>;
   /** The idempotency key of a creation, so that the caller itself can repeat it; a random one by default. */
-  idempotencyKey?: string;
+  idempotencyKey?: string | undefined;
 }
 
 export interface TransportRequest extends RequestOptions {
@@ -62,34 +62,24 @@ const pauseAfter = (error: unknown, attempt: number): number | undefined => {
   return Math.max((error.problem.retryAfter ?? 0) * 1000, backoff);
 };
 
-export const sleep = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const abort = () => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", abort);
-      resolve();
-    }, milliseconds);
-    if (signal?.aborted) abort();
-    else signal?.addEventListener("abort", abort, { once: true });
+/** Waits; with `isWokenOnline`, at most until the browser is online again. */
+export const sleep = async (milliseconds: number, signal?: AbortSignal, isWokenOnline = false): Promise<void> => {
+  const waiting = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  signal?.throwIfAborted();
+  await new Promise<unknown>((resolve) => {
+    timer = setTimeout(resolve, milliseconds);
+    signal?.addEventListener("abort", resolve, waiting);
+    if (isWokenOnline) globalThis.addEventListener?.("online", resolve, waiting);
   });
-
-/** Sleeps until the browser is online again, if that is earlier. */
-const sleepOffline = async (milliseconds: number, signal?: AbortSignal): Promise<void> => {
-  const online = new AbortController();
-  const wake = () => online.abort();
-  globalThis.addEventListener?.("online", wake);
-  await sleep(milliseconds, AbortSignal.any(signal ? [signal, online.signal] : [online.signal])).catch(() => {});
-  globalThis.removeEventListener?.("online", wake);
+  clearTimeout(timer);
+  waiting.abort();
   signal?.throwIfAborted();
 };
 
-const queryOf = (query: object | undefined): string => {
-  const entries = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== null);
-  return entries.length === 0 ? "" : `?${new URLSearchParams(entries.map(([name, value]) => [name, String(value)]))}`;
-};
+/** Returns the members that are present, as texts. */
+const textsOf = (object: object = {}): [string, string][] =>
+  Object.entries(object).flatMap(([name, value]) => (value == null ? [] : [[name, String(value)]]));
 
 /** Returns the claims of a token; none if it is no token with claims. */
 const claimsOf = (credential: string): { iss?: string; sub?: string; exp?: number } => {
@@ -106,7 +96,7 @@ const principalOf = async (credential: string): Promise<string> => {
   const { iss, sub } = claimsOf(credential);
   if (sub !== undefined) return JSON.stringify([iss, sub]);
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(credential));
-  return Array.from(new Uint8Array(digest, 0, 8), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return new Uint8Array(digest, 0, 8).join("-");
 };
 
 export const createTransport = (options: ClientOptions): Transport => {
@@ -124,21 +114,15 @@ export const createTransport = (options: ClientOptions): Transport => {
   };
 
   const attempt = async (request: TransportRequest, used: string | undefined): Promise<Response> => {
-    const { method, path, query, body, headers = {}, signal, idempotencyKey } = request;
-    const init: RequestInit = {
-      method,
-      headers: {
-        ...(used === undefined ? {} : { Authorization: `Bearer ${used}` }),
-        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
-        ...(idempotencyKey === undefined ? {} : { "Idempotency-Key": idempotencyKey }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      ...(signal === undefined ? {} : { signal }),
-    };
+    const { method, path, query, body, headers, signal = null, idempotencyKey } = request;
+    const authorization = used && `Bearer ${used}`;
+    const type = body && "application/json";
+    const named = { Authorization: authorization, "Content-Type": type, "Idempotency-Key": idempotencyKey, ...headers };
+    const init = { method, headers: textsOf(named), body: JSON.stringify(body), signal };
+    const parameters = String(new URLSearchParams(textsOf(query)));
     let response: Response;
     try {
-      response = await (options.fetch ?? fetch)(base + path + queryOf(query), init);
+      response = await (options.fetch ?? fetch)(base + path + (parameters && `?${parameters}`), init);
     } catch (error) {
       signal?.throwIfAborted();
       throw new ConnectionError(`${base} cannot be reached`, { cause: error });
@@ -150,7 +134,7 @@ export const createTransport = (options: ClientOptions): Transport => {
   const pause = async (number: number, error: unknown, signal?: AbortSignal, limit = retries): Promise<boolean> => {
     const milliseconds = number < limit ? pauseAfter(error, number) : undefined;
     if (milliseconds === undefined) return false;
-    await (error instanceof ConnectionError ? sleepOffline : sleep)(milliseconds, signal);
+    await sleep(milliseconds, signal, error instanceof ConnectionError);
     return true;
   };
 

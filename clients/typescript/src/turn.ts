@@ -1,4 +1,4 @@
-import { ConnectionError } from "./errors.js";
+import { ConnectionError, lost } from "./errors.js";
 import type { components } from "./generated/schema.js";
 import { readEvents } from "./sse.js";
 import type { Transport, TransportRequest } from "./transport.js";
@@ -69,7 +69,7 @@ export async function* streamTurn(
       request.signal?.throwIfAborted();
       cause = error;
     }
-    const error = new ConnectionError("the stream of the turn was cut", { cause });
+    const error = lost(cause);
     if (!canRepeat || !(await transport.pause(attempt, error, request.signal))) throw error;
   }
 }

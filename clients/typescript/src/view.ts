@@ -1,8 +1,8 @@
-import { ConnectionError, ProblemError } from "./errors.js";
+import { lost, ProblemError } from "./errors.js";
 import type { Feed, Received } from "./feed.js";
 import { applyLive, type ConversationState, hasEnded, merge, shown, withReply } from "./message.js";
 import type { Rest } from "./rest.js";
-import { Store } from "./store.js";
+import { createStore, type Store } from "./store.js";
 import type { Transport } from "./transport.js";
 
 /** The identity of a conversation. */
@@ -41,7 +41,7 @@ export interface View {
 }
 
 export const createView = (transport: Transport, feed: Feed, { agentId, key, userId }: ConversationName): View => {
-  const store = new Store<ConversationState>({ messages: [], status: "loading" });
+  const store = createStore<ConversationState>({ messages: [], status: "loading" });
   /** The position of the messages in the log, the channel that is followed from there, and the newest change. */
   let position = 0;
   let followed: string | undefined;
@@ -51,11 +51,11 @@ export const createView = (transport: Transport, feed: Feed, { agentId, key, use
   const show = async (received: Received, signal: AbortSignal): Promise<void> => {
     // The turn of a request in progress is shown from its own stream, as soon as it is known.
     await view.isKnown;
-    if (signal.aborted || received.type === "end") return;
+    if (signal.aborted || received.type === "end" || received.type === "caughtUp") return;
     if (received.type === "resync") return void (await view.read(signal));
     if (received.type === "rejected") {
       // Without the scope, the page shows what it sends itself.
-      return received.error.code === "insufficient_scope" ? undefined : view.fail(received.error);
+      return "code" in received.error && received.error.code === "insufficient_scope" ? undefined : view.fail(received.error);
     }
     const turnId = "turnId" in received.event ? received.event.turnId : undefined;
     if (turnId && (turnId === view.turnId || hasEnded(store.getSnapshot().messages, turnId))) return;
@@ -112,9 +112,8 @@ export const createView = (transport: Transport, feed: Feed, { agentId, key, use
     },
 
     fail(error) {
-      const lost = error instanceof ConnectionError ? error : new ConnectionError(String(error), { cause: error });
-      const reason = error instanceof ProblemError ? error.problem : lost;
-      store.update(({ messages }) => ({ messages, status: "failed", error: reason }));
+      const reason = lost(error);
+      store.update(({ messages }) => ({ messages, status: "failed", error: reason instanceof ProblemError ? reason.problem : reason }));
     },
 
     ready() {
