@@ -1,7 +1,6 @@
 import { lost, ProblemError } from "./errors.js";
 import type { Feed, Received } from "./feed.js";
 import type { components } from "./generated/schema.js";
-import type { Rest } from "./rest.js";
 import { readEvents } from "./sse.js";
 import type { Transport } from "./transport.js";
 
@@ -42,16 +41,15 @@ const isWanted = ({ channels, types }: EventsOptions, { agentId, type, ...event 
  */
 export async function* followEvents(
   transport: Transport,
-  rest: Rest,
   feed: Feed | undefined,
   options: EventsOptions = {},
 ): AsyncGenerator<LogEvent, void> {
-  for await (const event of feed ? sharedEvents(rest, feed, options) : streamEvents(transport, options, options.onReload)) {
+  for await (const event of feed ? sharedEvents(transport, feed, options) : streamEvents(transport, options, options.onReload)) {
     if (isWanted(options, event)) yield event;
   }
 }
 
-async function* sharedEvents(rest: Rest, feed: Feed, options: EventsOptions): AsyncGenerator<LogEvent, void> {
+async function* sharedEvents(transport: Transport, feed: Feed, options: EventsOptions): AsyncGenerator<LogEvent, void> {
   const { signal, onReload } = options;
   let { since } = options;
   // Several channels would be replayed one after the other, and not in the order of their events.
@@ -59,7 +57,9 @@ async function* sharedEvents(rest: Rest, feed: Feed, options: EventsOptions): As
   for (;;) {
     try {
       for (let hasMore = true; hasMore; ) {
-        const page = await rest.events.list({ ...queryOf(channel, options), since, limit: 100 } as object, { signal });
+        const query = { ...queryOf(channel, options), since, limit: 100 };
+        const request = { method: "GET", path: "/api/events", query, signal, retries: Infinity };
+        const page = await transport.send<components["schemas"]["EventPageBody"]>(request, (response) => response.json());
         yield* page.data;
         ({ nextSince: since, hasMore } = page);
       }

@@ -41,7 +41,7 @@ export const createClient = (options: ClientOptions): Client => {
   const feed = createLazyFeed(transport, webSocket);
   return {
     ...rest,
-    events: Object.assign((events?: EventsOptions) => followEvents(transport, rest, webSocket && feed, events), rest.events),
+    events: Object.assign((events?: EventsOptions) => followEvents(transport, webSocket && feed, events), rest.events),
     chat: (message, requestOptions) => streamChat(transport, message, requestOptions),
     conversation: (conversation) => createConversation(transport, rest, feed, conversation),
   };

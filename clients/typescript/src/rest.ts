@@ -49,14 +49,14 @@ const callOf = (transport: Transport, operation: string) => {
   return async (...given: unknown[]): Promise<unknown> => {
     const id = path.includes("{id}") ? String(given.shift()) : "";
     const [input, options] = given as [object | undefined, RequestOptions | undefined];
-    const response = await transport.send({
+    const request = {
       idempotencyKey: method === "post" ? crypto.randomUUID() : undefined,
       ...options,
       method: method.toUpperCase(),
       path: path.replace("{id}", encodeURIComponent(id)),
       ...(hasQuery ? { query: input } : { body: input }),
-    });
-    const text = await response.text();
+    };
+    const text = await transport.send(request, (response) => response.text());
     return text === "" ? undefined : JSON.parse(text);
   };
 };

@@ -89,8 +89,8 @@ export const openSocket = (transport: Transport, webSocket: typeof WebSocket, ev
     for (let attempt = 0; !signal.aborted; attempt += 1) {
       let error: unknown;
       try {
-        const response = await transport.send({ method: "POST", path: "/api/ws/tickets", signal });
-        const { ticket } = (await response.json()) as { ticket: string };
+        const request = { method: "POST", path: "/api/ws/tickets", signal };
+        const { ticket } = await transport.send<{ ticket: string }>(request, (response) => response.json());
         if (signal.aborted) return;
         const { hasConnected, goodbye } = await connect(ticket);
         if (signal.aborted) return;

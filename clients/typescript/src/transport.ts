@@ -33,6 +33,8 @@ export interface TransportRequest extends RequestOptions {
   path: string;
   query?: object | undefined;
   body?: unknown;
+  /** The number of repetitions, if it is not that of the client. */
+  retries?: number;
 }
 
 /** Sends requests with a credential, and repeats those that can be repeated. */
@@ -45,7 +47,8 @@ export interface Transport {
   lifetime(): Promise<number | undefined>;
   /** Fetches another token; `undefined` if the credential is an API key. */
   renew(): Promise<string | undefined>;
-  send(request: TransportRequest): Promise<Response>;
+  /** `receive` reads the response; if that fails, the request is repeated too. */
+  send<Result = Response>(request: TransportRequest, receive?: (response: Response) => Promise<Result>): Promise<Result>;
   /** Waits before the next attempt, of at most `limit`; `false` if there is none. */
   pause(attempt: number, error: unknown, signal?: AbortSignal, limit?: number): Promise<boolean>;
 }
@@ -113,22 +116,27 @@ export const createTransport = (options: ClientOptions): Transport => {
     return token;
   };
 
-  const attempt = async (request: TransportRequest, used: string | undefined): Promise<Response> => {
+  const attempt = async <Result>(
+    request: TransportRequest,
+    used: string | undefined,
+    receive: (response: Response) => Promise<Result>,
+  ): Promise<Result> => {
     const { method, path, query, body, headers, signal = null, idempotencyKey } = request;
     const authorization = used && `Bearer ${used}`;
     const type = body && "application/json";
     const named = { Authorization: authorization, "Content-Type": type, "Idempotency-Key": idempotencyKey, ...headers };
     const init = { method, headers: textsOf(named), body: JSON.stringify(body), signal };
     const parameters = String(new URLSearchParams(textsOf(query)));
-    let response: Response;
+    let problem: ProblemError | ConnectionError;
     try {
-      response = await (options.fetch ?? fetch)(base + path + (parameters && `?${parameters}`), init);
+      const response = await (options.fetch ?? fetch)(base + path + (parameters && `?${parameters}`), init);
+      if (response.ok) return await receive(response);
+      problem = await problemOf(response);
     } catch (error) {
       signal?.throwIfAborted();
       throw new ConnectionError(`${base} cannot be reached`, { cause: error });
     }
-    if (response.ok) return response;
-    throw await problemOf(response);
+    throw problem;
   };
 
   const pause = async (number: number, error: unknown, signal?: AbortSignal, limit = retries): Promise<boolean> => {
@@ -138,7 +146,7 @@ export const createTransport = (options: ClientOptions): Transport => {
     return true;
   };
 
-  const send = async (request: TransportRequest): Promise<Response> => {
+  const send: Transport["send"] = async (request, receive = async (response) => response as never) => {
     // The service executes a request with a key once, however often it arrives.
     const canRepeat = request.method !== "POST" || request.idempotencyKey !== undefined;
     let hasFreshToken = false;
@@ -146,7 +154,7 @@ export const createTransport = (options: ClientOptions): Transport => {
       const used = await credential();
       const tokenUsed = token;
       try {
-        return await attempt(request, used);
+        return await attempt(request, used, receive);
       } catch (error) {
         if (error instanceof ConnectionError && !canRepeat) throw error;
         const isRejected = error instanceof ProblemError && error.status === 401;
@@ -154,7 +162,7 @@ export const createTransport = (options: ClientOptions): Transport => {
           hasFreshToken = true;
           // Another request may have replaced the token meanwhile.
           if (token === tokenUsed) token = undefined;
-        } else if (!(await pause(number, error, request.signal))) {
+        } else if (!(await pause(number, error, request.signal, request.retries))) {
           throw error;
         }
       }

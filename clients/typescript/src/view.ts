@@ -83,10 +83,12 @@ export const createView = (transport: Transport, feed: Feed, { agentId, key, use
     active: 0,
 
     async read(signal) {
-      const get = async (path: string, query: object): Promise<unknown> => {
-        const response = await transport.send({ method: "GET", path: `/api/conversations${path}`, query, signal });
-        position = Number(response.headers.get("X-Event-Seq"));
-        return response.json();
+      const get = (path: string, query: object): Promise<unknown> => {
+        const request = { method: "GET", path: `/api/conversations${path}`, query, signal };
+        return transport.send(request, async (response) => {
+          position = Number(response.headers.get("X-Event-Seq"));
+          return response.json();
+        });
       };
       const { data } = (await get("", { agentId, key, userId })) as Page<"list">;
       const page = data[0] && ((await get(`/${data[0].id}/messages`, { order: "desc", limit: LOADED })) as Page<"listMessages">);

@@ -1,0 +1,68 @@
+// Quality 2: no cut of a connection leaves a gap or a repetition, whichever transport is cut.
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { WebSocket as NodeWebSocket } from "ws";
+import { startService } from "../../../crates/api/tests/clients/service.mjs";
+import { createClient, type LogEvent } from "../src/index.js";
+import { startChaos } from "./chaos.js";
+
+/** The number of cuts of each transport: 500 in a full run. */
+const CUTS = Number(process.env.CUTS ?? 100);
+/** The number of clients that are cut at the same time. */
+const CLIENTS = 20;
+
+const WebSocket = NodeWebSocket as unknown as typeof globalThis.WebSocket;
+let service: Awaited<ReturnType<typeof startService>>;
+
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.stop());
+
+/** Follows the log from `since` through a relay until it has cut often enough and `seq` has arrived. */
+const follow = async (seed: number, webSocket: typeof WebSocket | null, since: number, last: () => number) => {
+  const relay = await startChaos(service.url, seed);
+  relay.cutsLeft = CUTS / CLIENTS;
+  const client = createClient({ url: relay.url, apiKey: service.admin, webSocket });
+  const received: LogEvent[] = [];
+  let reloads = 0;
+  const events = client.events({ since, channels: ["tenant"], onReload: () => void (reloads += 1) });
+  for await (const event of events) {
+    received.push(event);
+    if (relay.cutsLeft === 0 && event.seq >= last()) break;
+  }
+  relay.stop();
+  expect(reloads).toBe(0);
+  return { received, cuts: relay.cuts };
+};
+
+test.each([
+  ["server-sent events", null],
+  ["sockets", WebSocket],
+])("cuts of %s at random points leave the log as it is", { timeout: 300_000 }, async (_, webSocket) => {
+  const direct = createClient({ url: service.url, apiKey: service.admin });
+  const { headSeq } = await direct.events.list({});
+  let last = Infinity;
+  let ended = 0;
+  const followers = Array.from({ length: CLIENTS }, async (_, index) => {
+    const followed = await follow(1000 + index, webSocket, headSeq, () => last);
+    ended += 1;
+    return followed;
+  });
+  const write = async () => {
+    // The log grows until every client has been cut often enough.
+    while (ended < CLIENTS) {
+      await direct.agents.create({ name: "x".repeat(1 + (ended % 50)) });
+      ({ headSeq: last } = await direct.events.list({}));
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  };
+  const [results] = await Promise.all([Promise.all(followers), write()]);
+  const log: LogEvent[] = [];
+  for (let since = headSeq, hasMore = true; hasMore; ) {
+    const page = await direct.events.list({ since, limit: 100 });
+    log.push(...page.data);
+    ({ nextSince: since, hasMore } = page);
+  }
+  expect(results.reduce((sum, { cuts }) => sum + cuts, 0)).toBe(CUTS);
+  for (const { received } of results) expect(received).toEqual(log.slice(0, received.length));
+});
