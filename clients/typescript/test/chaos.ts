@@ -11,8 +11,8 @@ export const randomSource = (seed: number) => (limit: number): number => {
   return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * limit);
 };
 
-/** The service's number of bytes before a cut, at most. */
-const LONGEST_RUN = 6_000;
+/** The number of bytes of the service before a cut, at most. */
+const LONGEST_RUN = 20_000;
 /** Milliseconds by which a connection is delayed, at most. */
 const LONGEST_DELAY = 8;
 
@@ -21,7 +21,8 @@ export const startChaos = async (serviceUrl: string, seed: number) => {
   const { port } = new URL(serviceUrl);
   const open = new Set<Socket>();
   const relay = { url: "", cuts: 0, cutsLeft: 0, stop: () => {} };
-  let left = 1 + random(LONGEST_RUN);
+  const nextRun = () => 1 + random(LONGEST_RUN);
+  let left = nextRun();
 
   /** Passes on a piece, or its part before the cut. Returns false after a cut. */
   const pass = (near: Socket, far: Socket, data: Buffer): boolean => {
@@ -32,7 +33,7 @@ export const startChaos = async (serviceUrl: string, seed: number) => {
     }
     near.write(data.subarray(0, left), () => near.destroy());
     far.destroy();
-    left = 1 + random(LONGEST_RUN);
+    left = nextRun();
     relay.cuts += 1;
     relay.cutsLeft -= 1;
     return false;

@@ -10,7 +10,14 @@ const CUTS = Number(process.env.CUTS ?? 100);
 /** The number of clients that are cut at the same time. */
 const CLIENTS = 20;
 
-const WebSocket = NodeWebSocket as unknown as typeof globalThis.WebSocket;
+let sockets = 0;
+class CountedWebSocket extends NodeWebSocket {
+  constructor(url: string, protocol: string) {
+    super(url, protocol);
+    sockets += 1;
+  }
+}
+const WebSocket = CountedWebSocket as unknown as typeof globalThis.WebSocket;
 let service: Awaited<ReturnType<typeof startService>>;
 
 beforeAll(async () => {
@@ -49,6 +56,8 @@ test.each([
     return followed;
   });
   const write = async () => {
+    // Every client has read the past, and waits for new events.
+    await new Promise((resolve) => setTimeout(resolve, 1000));
     // The log grows until every client has been cut often enough.
     while (ended < CLIENTS) {
       await direct.agents.create({ name: "x".repeat(1 + (ended % 50)) });
@@ -63,6 +72,8 @@ test.each([
     log.push(...page.data);
     ({ nextSince: since, hasMore } = page);
   }
+  // Clients whose first sockets are all cut use server-sent events.
+  if (webSocket) expect(sockets).toBeGreaterThan(0.8 * CUTS);
   expect(results.reduce((sum, { cuts }) => sum + cuts, 0)).toBe(CUTS);
   for (const { received } of results) expect(received).toEqual(log.slice(0, received.length));
 });
