@@ -44,6 +44,7 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | u
   /** Ends the part of this tab in the feed. */
   let joined: AbortController | undefined;
   let listening: AbortController | undefined;
+  let isAsleep = false;
   let tabs: Tabs<Message> | undefined;
   let hub: Hub | undefined;
   /** The number of the newest announcement, of the newest one that is served, and the leader that serves it. */
@@ -120,7 +121,7 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | u
   };
 
   const join = async (): Promise<void> => {
-    if (joined || subscriptions.size === 0) return;
+    if (joined || isAsleep || subscriptions.size === 0) return;
     const { signal } = (joined = new AbortController());
     let identity: string[] | undefined;
     for (let attempt = 0; identity === undefined; attempt += 1) {
@@ -149,15 +150,26 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | u
     if (tabs) watch(ANSWER);
   };
 
+  const sleep = (): void => {
+    isAsleep = true;
+    leave();
+  };
+
+  const wake = (): void => {
+    isAsleep = false;
+    if (joined) check();
+    else void join();
+  };
+
   /** Follows the life of the page: one that sleeps must not lead, and one that wakes checks the connection. */
   const listen = (): AbortController => {
     const listener = new AbortController();
     const { document, window } = globalThis;
     const on = (target: EventTarget | undefined, name: string, run: () => unknown) => target?.addEventListener?.(name, run, listener);
-    on(document, "freeze", leave);
-    on(window, "pagehide", leave);
-    on(document, "resume", join);
-    on(window, "pageshow", join);
+    on(document, "freeze", sleep);
+    on(window, "pagehide", sleep);
+    on(document, "resume", wake);
+    on(window, "pageshow", wake);
     on(window, "online", check);
     on(document, "visibilitychange", () => document.visibilityState === "visible" && check());
     return listener;

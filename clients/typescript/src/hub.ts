@@ -80,6 +80,8 @@ export const createHub = (
   const passReply = (event: Extract<ServerFrame, { type: "live" }>["event"]): void =>
     pass({ type: "live", event } as FeedFrame, [`conversation:${event.conversationId}`]);
 
+  const repeatReplies = (): void => replies.forEach(passReply);
+
   const replied = (reply: Extract<ServerFrame, { type: "reply" }>): void => {
     for (const [channel, known] of open) {
       if (known.pending !== reply.id) continue;
@@ -111,8 +113,11 @@ export const createHub = (
     frame(frame) {
       if (frame.type === "reply") replied(frame);
       else if (frame.type === "unsubscribed") end(frame.channel);
-      else if (frame.type === "caughtUp") advance(frame, [frame.channel], frame.seq);
-      else if (frame.type === "resync") advance(frame, [frame.channel], frame.headSeq);
+      else if (frame.type === "caughtUp") {
+        advance(frame, [frame.channel], frame.seq);
+        // The tabs know now which turns have started.
+        repeatReplies();
+      } else if (frame.type === "resync") advance(frame, [frame.channel], frame.headSeq);
       else if (frame.type === "event") {
         const { seq, type, turnId } = frame.event;
         if (/^turn\.[cf]/.test(type)) replies.delete(turnId ?? "");
@@ -138,9 +143,7 @@ export const createHub = (
         connection.unsubscribe(channel);
       }
     },
-    repeatReplies() {
-      replies.forEach(passReply);
-    },
+    repeatReplies,
     ping: () => connection.ping(),
     close: () => connection.close(),
   };

@@ -1,49 +1,32 @@
-import { fileURLToPath } from "node:url";
-import type { Browser, BrowserContext, Page } from "playwright-core";
+// Quality 6: one socket for all tabs, which pages that sleep, hide or lose the network do not break.
+import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { servePage, startBrowser } from "../../../crates/api/tests/clients/browser.mjs";
-import { startService } from "../../../crates/api/tests/clients/service.mjs";
-import type {} from "./pages/tab.js";
+import { eventsOf, messagesOf, repliesOf, send, startPages, words } from "./pages.js";
+import type { Settings } from "./pages/tab.js";
 
-let page: Awaited<ReturnType<typeof servePage>>;
-let service: Awaited<ReturnType<typeof startService>>;
-let browser: Browser;
+let pages: Awaited<ReturnType<typeof startPages>>;
 let context: BrowserContext;
-let settings: { url: string; token: string; agentId: string; key: string };
+let settings: Settings;
 let sockets: string[];
 
 beforeAll(async () => {
-  page = await servePage({ folder: fileURLToPath(new URL("./pages", import.meta.url)), file: "tab.ts" });
-  service = await startService({ SERVER__ALLOWED_ORIGINS: page.origin });
-  browser = await startBrowser();
+  pages = await startPages();
 });
-afterAll(async () => {
-  await browser?.close();
-  page?.stop();
-  await service?.stop();
-});
+afterAll(() => pages?.stop());
 beforeEach(async () => {
-  context = await browser.newContext();
+  const { service } = pages;
+  context = await pages.newContext();
   sockets = [];
   const token = service.key("chat:write,conversations:read,events:read");
-  settings = { url: service.url, token, agentId: await service.newAgent(), key: "tabs" };
+  settings = { url: service.url, token, agentId: await service.newAgent(), key: "tabs", followsEvents: true };
 });
 afterEach(() => context.close());
 
-const openTab = async (): Promise<Page> => {
-  const tab = await context.newPage();
-  tab.on("websocket", (socket) => sockets.push(socket.url()));
-  await tab.goto(page.origin);
-  await tab.evaluate((given) => window.start(given), settings);
-  return tab;
-};
-
-const messagesOf = (tab: Page) => tab.evaluate(() => window.tab.chat.getSnapshot().messages.map(({ text, status }) => `${status} ${text}`));
-const repliesOf = (tab: Page) => tab.evaluate(() => window.tab.replies);
-const eventsOf = (tab: Page) => tab.evaluate(() => window.tab.events);
-const send = (tab: Page, text: string) => tab.evaluate((message) => void window.tab.chat.send(message), text);
-
-const words = (count: number): string => Array.from({ length: count }, (_, index) => `word${index + 1} `).join("");
+const openTab = (script?: () => void): Promise<Page> =>
+  pages.open(context, settings, async (page) => {
+    page.on("websocket", (socket) => sockets.push(socket.url()));
+    if (script) await page.addInitScript(script);
+  });
 
 /** Each text that was shown continues the one before: nothing is missing, and nothing is shown twice. */
 const expectGrowth = (replies: string[], whole: string): void => {
@@ -54,18 +37,137 @@ const expectGrowth = (replies: string[], whole: string): void => {
   expect(replies.at(-1)).toBe(whole);
 };
 
+const expectWhole = async (tab: Page, count: number, pause: number): Promise<void> => {
+  const expected = [`complete words ${count} ${pause}`, `complete ${words(count)}`];
+  await expect.poll(() => messagesOf(tab), { timeout: 15_000 }).toEqual(expected);
+  expectGrowth(await repliesOf(tab), words(count));
+};
+
+/** The tab knows of the creation of the conversation, and of the start and the end of its turn. */
+const expectEvents = async (tabs: Page[]): Promise<void> => {
+  for (const tab of tabs) {
+    const types = async () => (await eventsOf(tab)).map((event) => event.split(" ")[1]);
+    await expect.poll(types).toEqual(["conversation.created", "turn.started", "turn.completed"]);
+    expect(await eventsOf(tab)).toEqual(await eventsOf(tabs[0]!));
+  }
+};
+
+const seenBy = async (tab: Page, count: number): Promise<void> => {
+  await expect.poll(async () => (await repliesOf(tab)).length).toBeGreaterThan(count);
+};
+
 test("a reply grows in every tab, also when the leader is closed in mid-reply", async () => {
   const [leader, sender, other] = [await openTab(), await openTab(), await openTab()];
-  expect(sockets).toHaveLength(1);
+  await expect.poll(() => sockets).toHaveLength(1);
   await send(sender, "words 60 25");
-  for (const tab of [leader, other]) await expect.poll(async () => (await repliesOf(tab)).length).toBeGreaterThan(3);
+  for (const tab of [leader, other]) await seenBy(tab, 3);
   await leader.close();
-  for (const tab of [sender, other]) {
-    await expect.poll(() => messagesOf(tab), { timeout: 10_000 }).toEqual(["complete words 60 25", `complete ${words(60)}`]);
-    expectGrowth(await repliesOf(tab), words(60));
-    await expect.poll(async () => (await eventsOf(tab)).length).toBe(3);
-  }
+  for (const tab of [sender, other]) await expectWhole(tab, 60, 25);
+  await expectEvents([sender, other]);
   expect((await repliesOf(other)).length).toBeGreaterThan(20);
-  expect(await eventsOf(other)).toEqual(await eventsOf(sender));
-  expect(sockets).toHaveLength(2);
+  await expect.poll(() => sockets).toHaveLength(2);
+});
+
+test("a page that opens in mid-reply shows it from its beginning", async () => {
+  const [leader, sender] = [await openTab(), await openTab()];
+  await send(sender, "words 60 25");
+  await seenBy(leader, 3);
+  const late = openTab();
+  await expectWhole(leader, 60, 25);
+  await expectWhole(await late, 60, 25);
+  await expect.poll(() => sockets).toHaveLength(1);
+});
+
+/** Stops the scripts of a page; the function that is returned continues them. */
+const suspend = async (tab: Page): Promise<() => Promise<void>> => {
+  const devtools = await context.newCDPSession(tab);
+  await devtools.send("Debugger.enable");
+  await devtools.send("Debugger.pause");
+  // The pause takes effect at the next statement.
+  tab.evaluate(() => {}).catch(() => {});
+  return async () => {
+    await devtools.send("Debugger.resume");
+    await devtools.detach();
+  };
+};
+
+/** The page sleeps, as if the browser had frozen it. A headless browser freezes no pages itself. */
+const freeze = async (tab: Page): Promise<() => Promise<void>> => {
+  const dispatch = (name: string) => tab.evaluate((type) => void document.dispatchEvent(new Event(type)), name);
+  await dispatch("freeze");
+  const wake = await suspend(tab);
+  return async () => {
+    await wake();
+    await dispatch("resume");
+  };
+};
+
+test("a leader that sleeps hands over, and misses nothing once it wakes", async () => {
+  const [leader, sender, other] = [await openTab(), await openTab(), await openTab()];
+  await send(sender, "words 60 25");
+  await seenBy(other, 3);
+  const wake = await freeze(leader);
+  await expect.poll(() => sockets).toHaveLength(2);
+  await expectWhole(other, 60, 25);
+  await wake();
+  for (const tab of [leader, sender]) await expectWhole(tab, 60, 25);
+  await expectEvents([leader, sender, other]);
+});
+
+test("a tab that sleeps through a whole turn shows it once it wakes", async () => {
+  const [sender, sleeper] = [await openTab(), await openTab()];
+  const wake = await freeze(sleeper);
+  await send(sender, "words 5 5");
+  await expectWhole(sender, 5, 5);
+  await wake();
+  await expect.poll(() => messagesOf(sleeper)).toEqual(["complete words 5 5", `complete ${words(5)}`]);
+  await expectEvents([sender, sleeper]);
+});
+
+test("a leader that hangs is replaced when another tab is looked at", async () => {
+  const [leader, other] = [await openTab(), await openTab()];
+  await expect.poll(() => sockets).toHaveLength(1);
+  const wake = await suspend(leader);
+  await other.evaluate(() => void document.dispatchEvent(new Event("visibilitychange")));
+  await expect.poll(() => sockets, { timeout: 10_000 }).toHaveLength(2);
+  await send(other, "words 5 5");
+  await expectWhole(other, 5, 5);
+  await expectEvents([other]);
+  await wake();
+  await expect.poll(() => messagesOf(leader)).toEqual(["complete words 5 5", `complete ${words(5)}`]);
+  await expectEvents([other, leader]);
+});
+
+test("a page that was offline continues as soon as it is online again", async () => {
+  const [sender, other] = [await openTab(), await openTab()];
+  await send(sender, "words 40 25");
+  await seenBy(other, 3);
+  await context.setOffline(true);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  await context.setOffline(false);
+  for (const tab of [sender, other]) await expectWhole(tab, 40, 25);
+  await expectEvents([sender, other]);
+});
+
+test("without Web Locks, each tab uses its own socket", async () => {
+  const withoutLocks = () => Object.defineProperty(Navigator.prototype, "locks", { value: undefined });
+  const [sender, other] = [await openTab(withoutLocks), await openTab(withoutLocks)];
+  await expect.poll(() => sockets).toHaveLength(2);
+  await send(sender, "words 20 10");
+  for (const tab of [sender, other]) await expectWhole(tab, 20, 10);
+  await expectEvents([sender, other]);
+});
+
+test("where sockets are blocked, server-sent events replace them", async () => {
+  const withoutSockets = () => {
+    globalThis.WebSocket = class extends WebSocket {
+      constructor(url: string) {
+        super(url.replace("/api/ws", "/blocked"));
+      }
+    } as typeof WebSocket;
+  };
+  const [sender, other] = [await openTab(withoutSockets), await openTab(withoutSockets)];
+  await send(sender, "words 60 25");
+  for (const tab of [sender, other]) await expectWhole(tab, 60, 25);
+  await expectEvents([sender, other]);
 });

@@ -1,29 +1,34 @@
-// A page for the tests of tabs: it shows nothing, and records all that it would show.
+// A page for tests: it shows nothing, and records all that it would show.
 import { createClient } from "../../src/index.js";
 
-interface Settings {
+export interface Settings {
   url: string;
   token: string;
   agentId: string;
   key: string;
+  /** Follows the log of events too. */
+  followsEvents?: boolean;
 }
 
-const open = async ({ url, token, agentId, key }: Settings) => {
+const open = async ({ url, token, agentId, key, followsEvents }: Settings) => {
   const service = createClient({ url, getToken: () => token });
   const chat = service.conversation({ agentId, key });
   const replies: string[] = [];
-  const events: number[] = [];
+  const completed: string[] = [];
+  const events: string[] = [];
   chat.subscribe(() => {
-    const reply = chat.getSnapshot().messages.findLast(({ role }) => role === "agent")?.text;
-    if (reply !== undefined && reply !== replies.at(-1)) replies.push(reply);
+    const reply = chat.getSnapshot().messages.findLast(({ role }) => role === "agent");
+    if (reply === undefined) return;
+    if (reply.text !== replies.at(-1)) replies.push(reply.text);
+    if (reply.status === "complete") completed.push(reply.text);
   });
-  const { headSeq } = await service.events.list({});
   const follow = async () => {
-    for await (const { seq } of service.events({ since: headSeq })) events.push(seq);
+    const { headSeq } = await service.events.list({});
+    for await (const { seq, type } of service.events({ since: headSeq })) events.push(`${seq} ${type}`);
   };
-  void follow();
+  if (followsEvents) void follow();
   await chat.load();
-  return { service, chat, replies, events, headSeq };
+  return { service, chat, replies, completed, events };
 };
 
 export type Tab = Awaited<ReturnType<typeof open>>;
