@@ -357,3 +357,75 @@ test("a message whose outcome the service does not know is sent again", async ()
   expect(texts(chat.getSnapshot())).toEqual(["Hello", "You said: Hello"]);
   expect(await service.turns(agentId, key)).toEqual(["completed"]);
 });
+
+test("a regeneration or an edit whose request is lost leaves what it would replace, and is sent again", async () => {
+  for (const [index, act] of [
+    (chat: Conversation) => chat.regenerate(),
+    (chat: Conversation) => chat.edit(chat.getSnapshot().messages[0]!.id, "uno"),
+  ].entries()) {
+    const [key, network] = [newKey(), unreliable()];
+    const client = createClient({ url: service.url, apiKey: service.admin, fetch: network.fetch, retries: 0 });
+    const chat = client.conversation({ agentId, key, storage: memoryStorage() });
+    await chat.load();
+    await chat.send("one");
+    network.isOffline = true;
+    await act(chat);
+    expect(chat.getSnapshot().status).toBe("failed");
+    expect(texts(chat.getSnapshot())).toEqual(["one", "You said: one"]);
+    expect(statuses(chat.getSnapshot())).toEqual(["complete", "complete"]);
+    network.isOffline = false;
+    await chat.send("two");
+    const first = index === 0 ? "one" : "uno";
+    expect(texts(chat.getSnapshot())).toEqual([first, `You said: ${first}`, "two", "You said: two"]);
+    expect(await service.turns(agentId, key)).toEqual(["completed", "completed", "completed"]);
+  }
+});
+
+test("a message that is sent after the conversation was closed opens it again", async () => {
+  const [key, kept] = [newKey(), memoryStorage()];
+  const chat = open(key, kept);
+  await chat.send("one");
+  chat.close();
+  await chat.send("two");
+  expect(texts(chat.getSnapshot())).toEqual(["one", "You said: one", "two", "You said: two"]);
+  expect(chat.getSnapshot().status).toBe("ready");
+  expect(await service.turns(agentId, key)).toEqual(["completed", "completed"]);
+  // It shows the changes of other pages again, too.
+  await open(key).send("three");
+  await until(chat, (state) => texts(state).at(-1) === "You said: three");
+  chat.close();
+});
+
+test("changes by other pages are shown: messages, edits, failures and deletion", async () => {
+  const key = newKey();
+  const [chat, other] = [open(key), open(key)];
+  await Promise.all([chat.load(), other.load()]);
+  await other.send("one");
+  await until(chat, (state) => state.status === "ready" && texts(state).at(-1) === "You said: one");
+  expect(chat.getSnapshot().messages).toEqual(other.getSnapshot().messages);
+  await chat.edit(chat.getSnapshot().messages[0]!.id, "uno");
+  await until(other, (state) => state.status === "ready" && texts(state).join() === "uno,You said: uno");
+  await other.send("fail 2");
+  await until(chat, ({ status }) => status === "failed");
+  expect(chat.getSnapshot()).toMatchObject({ error: { code: "engine_failed" } });
+  expect(statuses(chat.getSnapshot()).at(-1)).toBe("failed");
+  const { data } = await createClient({ url: service.url, apiKey: service.admin }).conversations.list({ agentId, key });
+  await createClient({ url: service.url, apiKey: service.admin }).conversations.delete(data[0]!.id);
+  for (const page of [chat, other]) await until(page, ({ messages }) => messages.length === 0);
+  chat.close();
+  other.close();
+});
+
+test("a reply that another page has started can be stopped", async () => {
+  const key = newKey();
+  const [chat, other] = [open(key), open(key)];
+  await Promise.all([chat.load(), other.load()]);
+  const sent = other.send("hold");
+  await until(chat, (state) => texts(state).at(-1) === "First half, ");
+  expect(chat.getSnapshot().status).toBe("streaming");
+  await chat.stop();
+  await sent;
+  for (const page of [chat, other]) await until(page, (state) => statuses(state).join() === "cancelled,cancelled");
+  chat.close();
+  other.close();
+});

@@ -1,0 +1,149 @@
+// Quality 5: one `getToken` for all connections; what the service rejects for good ends, and what it
+// delays waits as long as it says.
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { WebSocket as NodeWebSocket } from "ws";
+import { startService } from "../../../crates/api/tests/clients/service.mjs";
+import { createClient, type LogEvent } from "../src/index.js";
+import { LEEWAY, startIssuer } from "./issuer.js";
+
+let issuer: Awaited<ReturnType<typeof startIssuer>>;
+let service: Awaited<ReturnType<typeof startService>>;
+let agentId: string;
+
+/** The frames of all sockets, with the time at which each was opened. */
+const frames: { type: string; code?: number }[] = [];
+let opened = 0;
+class RecordedWebSocket extends NodeWebSocket {
+  constructor(url: string, protocol: string) {
+    super(url, protocol);
+    opened += 1;
+    this.addEventListener("message", ({ data }) => frames.push(JSON.parse(String(data))));
+  }
+}
+const WebSocket = RecordedWebSocket as unknown as typeof globalThis.WebSocket;
+const transports: [string, typeof WebSocket | null][] = [["server-sent events", null], ["sockets", WebSocket]];
+
+beforeAll(async () => {
+  issuer = await startIssuer();
+  service = await startService(issuer.settings);
+  agentId = await service.newAgent();
+});
+afterAll(async () => {
+  await service?.stop();
+  issuer?.stop();
+});
+
+/** Sends a message, whose conversation and turn are three events. */
+const send = async (key: string): Promise<void> => {
+  const client = createClient({ url: service.url, getToken: () => issuer.token(60) });
+  for await (const _ of client.chat({ agentId, conversationKey: key, message: "Hello" }));
+};
+
+const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** Follows nine events while three tokens expire. */
+const followWith = async (key: string, getToken: () => string, webSocket: typeof WebSocket | null) => {
+  let calls = 0;
+  const counted = () => {
+    calls += 1;
+    return getToken();
+  };
+  const client = createClient({ url: service.url, getToken: counted, webSocket });
+  const { headSeq } = await client.events.list({});
+  const received: LogEvent[] = [];
+  const follow = async () => {
+    for await (const event of client.events({ since: headSeq })) if (received.push(event) === 9) return;
+  };
+  const followed = follow();
+  for (let round = 0; round < 3; round += 1) {
+    await send(`${key}-${round}`);
+    await sleep(1700);
+  }
+  await followed;
+  expect(received.map(({ seq }) => seq)).toEqual(received.map((_, index) => headSeq + 1 + index));
+  expect(calls).toBeGreaterThan(2);
+  expect(calls).toBeLessThan(8);
+};
+
+test("a token that expires in mid-stream is replaced: server-sent events", () =>
+  followWith("streams", () => issuer.token(2 - LEEWAY), null));
+
+test("a token that expires on a socket is replaced: the service closes it", async () => {
+  await followWith("sockets", () => issuer.token(2 - LEEWAY), WebSocket);
+  expect(frames).toContainEqual(expect.objectContaining({ type: "goodbye", code: 4203 }));
+});
+
+test("a token that is about to expire on a socket is replaced in place", async () => {
+  const before = opened;
+  await followWith("in-place", () => issuer.token(3), WebSocket);
+  expect(opened - before).toBe(1);
+});
+
+test.each(transports)("an expired token that is not replaced ends the events: %s", async (_, webSocket) => {
+  const token = issuer.token(2 - LEEWAY);
+  const client = createClient({ url: service.url, getToken: () => token, webSocket });
+  await expect(client.events({}).next()).rejects.toMatchObject({ name: "ProblemError", code: "token_expired", status: 401 });
+});
+
+test.each(transports)("a revoked credential ends the events, and a conversation: %s", async (_, webSocket) => {
+  const admin = createClient({ url: service.url, apiKey: service.key("keys:admin,chat:write,conversations:read,events:read") });
+  const before = new Set((await admin.keys.list({})).data.map(({ id }) => id));
+  const token = service.key("chat:write,conversations:read,events:read");
+  const created = (await admin.keys.list({})).data.find(({ id }) => !before.has(id));
+  let calls = 0;
+  const getToken = () => {
+    calls += 1;
+    return token;
+  };
+  const client = createClient({ url: service.url, getToken, webSocket });
+  const chat = client.conversation({ agentId, key: "revoked" });
+  await chat.load();
+  const next = client.events({}).next();
+  const outcome = expect(next).rejects.toMatchObject({ code: "invalid_credentials", status: 401 });
+  await sleep(300);
+  await admin.keys.revoke(created!.id);
+  await outcome;
+  await expect.poll(() => chat.getSnapshot()).toMatchObject({ status: "failed", error: { code: "invalid_credentials" } });
+  expect(calls).toBeLessThan(5);
+});
+
+test("a token without the scope for events shows only what the page sends itself", async () => {
+  const client = createClient({ url: service.url, getToken: () => issuer.token(60, "chat:write conversations:read"), webSocket: WebSocket });
+  await expect(client.events({}).next()).rejects.toMatchObject({ code: "insufficient_scope" });
+  const chat = client.conversation({ agentId, key: "scope" });
+  await chat.load();
+  await chat.send("Hello");
+  expect(chat.getSnapshot().messages.map(({ text }) => text)).toEqual(["Hello", "You said: Hello"]);
+  expect(chat.getSnapshot().status).toBe("ready");
+});
+
+test("a service that restarts says goodbye, and its sockets return without a gap", async () => {
+  const client = createClient({ url: service.url, getToken: () => issuer.token(60), webSocket: WebSocket });
+  const { headSeq } = await client.events.list({});
+  const received: LogEvent[] = [];
+  const follow = async () => {
+    for await (const event of client.events({ since: headSeq })) if (received.push(event) === 6) return;
+  };
+  const followed = follow();
+  await send("before");
+  await expect.poll(() => received.length).toBe(3);
+  service.signal("SIGTERM");
+  await expect.poll(() => frames, { timeout: 5000 }).toContainEqual(expect.objectContaining({ type: "goodbye", code: 4200 }));
+  await service.restart();
+  await send("after");
+  await followed;
+  expect(received.map(({ seq }) => seq)).toEqual(received.map((_, index) => headSeq + 1 + index));
+});
+
+test("requests wait for the time in `Retry-After`", async () => {
+  const times: number[] = [];
+  const busy: typeof fetch = async (input, init) => {
+    times.push(Date.now());
+    if (times.length > 1) return fetch(input, init);
+    const problem = { type: "", title: "", detail: "", status: 429, code: "rate_limited", retryable: true, retryAfter: 1 };
+    return new Response(JSON.stringify(problem), { status: 429, headers: { "Content-Type": "application/problem+json" } });
+  };
+  const client = createClient({ url: service.url, getToken: () => issuer.token(60), fetch: busy });
+  await client.engines.list();
+  expect(times[1]! - times[0]!).toBeGreaterThanOrEqual(1000);
+});
