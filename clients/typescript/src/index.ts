@@ -21,6 +21,7 @@ export type { ChatMessage, ClientOptions, EventsOptions, LogEvent, RequestOption
 export type { Conversation, ConversationOptions };
 export type { ConversationMessage, ConversationState, ToolCall } from "./message.js";
 export type { KeyValueStorage } from "./store.js";
+export type { Command, ServerFrame } from "./generated/frames.js";
 export type { components, paths } from "./generated/schema.js";
 
 /** A client of one service. */

@@ -1,0 +1,155 @@
+// A program that uses the built package under the strictest settings. It is compiled, never run: a
+// change of the service's documents that the package does not follow, or that breaks its users,
+// is an error here.
+import {
+  type Client,
+  type Command,
+  createClient,
+  type LogEvent,
+  type Problem,
+  type ProblemCode,
+  ProblemError,
+  type Rest,
+  type ServerFrame,
+  type TurnPart,
+} from "agent-service-client";
+
+const service: Client = createClient({ url: "https://agents.example.org", getToken: async () => "token" });
+const [id, text] = ["id", "text"];
+
+/** A call of every operation, which uses a member of its result. A new operation must be added here. */
+export const calls: { readonly [Group in keyof Rest]: { readonly [Name in keyof Rest[Group]]: () => Promise<string | number | boolean | void> } } = {
+  agents: {
+    list: async () => (await service.agents.list({ limit: 20 })).data.length,
+    create: async () => (await service.agents.create({ name: text, capabilities: ["calculator"], config: { engine: "llm" } })).id,
+    get: async () => (await service.agents.get(id)).version,
+    patch: async () => (await service.agents.patch(id, { name: text }, { headers: { "If-Match": '"v1"' } })).name,
+    delete: () => service.agents.delete(id),
+    getConfig: async () => (await service.agents.getConfig(id)).engine ?? "",
+    putConfig: async () => (await service.agents.putConfig(id, { engine: "llm" })).version,
+  },
+  capabilities: { list: async () => (await service.capabilities.list()).data.length },
+  conversations: {
+    list: async () => (await service.conversations.list({ agentId: id, key: text })).data.length,
+    create: async () => (await service.conversations.create({ agentId: id, title: text })).id,
+    get: async () => (await service.conversations.get(id)).messageCount,
+    patch: async () => (await service.conversations.patch(id, { title: text })).version,
+    delete: () => service.conversations.delete(id),
+    listMessages: async () => (await service.conversations.listMessages(id, { order: "desc" })).data.map(({ content }) => content).join(),
+    listTurns: async () => (await service.conversations.listTurns(id)).data.map(({ status }) => status).join(),
+  },
+  engines: { list: async () => (await service.engines.list()).data.length },
+  events: { list: async () => (await service.events.list({ since: 0, types: "turn.completed" })).nextSince },
+  keys: {
+    list: async () => (await service.keys.list({ limit: 5 })).data.length,
+    create: async () => (await service.keys.create({ name: text, scopes: ["chat:write"] })).id,
+    get: async () => (await service.keys.get(id)).name,
+    revoke: () => service.keys.revoke(id),
+    rotate: async () => (await service.keys.rotate(id)).id,
+  },
+  limits: { get: async () => (await service.limits.get()).rates.chat.perMinute },
+  oauthClients: {
+    list: async () => (await service.oauthClients.list()).data.length,
+    create: async () => (await service.oauthClients.create({ name: text, scopes: ["chat:write"] })).id,
+    get: async () => (await service.oauthClients.get(id)).name,
+    revoke: () => service.oauthClients.revoke(id),
+    rotate: async () => (await service.oauthClients.rotate(id)).id,
+  },
+  turns: {
+    get: async () => (await service.turns.get(id)).status,
+    cancel: async () => (await service.turns.cancel(id)).status,
+  },
+  ws: { createTicket: async () => (await service.ws.createTicket({ scopes: ["events:read"] })).ticket },
+};
+
+/** Every type of event. */
+export const subjectOf = (event: LogEvent): string => {
+  switch (event.type) {
+    case "agent.created":
+    case "agent.updated":
+    case "agent.deleted":
+      return "agent" in event.data ? event.data.agent.id : "deleted";
+    case "conversation.created":
+    case "conversation.updated":
+    case "conversation.deleted":
+      return "conversation" in event.data ? event.data.conversation.id : "deleted";
+    case "messages.superseded":
+      return "turnId" in event.data ? event.data.turnId : "deleted";
+    case "turn.queued":
+    case "turn.started":
+    case "turn.completed":
+    case "turn.failed":
+    case "turn.cancelled":
+      return "turn" in event.data ? event.data.turn.id : "deleted";
+    default:
+      return event satisfies never;
+  }
+};
+
+/** Every part of a turn. */
+export const textOf = (part: TurnPart): string => {
+  switch (part.type) {
+    case "reply.delta":
+      return part.text;
+    case "tool.called":
+    case "tool.returned":
+      return part.name;
+    case "turn.completed":
+      return part.message;
+    case "turn.failed":
+      return part.error.code;
+    case "turn.queued":
+    case "turn.started":
+    case "turn.cancelled":
+      return part.turnId;
+    default:
+      return part satisfies never;
+  }
+};
+
+/** Every frame and every command of a socket. */
+export const nameOf = (frame: ServerFrame | Command): string => {
+  switch (frame.type) {
+    case "connect":
+    case "subscribe":
+    case "unsubscribe":
+    case "chat":
+    case "cancel":
+    case "typing":
+    case "refresh":
+    case "ping":
+    case "reply":
+    case "event":
+    case "live":
+    case "caughtUp":
+    case "resync":
+    case "unsubscribed":
+    case "goodbye":
+      return frame.type;
+    default:
+      return frame satisfies never;
+  }
+};
+
+type Equal<One, Other> = [One] extends [Other] ? ([Other] extends [One] ? true : false) : false;
+type FrameProblem = Extract<ServerFrame, { type: "reply"; ok: false }> extends { error: infer Reported } ? Reported : never;
+type FrameEvent = Extract<ServerFrame, { type: "event" }>["event"];
+
+/** Both documents have the same events and problem codes. */
+export const isEqual: [Equal<FrameEvent["type"], LogEvent["type"]>, Equal<FrameProblem extends { code: infer Code } ? Code : never, ProblemCode>] = [true, true];
+
+/** A program can tell every problem by its code; a code that does not exist is an error. */
+export const adviceOn = (error: unknown): string => {
+  if (!(error instanceof ProblemError)) return "Check the connection.";
+  const { retryable, retryAfter }: Problem = error.problem;
+  if (error.code === "rate_limited" && retryable) return `Wait for ${retryAfter ?? 1} seconds.`;
+  // @ts-expect-error: no such code
+  return error.code === "rate_limitted" ? "" : error.message;
+};
+
+/** Streams end with one of three parts. */
+export const ends: Record<Extract<TurnPart, { type: "turn.completed" | "turn.failed" | "turn.cancelled" }>["type"], true> = {
+  "turn.completed": true,
+  "turn.failed": true,
+  "turn.cancelled": true,
+};
