@@ -91,7 +91,8 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | u
   const lead = (isLeader: boolean): void => {
     hub?.close();
     hub = undefined;
-    if (!isLeader) return;
+    // Another tab has taken the lead.
+    if (!isLeader) return joined && announce();
     hub = createHub(transport, webSocket, (frame, channels, seq) => tabs?.post({ type: "frame", leader: tab, frame, channels, seq }), rejected);
     heartbeat(hub);
   };

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startService } from "../../../crates/api/tests/clients/service.mjs";
+import { type Service, startService } from "./service.js";
 import { type ChatMessage, type TurnPart, ConnectionError, createClient, ProblemError } from "../src/index.js";
 
-let service: Awaited<ReturnType<typeof startService>>;
+let service: Service;
 let agentId: string;
 
 beforeAll(async () => {

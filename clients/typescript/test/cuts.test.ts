@@ -1,7 +1,7 @@
 // Quality 2: no cut of a connection leaves a gap or a repetition, whichever transport is cut.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { WebSocket as NodeWebSocket } from "ws";
-import { startService } from "../../../crates/api/tests/clients/service.mjs";
+import { type Service, startService } from "./service.js";
 import { createClient, type LogEvent } from "../src/index.js";
 import { startChaos } from "./chaos.js";
 
@@ -18,7 +18,7 @@ class CountedWebSocket extends NodeWebSocket {
   }
 }
 const WebSocket = CountedWebSocket as unknown as typeof globalThis.WebSocket;
-let service: Awaited<ReturnType<typeof startService>>;
+let service: Service;
 
 beforeAll(async () => {
   service = await startService();

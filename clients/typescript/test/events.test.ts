@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startService } from "../../../crates/api/tests/clients/service.mjs";
+import { type Service, startService } from "./service.js";
 import { type Client, createClient, type LogEvent, ProblemError } from "../src/index.js";
 
-let service: Awaited<ReturnType<typeof startService>>;
+let service: Service;
 
 beforeAll(async () => {
   service = await startService();

@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page } from "playwright-core";
 import { servePage, startBrowser } from "../../../crates/api/tests/clients/browser.mjs";
-import { startService } from "../../../crates/api/tests/clients/service.mjs";
+import { startService } from "./service.js";
 import type { Settings } from "./pages/tab.js";
 
 export const startPages = async () => {

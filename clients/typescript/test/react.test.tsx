@@ -2,11 +2,11 @@
 import { fireEvent, render, screen } from "@testing-library/react";
 import { StrictMode } from "react";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startService } from "../../../crates/api/tests/clients/service.mjs";
+import { type Service, startService } from "./service.js";
 import { type Conversation, createClient } from "../src/index.js";
 import { useChat } from "../src/react.js";
 
-let service: Awaited<ReturnType<typeof startService>>;
+let service: Service;
 
 beforeAll(async () => {
   service = await startService();
