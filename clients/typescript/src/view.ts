@@ -58,7 +58,11 @@ export const createView = (transport: Transport, feed: Feed, { agentId, key, use
       return "code" in received.error && received.error.code === "insufficient_scope" ? undefined : view.fail(received.error);
     }
     const turnId = "turnId" in received.event ? received.event.turnId : undefined;
-    if (turnId && (turnId === view.turnId || hasEnded(store.getSnapshot().messages, turnId))) return;
+    const { messages } = store.getSnapshot();
+    const isShown = turnId !== undefined && hasEnded(messages, turnId);
+    const isFailure = received.type === "event" && received.event.type === "turn.failed" && messages.at(-1)?.turnId === turnId;
+    // A read after an earlier event can show the failure of the newest turn, but not the reason.
+    if ((turnId && turnId === view.turnId) || (isShown && !isFailure)) return;
     if (received.type === "live") {
       return store.update((state) => ({ ...state, messages: applyLive(state.messages, received.event) }));
     }
@@ -69,7 +73,7 @@ export const createView = (transport: Transport, feed: Feed, { agentId, key, use
       return;
     }
     if (!followed?.startsWith("c") || type === "conversation.updated" || type === "turn.queued") return;
-    await view.read(signal);
+    if (!isShown) await view.read(signal);
     if (type === "turn.started") store.update((state) => ({ ...state, messages: withReply(state.messages, turnId ?? "") }));
     if (view.active > 0) return;
     if (type === "turn.failed" && "turn" in data && "error" in data.turn && data.turn.error) view.fail(new ProblemError(data.turn.error));
