@@ -6,7 +6,7 @@ import { createClient, type LogEvent } from "../src/index.js";
 import { startChaos } from "./chaos.js";
 
 /** The number of cuts of each transport: 500 in a full run. */
-const CUTS = Number(process.env.CUTS ?? 100);
+const CUTS = Number(process.env.CUTS ?? 60);
 /** The number of clients that are cut at the same time. */
 const CLIENTS = 20;
 

@@ -7,7 +7,7 @@ import { messagesOf, send, startPages, stateOf, words } from "./pages.js";
 import type { Settings } from "./pages/tab.js";
 
 /** The number of pages that die: 200 in a full run. */
-const KILLS = Number(process.env.KILLS ?? 60);
+const KILLS = Number(process.env.KILLS ?? 40);
 const PAGES = 4;
 /** Milliseconds from sending to the death of the page, at most: the reply takes about 40. */
 const LONGEST_LIFE = 60;

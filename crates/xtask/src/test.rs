@@ -81,7 +81,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if options.arguments.is_empty() && !options.heavy {
         let target = variable("CARGO_TARGET_DIR").unwrap_or_else(|| "target".to_owned());
         let service = root().join(target).join("debug/agent-service");
-        steps.run("TypeScript client", || typescript::test(&service))?;
+        steps.run("TypeScript client", || {
+            typescript::test(&service, &database)
+        })?;
     }
     Ok(())
 }

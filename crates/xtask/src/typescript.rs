@@ -3,7 +3,10 @@
 use std::{path::Path, process::Command};
 
 use anyhow::Result;
-use dev_tools::process::{root, run as run_program};
+use dev_tools::{
+    postgres::{Database, URL_VARIABLE},
+    process::{root, run as run_program},
+};
 
 /// The folder of the client.
 const FOLDER: &str = "clients/typescript";
@@ -12,8 +15,9 @@ const BINARY_VARIABLE: &str = "SERVICE_BINARY";
 /// The scripts of the package, in the order in which they run.
 const SCRIPTS: [&str; 4] = ["check", "size", "build", "test"];
 
-/// Installs the libraries of the client, and runs its checks and tests against `service`.
-pub(crate) fn test(service: &Path) -> Result<()> {
+/// Installs the libraries of the client, and runs its checks and tests against `service`, with SQLite
+/// and with `database`.
+pub(crate) fn test(service: &Path, database: &Database) -> Result<()> {
     run_program(&mut npm(&[
         "ci",
         "--ignore-scripts",
@@ -21,7 +25,10 @@ pub(crate) fn test(service: &Path) -> Result<()> {
         "--no-fund",
     ]))?;
     for script in SCRIPTS {
-        run_program(npm(&["run", script]).env(BINARY_VARIABLE, service))?;
+        let mut command = npm(&["run", script]);
+        command.env(BINARY_VARIABLE, service);
+        command.env(URL_VARIABLE, database.url());
+        run_program(&mut command)?;
     }
     Ok(())
 }
