@@ -24,7 +24,7 @@ export interface Conversation {
   /**
    * Reads the messages, sends those that a reload has interrupted, follows the replies in progress
    * to their end, and from then on shows the changes by other tabs and devices. Further calls do
-   * nothing until `close`, unless it has failed.
+   * nothing until `close`, unless the status is `failed`.
    */
   load(this: void): Promise<void>;
   /** Sends a message, after the turns of earlier ones; resolves at the end of its turn. */
@@ -68,6 +68,8 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
         await request(signal);
       } catch (error) {
         if (!signal.aborted) view.fail(error);
+        // What could not be sent is sent once the browser is online again.
+        if (!(error instanceof ProblemError)) globalThis.addEventListener?.("online", () => void load(), { once: true, signal });
       }
       view.turnId = undefined;
       view.active -= 1;
@@ -164,9 +166,8 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
 
   const load = (): Promise<void> => {
     if (closing.signal.aborted) closing = new AbortController();
-    loading ??= enqueue(resume).then(() => {
-      if (getSnapshot().status === "failed") loading = undefined;
-    });
+    if (getSnapshot().status === "failed") loading = undefined;
+    loading ??= enqueue(resume);
     return loading;
   };
 

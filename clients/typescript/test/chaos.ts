@@ -11,17 +11,16 @@ export const randomSource = (seed: number) => (limit: number): number => {
   return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * limit);
 };
 
-/** The number of bytes of the service before a cut, at most. */
-const LONGEST_RUN = 20_000;
 /** Milliseconds by which a connection is delayed, at most. */
 const LONGEST_DELAY = 8;
 
-export const startChaos = async (serviceUrl: string, seed: number) => {
+/** Starts a relay. `longestRun` is the number of bytes of the service before a cut, at most. */
+export const startChaos = async (serviceUrl: string, seed: number, longestRun = 20_000) => {
   const random = randomSource(seed);
   const { port } = new URL(serviceUrl);
   const open = new Set<Socket>();
   const relay = { url: "", cuts: 0, cutsLeft: 0, stop: () => {} };
-  const nextRun = () => 1 + random(LONGEST_RUN);
+  const nextRun = () => 1 + random(longestRun);
   let left = nextRun();
 
   /** Passes on a piece, or its part before the cut. Returns false after a cut. */

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { WebSocket as NodeWebSocket } from "ws";
 import { type Service, startService } from "./service.js";
-import { createClient, type LogEvent } from "../src/index.js";
+import { type Conversation, type ConversationMessage, createClient, type LogEvent } from "../src/index.js";
 import { startChaos } from "./chaos.js";
 
 /** The number of cuts of each transport: 500 in a full run. */
@@ -76,4 +76,26 @@ test.each([
   if (webSocket) expect(sockets).toBeGreaterThan(0.8 * CUTS);
   expect(results.reduce((sum, { cuts }) => sum + cuts, 0)).toBe(CUTS);
   for (const { received } of results) expect(received).toEqual(log.slice(0, received.length));
+});
+
+test("cuts of a socket leave the replies as they are that a page follows", async () => {
+  const agentId = await service.newAgent();
+  const whole = Array.from({ length: 30 }, (_, index) => `word${index + 1} `).join("");
+  const run = async (seed: number) => {
+    const relay = await startChaos(service.url, seed, 3_000);
+    const pages = [service.url, relay.url].map((url) => createClient({ url, apiKey: service.admin, webSocket: WebSocket }).conversation({ agentId, key: `followed-${seed}` }));
+    const [sender, follower] = pages as [Conversation, Conversation];
+    const shown: ConversationMessage[] = [];
+    follower.subscribe(() => shown.push(...follower.getSnapshot().messages.slice(1)));
+    await Promise.all([sender.load(), follower.load()]);
+    relay.cutsLeft = 5;
+    await sender.send("words 30 15");
+    await expect.poll(() => shown.at(-1), { timeout: 20_000 }).toMatchObject({ status: "complete", text: whole });
+    for (const { text, status } of shown) expect(status === "complete" ? whole === text : whole.startsWith(text)).toBe(true);
+    for (const page of pages) page.close();
+    relay.stop();
+    return relay.cuts;
+  };
+  const cuts = await Promise.all(Array.from({ length: 10 }, (_, index) => run(2000 + index)));
+  expect(cuts.reduce((sum, count) => sum + count)).toBeGreaterThan(10);
 });

@@ -1,7 +1,7 @@
 // Quality 6: one socket for all tabs, which pages that sleep, hide or lose the network do not break.
 import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { eventsOf, messagesOf, repliesOf, send, startPages, words } from "./pages.js";
+import { eventsOf, messagesOf, repliesOf, send, startPages, stateOf, words } from "./pages.js";
 import type { Settings } from "./pages/tab.js";
 
 let pages: Awaited<ReturnType<typeof startPages>>;
@@ -147,6 +147,17 @@ test("a page that was offline continues as soon as it is online again", async ()
   await context.setOffline(false);
   for (const tab of [sender, other]) await expectWhole(tab, 40, 25);
   await expectEvents([sender, other]);
+});
+
+test("a message that was written offline is sent as soon as the browser is online again", async () => {
+  const [sender, other] = [await openTab(), await openTab()];
+  await context.setOffline(true);
+  await send(sender, "words 5 5");
+  await expect.poll(() => messagesOf(sender)).toEqual(["sending words 5 5"]);
+  await expect.poll(async () => (await stateOf(sender)).status, { timeout: 10_000 }).toBe("failed");
+  await context.setOffline(false);
+  for (const tab of [sender, other]) await expectWhole(tab, 5, 5);
+  expect(await pages.service.turns(settings.agentId, settings.key)).toEqual(["completed"]);
 });
 
 test("without Web Locks, each tab uses its own socket", async () => {
