@@ -52,6 +52,7 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | u
   let served = 0;
   let leader = "";
   let silence: ReturnType<typeof setTimeout> | undefined;
+  let heartbeat: ReturnType<typeof setTimeout> | undefined;
 
   const announce = (isCheck = false): void => {
     const channels: Record<string, number> = {};
@@ -82,19 +83,19 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | u
     }
   };
 
-  const heartbeat = (of: Hub): void => {
-    if (hub !== of) return;
+  const showAlive = (): void => {
     tabs?.post({ type: "leads", leader: tab });
-    setTimeout(heartbeat, HEARTBEAT, of);
+    heartbeat = setTimeout(showAlive, HEARTBEAT);
   };
 
   const lead = (isLeader: boolean): void => {
     hub?.close();
     hub = undefined;
+    clearTimeout(heartbeat);
     // Another tab has taken the lead.
     if (!isLeader) return joined && announce();
     hub = createHub(transport, webSocket, (frame, channels, seq) => tabs?.post({ type: "frame", leader: tab, frame, channels, seq }), rejected);
-    heartbeat(hub);
+    showAlive();
   };
 
   const deliver = ({ frame, channels, seq }: Extract<Message, { type: "frame" }>): void => {
