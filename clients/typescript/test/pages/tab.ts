@@ -22,8 +22,8 @@ const open = async ({ url, token, agentId, key, followsEvents }: Settings) => {
     if (reply.text !== replies.at(-1)) replies.push(reply.text);
     if (reply.status === "complete") completed.push(reply.text);
   });
+  const { headSeq } = await service.events.list({});
   const follow = async () => {
-    const { headSeq } = await service.events.list({});
     for await (const { seq, type } of service.events({ since: headSeq })) events.push(`${seq} ${type}`);
   };
   if (followsEvents) void follow();
