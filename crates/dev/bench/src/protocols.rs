@@ -30,7 +30,8 @@ enum Route {
     OpenAi,
 }
 
-/// The protocols, and the routes that they are compared with.
+/// The routes, and those that store the same rows, with which they are compared. The first row shows
+/// the cost of names and an idempotency key.
 const COMPARISONS: [(Route, Route, [&str; 2]); 4] = [
     (
         Route::NamedChat,
@@ -42,17 +43,17 @@ const COMPARISONS: [(Route, Route, [&str; 2]); 4] = [
     ),
     (
         Route::AiSdk,
-        Route::Chat,
+        Route::NamedChat,
         [
-            "AI SDK ÷ chat, 32 connections",
+            "AI SDK ÷ named chat, 32 connections",
             "AI SDK, added median, 1 connection",
         ],
     ),
     (
         Route::AgUi,
-        Route::Chat,
+        Route::NamedChat,
         [
-            "AG-UI ÷ chat, 32 connections",
+            "AG-UI ÷ named chat, 32 connections",
             "AG-UI, added median, 1 connection",
         ],
     ),
