@@ -32,6 +32,8 @@ export interface Client extends Omit<Rest, "events"> {
   chat(message: ChatMessage, options?: RequestOptions): AsyncGenerator<TurnPart, void>;
   /** Returns a conversation with its live state. It sends nothing before `load` or `send`. */
   conversation(options: ConversationOptions): Conversation;
+  /** Sends a request to a path of the service, such as one of another protocol, with the credential of the client. */
+  fetch(path: string, init?: RequestInit): Promise<Response>;
 }
 
 /** Creates a client. It sends nothing by itself. */
@@ -45,5 +47,6 @@ export const createClient = (options: ClientOptions): Client => {
     events: Object.assign((events?: EventsOptions) => followEvents(transport, webSocket && feed, events), rest.events),
     chat: (message, requestOptions) => streamChat(transport, message, requestOptions),
     conversation: (conversation) => createConversation(transport, rest, feed, conversation),
+    fetch: transport.fetch,
   };
 };

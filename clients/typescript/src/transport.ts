@@ -43,6 +43,8 @@ export interface Transport {
   readonly base: string;
   /** Identifies the service and the principal, as far as the credential shows it. */
   identity(): Promise<string[]>;
+  /** Sends a request to a path with the credential, as `fetch` does: a rejection is a response. */
+  fetch(path: string, init?: RequestInit): Promise<Response>;
   /** Returns the milliseconds for which the token is valid; `undefined` if it does not show it. */
   lifetime(): Promise<number | undefined>;
   /** Fetches another token; `undefined` if the credential is an API key. */
@@ -169,6 +171,18 @@ export const createTransport = (options: ClientOptions): Transport => {
     }
   };
 
+  const authorizedFetch = async (path: string, init: RequestInit = {}): Promise<Response> => {
+    for (let isRepeated = false; ; isRepeated = true) {
+      const used = await credential();
+      const tokenUsed = token;
+      const headers = new Headers(init.headers);
+      if (used !== undefined) headers.set("Authorization", `Bearer ${used}`);
+      const response = await (options.fetch ?? fetch)(base + path, { ...init, headers });
+      if (response.status !== 401 || getToken === undefined || isRepeated) return response;
+      if (token === tokenUsed) token = undefined;
+    }
+  };
+
   const identity = async () => [base, await principalOf((await credential()) ?? "")];
 
   const lifetime = async () => {
@@ -181,5 +195,5 @@ export const createTransport = (options: ClientOptions): Transport => {
     return getToken === undefined ? undefined : credential();
   };
 
-  return { base, send, pause, identity, lifetime, renew };
+  return { base, send, fetch: authorizedFetch, pause, identity, lifetime, renew };
 };
