@@ -28,7 +28,8 @@ const queryOf = (channel: string, { types }: EventsOptions) => {
   return { [`${name}Id`]: id, types: types?.join() };
 };
 
-const isWanted = ({ channels, types }: EventsOptions, { agentId, type, ...event }: LogEvent): boolean => {
+/** Returns true if an event is of the channels and types. */
+export const isWanted = ({ channels, types }: Pick<EventsOptions, "channels" | "types">, { agentId, type, ...event }: LogEvent): boolean => {
   const conversationId = "conversationId" in event ? event.conversationId : "";
   const own = ["tenant", `agent:${agentId}`, `conversation:${conversationId}`];
   return (channels?.some((channel) => own.includes(channel)) ?? true) && (types?.includes(type) ?? true);

@@ -1,21 +1,63 @@
 /** Hooks for React 18 and later. */
-import { useEffect, useSyncExternalStore } from "react";
+import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
 import type { Conversation } from "./conversation.js";
+import type { LogEvent } from "./events.js";
+import type { Client } from "./index.js";
 import type { ConversationState } from "./message.js";
+import { liveAgent } from "./stores/agent.js";
+import { liveConversations } from "./stores/conversations.js";
+import { liveEvents } from "./stores/events.js";
+import type { AgentState, ConversationFilter, ConversationsState, EventFilter, EventsState, Live, LiveConversations } from "./stores/index.js";
+
+export type { AgentState, ConversationFilter, ConversationsState, EventFilter, EventsState };
 
 /** The state of a conversation with its actions. */
 export type Chat = ConversationState & Pick<Conversation, "send" | "stop" | "regenerate" | "edit">;
+
+const useLive = <State>({ subscribe, getSnapshot }: Live<State>): State => useSyncExternalStore(subscribe, getSnapshot, getSnapshot);
 
 /**
  * Loads a conversation and returns its state. Create the conversation outside of the component, or
  * with `useMemo`.
  */
 export const useChat = (chat: Conversation): Chat => {
-  const state = useSyncExternalStore(chat.subscribe, chat.getSnapshot, chat.getSnapshot);
+  const state = useLive(chat);
   useEffect(() => {
     void chat.load();
     return chat.close;
   }, [chat]);
   const { send, stop, regenerate, edit } = chat;
   return { ...state, send, stop, regenerate, edit };
+};
+
+/** Returns the conversations of the user, those with the newest messages first, and follows their changes. */
+export const useConversations = (
+  client: Client,
+  { agentId, userId, limit }: ConversationFilter = {},
+): ConversationsState & Pick<LiveConversations, "loadMore"> => {
+  const list = useMemo(() => liveConversations(client, { agentId, userId, limit }), [client, agentId, userId, limit]);
+  return { ...useLive(list), loadMore: list.loadMore };
+};
+
+/** Returns an agent, and follows its changes. */
+export const useAgent = (client: Client, id: string): AgentState => useLive(useMemo(() => liveAgent(client, id), [client, id]));
+
+export interface EventsHookOptions extends EventFilter {
+  /** The number of events that are kept; 50 by default. */
+  limit?: number;
+  /** Called for each event. */
+  onEvent?: (event: LogEvent) => void;
+}
+
+/** Returns the newest events since the component was mounted, the newest first. */
+export const useEvents = (client: Client, { limit, onEvent, ...filter }: EventsHookOptions = {}): EventsState => {
+  const listener = useRef(onEvent);
+  useEffect(() => void (listener.current = onEvent));
+  // By content, since components create the filter each time.
+  const key = JSON.stringify(filter);
+  const events = useMemo(
+    () => liveEvents(client, JSON.parse(key) as EventFilter, limit, (event) => listener.current?.(event)),
+    [client, key, limit],
+  );
+  return useLive(events);
 };

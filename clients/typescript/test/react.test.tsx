@@ -1,17 +1,36 @@
 // @vitest-environment jsdom
-import { fireEvent, render, screen } from "@testing-library/react";
-import { StrictMode } from "react";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { cleanup, fireEvent, render, screen } from "@testing-library/react";
+import { StrictMode, version } from "react";
+import { renderToString } from "react-dom/server";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { type Service, startService } from "./service.js";
-import { type Conversation, createClient } from "../src/index.js";
-import { useChat } from "../src/react.js";
+import { type Client, type Conversation, createClient, type LogEvent } from "../src/index.js";
+import { useAgent, useChat, useConversations, useEvents } from "../src/react.js";
 
 let service: Service;
 
 beforeAll(async () => {
   service = await startService();
+  expect(version.split(".")[0]).toBe(process.env.REACT);
 });
+afterEach(cleanup);
 afterAll(() => service.stop());
+
+const open = (apiKey = service.admin, url = service.url): Client => createClient({ url, apiKey });
+
+/** A client without sockets, which counts its streams of events. */
+const counting = () => {
+  const count = { streams: 0, open: 0 };
+  const counted: typeof fetch = async (input, init) => {
+    if (new Headers(init?.headers).get("Accept") === "text/event-stream") {
+      count.streams += 1;
+      count.open += 1;
+      init?.signal?.addEventListener("abort", () => (count.open -= 1));
+    }
+    return fetch(input, init);
+  };
+  return { count, client: createClient({ url: service.url, apiKey: service.admin, fetch: counted, webSocket: null }) };
+};
 
 const Page = ({ chat }: { chat: Conversation }) => {
   const { messages, status, send } = useChat(chat);
@@ -29,7 +48,7 @@ const Page = ({ chat }: { chat: Conversation }) => {
 
 test("a page shows a conversation, in strict mode too", async () => {
   const agentId = await service.newAgent();
-  const client = createClient({ url: service.url, apiKey: service.admin });
+  const client = open();
   const page = (key: number) => <Page key={key} chat={client.conversation({ agentId, key: "page" })} />;
   const shown = render(page(1), { wrapper: StrictMode });
   const button = await screen.findByRole<HTMLButtonElement>("button");
@@ -39,4 +58,159 @@ test("a page shows a conversation, in strict mode too", async () => {
   shown.rerender(page(2));
   await screen.findByText("You said: Hello");
   expect(await service.turns(agentId, "page")).toEqual(["completed"]);
+});
+
+const List = ({ client, agentId, limit }: { client: Client; agentId: string; limit?: number }) => {
+  const { conversations, status, hasMore, error, loadMore } = useConversations(client, { agentId, ...(limit ? { limit } : {}) });
+  return (
+    <>
+      <output>{error && "code" in error ? error.code : status}</output>
+      {conversations.map(({ id, title, excerpt }) => (
+        <p key={id}>{title ?? excerpt}</p>
+      ))}
+      {hasMore && <button onClick={() => void loadMore()}>More</button>}
+    </>
+  );
+};
+const listed = () => screen.queryAllByText(/./, { selector: "p" }).map(({ textContent }) => textContent);
+const status = () => document.querySelector("output")?.textContent;
+
+test("conversations are listed with the newest first, in pages", async () => {
+  const client = open();
+  const agentId = await service.newAgent();
+  for (const title of ["one", "two", "three", "four", "five"]) await client.conversations.create({ agentId, title });
+  render(<List client={client} agentId={agentId} limit={2} />, { wrapper: StrictMode });
+  expect(status()).toBe("loading");
+  await expect.poll(listed).toEqual(["five", "four"]);
+  fireEvent.click(screen.getByText("More"));
+  await expect.poll(listed).toEqual(["five", "four", "three", "two"]);
+  // One that arrives meanwhile neither hides nor repeats others.
+  await client.conversations.create({ agentId, title: "six" });
+  await expect.poll(listed).toEqual(["six", "five", "four", "three", "two"]);
+  fireEvent.click(screen.getByText("More"));
+  await expect.poll(listed).toEqual(["six", "five", "four", "three", "two", "one"]);
+  expect(screen.queryByText("More")).toBeNull();
+  // More changes at once than a page has: what is shown has no gap.
+  await Promise.all(["seven", "eight", "nine"].map((title) => client.conversations.create({ agentId, title })));
+  const openMore = () => {
+    const more = screen.queryByText("More");
+    if (more !== null) fireEvent.click(more);
+    return listed().length;
+  };
+  await expect.poll(openMore).toBe(9);
+  expect(listed().slice(0, 3).sort()).toEqual(["eight", "nine", "seven"]);
+  expect(listed().slice(3)).toEqual(["six", "five", "four", "three", "two", "one"]);
+});
+
+test("new, renamed, continued and deleted conversations appear as they change", async () => {
+  const client = open();
+  const agentId = await service.newAgent();
+  render(<List client={client} agentId={agentId} />, { wrapper: StrictMode });
+  await expect.poll(status).toBe("ready");
+  const first = await client.conversations.create({ agentId, title: "first" });
+  const second = await client.conversations.create({ agentId, title: "second" });
+  await expect.poll(listed).toEqual(["second", "first"]);
+  await client.conversations.patch(first.id, { title: "renamed" });
+  await expect.poll(() => listed().sort()).toEqual(["renamed", "second"]);
+  for await (const part of client.chat({ conversationId: second.id, message: "Hello" })) void part;
+  await expect.poll(listed).toEqual(["second", "renamed"]);
+  for await (const part of client.chat({ conversationId: first.id, message: "Hello" })) void part;
+  await expect.poll(listed).toEqual(["renamed", "second"]);
+  await client.conversations.delete(second.id);
+  await expect.poll(listed).toEqual(["renamed"]);
+  // Those of other agents do not appear.
+  await client.conversations.create({ agentId: await service.newAgent(), title: "other" });
+  await client.conversations.create({ agentId, title: "last" });
+  await expect.poll(listed).toEqual(["last", "renamed"]);
+});
+
+test("changes during an outage of the service appear after it", async () => {
+  const client = open(service.admin, service.relay.url);
+  const agentId = await service.newAgent();
+  render(<List client={client} agentId={agentId} />);
+  await expect.poll(status).toBe("ready");
+  service.relay.refuse();
+  await open().conversations.create({ agentId, title: "meanwhile" });
+  service.relay.accept();
+  await expect.poll(listed).toEqual(["meanwhile"]);
+});
+
+test("without permission, conversations show the problem; without events, they are read once", async () => {
+  const agentId = await service.newAgent();
+  const shown = render(<List client={open(service.key("chat:write"))} agentId={agentId} />);
+  await expect.poll(status).toBe("insufficient_scope");
+  shown.unmount();
+  await open().conversations.create({ agentId, title: "readable" });
+  render(<List client={open(service.key("conversations:read"))} agentId={agentId} />);
+  await expect.poll(listed).toEqual(["readable"]);
+});
+
+const Name = ({ client, id }: { client: Client; id: string }) => {
+  const { agent, status, error } = useAgent(client, id);
+  return <p>{agent?.name ?? (error && "code" in error ? error.code : status)}</p>;
+};
+
+test("an agent is shown with its changes", async () => {
+  const client = open();
+  const [agent, other] = [await client.agents.create({ name: "Ada" }), await client.agents.create({ name: "Grace" })];
+  const shown = render(<Name client={client} id={agent.id} />, { wrapper: StrictMode });
+  expect(listed()).toEqual(["loading"]);
+  await screen.findByText("Ada");
+  await client.agents.patch(agent.id, { name: "Eve" });
+  await screen.findByText("Eve");
+  shown.rerender(<Name client={client} id={other.id} />);
+  await screen.findByText("Grace");
+  await client.agents.delete(other.id);
+  await screen.findByText("agent_not_found");
+});
+
+const Activity = ({ client, agentId, onEvent }: { client: Client; agentId: string; onEvent: (event: LogEvent) => void }) => {
+  const { events, status } = useEvents(client, { channels: [`agent:${agentId}`], types: ["turn.completed", "conversation.created"], limit: 2, onEvent });
+  return <p>{[status, ...events.map(({ type }) => type)].join()}</p>;
+};
+
+test("the newest events are kept, and each is reported once", async () => {
+  const client = open();
+  const agentId = await service.newAgent();
+  const received: string[] = [];
+  const page = () => <Activity client={client} agentId={agentId} onEvent={({ type }) => void received.push(type)} />;
+  const shown = render(page(), { wrapper: StrictMode });
+  await expect.poll(listed).toEqual(["ready"]);
+  for (let count = 0; count < 2; count += 1) {
+    for await (const part of client.chat({ agentId, message: "Hello" })) void part;
+    shown.rerender(page());
+  }
+  await expect.poll(listed).toEqual(["ready,turn.completed,conversation.created"]);
+  expect(received).toEqual(["conversation.created", "turn.completed", "conversation.created", "turn.completed"]);
+});
+
+test("all hooks of a client share one stream, which ends with the last of them", async () => {
+  const { client, count } = counting();
+  const agentId = await service.newAgent();
+  const page = (
+    <>
+      <List client={client} agentId={agentId} />
+      <Name client={client} id={agentId} />
+      <Activity client={client} agentId={agentId} onEvent={() => {}} />
+    </>
+  );
+  const shown = render(page, { wrapper: StrictMode });
+  await screen.findByText("Ada");
+  await expect.poll(() => count).toEqual({ streams: 1, open: 1 });
+  shown.unmount();
+  await expect.poll(() => count).toEqual({ streams: 1, open: 0 });
+});
+
+test("hooks render on a server without a request", async () => {
+  const never: typeof fetch = () => expect.unreachable();
+  const client = createClient({ url: service.url, apiKey: service.admin, fetch: never });
+  const html = renderToString(
+    <>
+      <Page chat={client.conversation({ agentId: "a", key: "k" })} />
+      <List client={client} agentId="a" />
+      <Name client={client} id="a" />
+      <Activity client={client} agentId="a" onEvent={() => {}} />
+    </>,
+  );
+  expect(html).toContain("<output>loading</output>");
 });

@@ -1,0 +1,43 @@
+import type { ConnectionError, Problem } from "../errors.js";
+import type { components } from "../generated/schema.js";
+import type { Client } from "../index.js";
+import { createStore } from "../store.js";
+import { eventHubOf } from "./event-hub.js";
+import { type Live, live, reasonOf } from "./live.js";
+
+export type Agent = components["schemas"]["Agent"];
+
+/** An agent, as a page shows it. */
+export interface AgentState {
+  agent?: Agent;
+  status: "loading" | "ready" | "failed";
+  /** The reason for `failed`, such as `agent_not_found`. */
+  error?: Problem | ConnectionError;
+}
+
+/** Returns an agent whose changes are followed. */
+export const liveAgent = (client: Client, id: string): Live<AgentState> => {
+  const store = createStore<AgentState>({ status: "loading" });
+  const show = (agent: Agent) =>
+    store.update((state) => (state.agent && state.agent.version >= agent.version ? state : { agent, status: "ready" }));
+  const start = (signal: AbortSignal) => {
+    const read = () =>
+      client.agents.get(id, undefined, { signal }).then(show, (error: unknown) => {
+        if (!signal.aborted) store.update(() => ({ status: "failed", error: reasonOf(error) }));
+      });
+    const events = eventHubOf(client).join(
+      {
+        onEvent({ type, agentId, data }) {
+          if (agentId !== id) return;
+          if (type === "agent.updated" && "agent" in data && "name" in data.agent) show(data.agent);
+          else if (type === "agent.deleted") void read();
+        },
+        onReload: () => void read(),
+      },
+      signal,
+    );
+    // Read after the position is known, so that no change is missed. Without permission to follow events, it is read once.
+    void events.catch(() => {}).then(read);
+  };
+  return live(store, start);
+};

@@ -1,0 +1,126 @@
+import type { ConnectionError, Problem } from "../errors.js";
+import type { components } from "../generated/schema.js";
+import type { Client, LogEvent } from "../index.js";
+import { createStore } from "../store.js";
+import { sleep } from "../transport.js";
+import { eventHubOf } from "./event-hub.js";
+import { type Live, live, reasonOf } from "./live.js";
+
+export type ConversationInfo = components["schemas"]["Conversation"];
+
+/** Selects conversations. */
+export interface ConversationFilter {
+  /** Only conversations with this agent. */
+  agentId?: string | undefined;
+  /** The user, for callers that act for several users. Cannot be combined with `agentId`. */
+  userId?: string | undefined;
+  /** The number of conversations that are read at once; 20 by default. */
+  limit?: number | undefined;
+}
+
+/** The conversations of a user, as a page shows them. */
+export interface ConversationsState {
+  /** Those with the newest messages first. */
+  conversations: readonly ConversationInfo[];
+  status: "loading" | "ready" | "failed";
+  /** True if `loadMore` returns older conversations. */
+  hasMore: boolean;
+  error?: Problem | ConnectionError;
+}
+
+export interface LiveConversations extends Live<ConversationsState> {
+  /** Reads the next page. */
+  loadMore(): Promise<void>;
+}
+
+/** The time for which changes are collected before the conversations are read, in milliseconds. A reply that begins comes first. */
+const COLLECTING = 200;
+
+/** The extent of a reading: the newest page, or all anew. */
+type Extent = "newest" | "all";
+
+/** Returns a function that requests a reading. Requests during a reading lead to one more. */
+const reader = (read: (extent: Extent) => Promise<void>, signal: AbortSignal): ((extent: Extent) => Promise<void>) => {
+  let wanted: Extent | undefined;
+  let isReading = false;
+  return async (extent) => {
+    if (wanted !== "all") wanted = extent;
+    if (isReading) return;
+    isReading = true;
+    try {
+      while (wanted !== undefined) {
+        if (wanted === "newest") await sleep(COLLECTING, signal);
+        const next: Extent = wanted;
+        wanted = undefined;
+        await read(next);
+      }
+    } catch {
+      // No longer followed.
+    } finally {
+      isReading = false;
+    }
+  };
+};
+
+/** Returns conversations whose changes are followed. */
+export const liveConversations = (client: Client, { agentId, userId, limit = 20 }: ConversationFilter = {}): LiveConversations => {
+  const store = createStore<ConversationsState>({ conversations: [], status: "loading", hasMore: false });
+  const query = { limit, ...(agentId === undefined ? {} : { agentId }), ...(userId === undefined ? {} : { userId }) };
+  const deleted = new Set<string>();
+  /** The cursor of the next older page. */
+  let cursor: string | null | undefined;
+  let isLoadingMore = false;
+
+  const show = (conversations: readonly ConversationInfo[]) =>
+    store.update(() => ({ conversations: conversations.filter(({ id }) => !deleted.has(id)), status: "ready", hasMore: typeof cursor === "string" }));
+  const fail = (error: unknown) => store.update((state) => ({ ...state, status: "failed", error: reasonOf(error) }));
+
+  const read = async (extent: Extent, signal: AbortSignal) => {
+    const { data, nextCursor } = await client.conversations.list(query, { signal });
+    const { conversations } = store.getSnapshot();
+    const last = data.at(-1);
+    // Changed conversations come first: if the last one is unchanged, the known ones after it follow.
+    const isUnchanged = conversations.some(({ id, updatedAt }) => id === last?.id && updatedAt === last.updatedAt);
+    const older = conversations.filter(({ id }) => !data.some((read) => read.id === id));
+    const isContinued = extent === "newest" && isUnchanged && older.length > 0;
+    if (!isContinued) cursor = nextCursor;
+    show(isContinued ? [...data, ...older] : data);
+  };
+
+  const start = (signal: AbortSignal) => {
+    const request = reader((extent) => read(extent, signal).catch((error: unknown) => void (signal.aborted || fail(error))), signal);
+    const onEvent = ({ type, agentId: changedAgent, conversationId, data }: LogEvent) => {
+      if (conversationId === undefined || (agentId !== undefined && changedAgent !== agentId)) return;
+      const { conversations } = store.getSnapshot();
+      if (type === "conversation.deleted") {
+        deleted.add(conversationId);
+        store.update((state) => ({ ...state, conversations: conversations.filter(({ id }) => id !== conversationId) }));
+      } else if (type === "conversation.updated" && "conversation" in data && "metadata" in data.conversation) {
+        const { conversation } = data;
+        store.update((state) => ({ ...state, conversations: conversations.map((known) => (known.id === conversationId ? conversation : known)) }));
+      }
+      void request("newest");
+    };
+    const position = eventHubOf(client).join({ onEvent, onReload: () => void request("all") }, signal);
+    // Read after the position is known, so that no change is missed. Without permission to follow events, the
+    // conversations are read once.
+    void position.catch(() => {}).then(() => request("all"));
+  };
+
+  const loadMore = async () => {
+    if (isLoadingMore || typeof cursor !== "string") return;
+    isLoadingMore = true;
+    try {
+      const { data, nextCursor } = await client.conversations.list({ ...query, cursor });
+      cursor = nextCursor;
+      const { conversations } = store.getSnapshot();
+      show([...conversations, ...data.filter(({ id }) => !conversations.some((known) => known.id === id))]);
+    } catch (error) {
+      fail(error);
+    } finally {
+      isLoadingMore = false;
+    }
+  };
+
+  return { ...live(store, start), loadMore };
+};
