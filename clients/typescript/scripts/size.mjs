@@ -10,7 +10,7 @@ const core = `export * from "./src/index.ts"`;
 const sizeOf = async (contents) => {
   const { outputFiles, metafile } = await build({
     stdin: { contents, resolveDir: "." },
-    external: ["react"],
+    external: ["react", "@assistant-ui/react"],
     bundle: true,
     splitting: true,
     minify: true,
@@ -41,5 +41,10 @@ const check = (name, bytes, limit) => {
 };
 
 check("core", (await sizeOf(core)).atOnce, 8 * KIB);
-const all = await sizeOf(`${core}; export * from "./src/react.ts"`);
-check("core and React, with the shared connection", all.atOnce + all.onDemand, 11 * KIB);
+const hooks = { useChat: [`{ useChat }`, 11 * KIB], "all hooks": ["*", 12 * KIB] };
+for (const [name, [exported, limit]] of Object.entries(hooks)) {
+  const { atOnce, onDemand } = await sizeOf(`${core}; export ${exported} from "./src/react.ts"`);
+  check(`core and ${name}, with the shared connection`, atOnce + onDemand, limit);
+}
+const adapters = { ai: "ai/index", "assistant-ui": "assistant-ui/index", tanstack: "tanstack" };
+for (const [name, file] of Object.entries(adapters)) check(name, (await sizeOf(`export * from "./src/${file}.ts"`)).atOnce, 4 * KIB);

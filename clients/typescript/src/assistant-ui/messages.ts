@@ -1,0 +1,37 @@
+import type { ThreadMessageLike } from "@assistant-ui/react";
+import type { ConversationMessage, ToolCall } from "../message.js";
+
+type Part = Exclude<ThreadMessageLike["content"], string>[number];
+
+const toolPart = ({ id, name, arguments: args, status, result }: ToolCall): Part => ({
+  type: "tool-call",
+  toolCallId: id,
+  toolName: name,
+  args: args as never,
+  ...(status === "running" ? {} : { result: result ?? null, isError: status !== "ok" }),
+});
+
+/** Returns the text with the tool calls at their positions, which are in bytes of UTF-8. */
+const partsOf = ({ text, toolCalls }: ConversationMessage): Part[] => {
+  const bytes = new TextEncoder().encode(text);
+  const textPart = (from: number, to?: number): Part[] =>
+    from < (to ?? bytes.length) ? [{ type: "text", text: new TextDecoder().decode(bytes.subarray(from, to)) }] : [];
+  const ordered = toolCalls.toSorted((one, other) => one.at - other.at);
+  const upToCalls = ordered.flatMap((call, index) => [...textPart(ordered[index - 1]?.at ?? 0, call.at), toolPart(call)]);
+  return [...upToCalls, ...textPart(ordered.at(-1)?.at ?? 0)];
+};
+
+const statusOf = ({ status }: ConversationMessage): NonNullable<ThreadMessageLike["status"]> => {
+  if (status === "complete") return { type: "complete", reason: "stop" };
+  if (status === "failed") return { type: "incomplete", reason: "error" };
+  return status === "cancelled" ? { type: "incomplete", reason: "cancelled" } : { type: "running" };
+};
+
+/** The id of a message, which stays the same when the service receives it. */
+export const idOf = ({ id, clientMessageId }: ConversationMessage): string => clientMessageId ?? id;
+
+/** Returns a message as assistant-ui shows it. */
+export const threadMessage = (message: ConversationMessage): ThreadMessageLike =>
+  message.role === "user"
+    ? { id: idOf(message), role: "user", content: message.text }
+    : { id: idOf(message), role: "assistant", content: partsOf(message), status: statusOf(message) };

@@ -1,0 +1,56 @@
+import { type AppendMessage, type AssistantRuntime, useAuiState, useExternalStoreRuntime, useRemoteThreadListRuntime } from "@assistant-ui/react";
+import { useMemo } from "react";
+import type { Client } from "../index.js";
+import type { ConversationMessage } from "../message.js";
+import { useChat } from "../react.js";
+import type { ThreadOptions } from "./conversation.js";
+import { idOf, threadMessage } from "./messages.js";
+import { createThreadListAdapter } from "./threads.js";
+
+const textOf = ({ content }: AppendMessage): string => content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
+
+/** Shows the failure of a message that has no reply. */
+const FAILURE: ConversationMessage = { id: "failure", role: "agent", text: "", status: "failed", toolCalls: [] };
+
+/** Returns the runtime of one conversation. */
+const useConversationRuntime = (client: Client, agentId: string, userId: string | undefined): AssistantRuntime => {
+  const key = useAuiState(({ threadListItem }) => threadListItem.remoteId ?? threadListItem.id);
+  const conversation = useMemo(
+    () => client.conversation({ agentId, key, ...(userId === undefined ? {} : { userId }) }),
+    [client, agentId, key, userId],
+  );
+  const { messages, status, send, stop, regenerate, edit } = useChat(conversation);
+  const known = (id: string | null) => messages.findIndex((message) => idOf(message) === id);
+  const isUnanswered = status === "failed" && messages.at(-1)?.role === "user";
+  return useExternalStoreRuntime<ConversationMessage>({
+    messages: isUnanswered ? [...messages, FAILURE] : messages,
+    convertMessage: threadMessage,
+    isLoading: status === "loading",
+    isRunning: status === "sending" || status === "streaming",
+    onNew: (message) => send(textOf(message)),
+    onEdit: (message) => edit(messages[known(message.sourceId)]?.id ?? "", textOf(message)),
+    // The parent is the message that is answered again.
+    onReload: (parentId) => regenerate(messages[known(parentId) + 1]?.id ?? messages[known(parentId)]?.id),
+    onCancel: stop,
+  });
+};
+
+export interface AgentRuntimeOptions extends ThreadOptions {
+  /** The thread that is shown, such as that of the address of the page. */
+  threadId?: string | undefined;
+  /** Called when the user opens another thread. */
+  onThreadIdChange?: (threadId: string | undefined) => void;
+}
+
+/** Returns a runtime for the conversations with an agent: they are streamed, stopped, edited and resumed, and listed as threads. */
+export const useAgentRuntime = (client: Client, { agentId, userId, ...controlled }: AgentRuntimeOptions): AssistantRuntime => {
+  const adapter = useMemo(
+    () => createThreadListAdapter(client, { agentId, ...(userId === undefined ? {} : { userId }) }),
+    [client, agentId, userId],
+  );
+  return useRemoteThreadListRuntime({
+    ...controlled,
+    adapter,
+    runtimeHook: () => useConversationRuntime(client, agentId, userId),
+  });
+};

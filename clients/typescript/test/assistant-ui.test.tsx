@@ -1,0 +1,220 @@
+// @vitest-environment jsdom
+import {
+  ActionBarPrimitive,
+  AssistantRuntimeProvider,
+  ComposerPrimitive,
+  MessagePrimitive,
+  ThreadListItemPrimitive,
+  ThreadListPrimitive,
+  ThreadPrimitive,
+  type AssistantRuntime,
+  useRemoteThreadListRuntime,
+} from "@assistant-ui/react";
+import { useChatRuntime } from "@assistant-ui/react-ai-sdk";
+import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
+import { StrictMode, useMemo } from "react";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { type Service, startService } from "./service.js";
+import { createChatTransport } from "../src/ai/index.js";
+import { createHistoryAdapter, createThreadListAdapter, useAgentRuntime } from "../src/assistant-ui/index.js";
+import { type Client, createClient } from "../src/index.js";
+
+let service: Service;
+let agentId: string;
+let runtime: AssistantRuntime;
+
+beforeAll(async () => {
+  service = await startService();
+  // Of jsdom, which has no layout.
+  globalThis.ResizeObserver ??= class {
+    observe() {}
+    unobserve() {}
+    disconnect() {}
+  };
+  Element.prototype.scrollTo ??= () => {};
+});
+afterEach(cleanup);
+afterAll(() => service.stop());
+
+const open = (): Client => createClient({ url: service.url, apiKey: service.admin });
+
+const Text = ({ text }: { text: string }) => <>{text}</>;
+const Tool = ({ toolName, result }: { toolName: string; result?: unknown }) => <>{`[${toolName}: ${String(result)}]`}</>;
+const parts = { Text, tools: { Fallback: Tool } };
+const UserMessage = () => (
+  <MessagePrimitive.Root>
+    <p>
+      <MessagePrimitive.Parts components={parts} />
+    </p>
+    <ActionBarPrimitive.Edit>Edit</ActionBarPrimitive.Edit>
+  </MessagePrimitive.Root>
+);
+const EditComposer = () => (
+  <ComposerPrimitive.Root>
+    <ComposerPrimitive.Input aria-label="Edited" />
+    <ComposerPrimitive.Send>Replace</ComposerPrimitive.Send>
+  </ComposerPrimitive.Root>
+);
+const AssistantMessage = () => (
+  <MessagePrimitive.Root>
+    <p>
+      <MessagePrimitive.Parts components={parts} />
+      <MessagePrimitive.Error>failed</MessagePrimitive.Error>
+    </p>
+    <ActionBarPrimitive.Reload>Regenerate</ActionBarPrimitive.Reload>
+  </MessagePrimitive.Root>
+);
+const Item = () => (
+  <ThreadListItemPrimitive.Root>
+    <ThreadListItemPrimitive.Trigger>
+      <em>
+        <ThreadListItemPrimitive.Title />
+      </em>
+    </ThreadListItemPrimitive.Trigger>
+  </ThreadListItemPrimitive.Root>
+);
+
+const Page = ({ use }: { use: () => AssistantRuntime }) => {
+  runtime = use();
+  return (
+    <AssistantRuntimeProvider runtime={runtime}>
+      <ThreadListPrimitive.New>New</ThreadListPrimitive.New>
+      <ThreadListPrimitive.Items components={{ ThreadListItem: Item }} />
+      <ThreadPrimitive.Messages components={{ UserMessage, EditComposer, AssistantMessage }} />
+      <ComposerPrimitive.Root>
+        <ComposerPrimitive.Input aria-label="Message" />
+        <ComposerPrimitive.Send>Send</ComposerPrimitive.Send>
+        <ComposerPrimitive.Cancel>Stop</ComposerPrimitive.Cancel>
+      </ComposerPrimitive.Root>
+    </AssistantRuntimeProvider>
+  );
+};
+
+/** Opens a page; with `threadId`, one that shows this thread. */
+const show = (threadId?: string) => {
+  const client = open();
+  const use = () => useAgentRuntime(client, { agentId, ...(threadId === undefined ? {} : { threadId }) });
+  render(<Page use={use} />, { wrapper: StrictMode });
+};
+const shown = (tag: string) => screen.queryAllByText((_, element) => element?.tagName === tag).map(({ textContent }) => textContent);
+const messages = () => shown("P");
+const threads = () => shown("EM");
+const button = (name: string, index = -1) => screen.getAllByRole<HTMLButtonElement>("button", { name }).at(index)!;
+const click = async (name: string, index?: number) => {
+  await expect.poll(() => button(name, index).disabled).toBe(false);
+  fireEvent.click(button(name, index));
+};
+const send = async (text: string) => {
+  fireEvent.change(screen.getByLabelText("Message"), { target: { value: text } });
+  await click("Send");
+};
+const remoteId = () => runtime.threads.mainItem.getState().remoteId;
+/** The titles that are stored, shortly after they are shown. */
+const titles = async () => (await open().conversations.list({ agentId })).data.map(({ title }) => title).sort();
+const turns = () => service.turns(agentId, remoteId());
+
+test("a chat is streamed, stopped, edited and generated again", async () => {
+  agentId = await service.newAgent();
+  show();
+  await send("tool");
+  await expect.poll(messages).toEqual(["tool", "Let me see. [calculator: 408]\n\nThat is it."]);
+  await send("hold");
+  await expect.poll(() => messages()[3]).toBe("First half, ");
+  await click("Stop");
+  await expect.poll(turns).toEqual(["completed", "cancelled"]);
+  await send("Hello");
+  await expect.poll(() => messages().slice(4)).toEqual(["Hello", "You said: Hello"]);
+  await click("Regenerate");
+  await expect.poll(turns).toEqual(["completed", "cancelled", "completed", "completed"]);
+  await expect.poll(() => messages().slice(4)).toEqual(["Hello", "You said: Hello"]);
+  await click("Edit", 0);
+  fireEvent.change(screen.getByLabelText("Edited"), { target: { value: "uno" } });
+  await click("Replace");
+  await expect.poll(messages).toEqual(["uno", "You said: uno"]);
+});
+
+test("a failed message is shown as such, and is answered again", async () => {
+  agentId = await service.newAgent();
+  show();
+  await send("fail 2");
+  await expect.poll(messages).toEqual(["fail 2", "word1 word2 failed"]);
+  await click("Regenerate");
+  await expect.poll(turns).toEqual(["failed", "failed"]);
+});
+
+test("threads are listed, opened, renamed, archived and deleted, and resumed after a reload", async () => {
+  agentId = await service.newAgent();
+  show();
+  await send("one");
+  await expect.poll(messages).toEqual(["one", "You said: one"]);
+  await expect.poll(threads).toEqual(["one"]);
+  await click("New");
+  await expect.poll(messages).toEqual([]);
+  await send("hold");
+  await expect.poll(messages).toEqual(["hold", "First half, "]);
+  await expect.poll(titles).toEqual(["hold", "one"]);
+  const key = remoteId();
+  cleanup();
+
+  show(key);
+  await expect.poll(messages).toEqual(["hold", "First half, "]);
+  service.model.release();
+  await expect.poll(messages).toEqual(["hold", "First half, second half."]);
+  await expect.poll(threads).toContain("one");
+  fireEvent.click(screen.getByText("one"));
+  await expect.poll(messages).toEqual(["one", "You said: one"]);
+  const item = runtime.threads.getItemById(remoteId()!);
+  await act(() => item.rename("renamed"));
+  cleanup();
+
+  show();
+  await expect.poll(threads).toContain("renamed");
+  const [renamed, held] = ["renamed", "hold"].map((title) => {
+    const { threadIds: ids, threadItems } = runtime.threads.getState();
+    return runtime.threads.getItemById(ids.find((id) => threadItems[id]?.title === title)!);
+  });
+  await act(() => renamed!.archive());
+  await act(() => held!.delete());
+  cleanup();
+  show();
+  await expect.poll(() => runtime.threads.getState().archivedThreadIds).toHaveLength(1);
+  expect(threads()).toEqual([]);
+});
+
+test("threads and history serve the runtime of the AI SDK", async () => {
+  agentId = await service.newAgent();
+  const show = () => {
+    const client = open();
+    const use = () => {
+      const adapter = useMemo(() => createThreadListAdapter(client, { agentId }), []);
+      const transport = useMemo(() => createChatTransport(client, { agentId }), []);
+      return useRemoteThreadListRuntime({ adapter, runtimeHook: () => useChatRuntime({ transport }) });
+    };
+    render(<Page use={use} />);
+  };
+  show();
+  await send("one");
+  await expect.poll(messages).toEqual(["one", "You said: one"]);
+  await expect.poll(titles).toEqual(["one"]);
+  cleanup();
+  show();
+  await expect.poll(threads).toEqual(["one"]);
+  fireEvent.click(screen.getByText("one"));
+  await expect.poll(messages).toEqual(["one", "You said: one"]);
+  await send("two");
+  await expect.poll(messages).toEqual(["one", "You said: one", "two", "You said: two"]);
+  expect(await turns()).toEqual(["completed", "completed"]);
+});
+
+test("the history of a conversation is loaded for other runtimes", async () => {
+  agentId = await service.newAgent();
+  const client = open();
+  for await (const part of client.chat({ agentId, conversationKey: "history", message: "tool" })) void part;
+  const load = (key?: string) => createHistoryAdapter(client, { agentId }, () => key).load();
+  expect(await load()).toEqual({ messages: [] });
+  const loaded = await load("history");
+  expect(loaded.messages.map(({ message: { role, content } }) => [role, ...content.map(({ type }) => type)])).toEqual([
+    ["user", "text"],
+    ["assistant", "text", "tool-call", "text"],
+  ]);
+});
