@@ -1,0 +1,37 @@
+// The example in `examples/react-chat`, in front of a service of its own.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { startService } from "./service.js";
+import { createClient } from "../src/index.js";
+
+const folder = fileURLToPath(new URL("../../../examples/react-chat", import.meta.url));
+const SCOPES = "user-tokens:issue,chat:write,conversations:read,conversations:write,events:read";
+
+const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, "localhost");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  return port;
+};
+
+/** Starts the service and the example, with `more` variables. `url` is the address of the page. */
+export const startExample = async (more: Record<string, string> = {}) => {
+  const port = await freePort();
+  const service = await startService({ SERVER__ALLOWED_ORIGINS: `http://localhost:${port}` });
+  const agentId = await service.newAgent();
+  const env = { ...process.env, ...more, KEY: service.key(SCOPES), AGENT: agentId, SERVICE: service.url, PORT: String(port) };
+  const example = spawn(process.execPath, ["server.mjs"], { cwd: folder, env, stdio: ["ignore", "pipe", "inherit"] });
+  // Before its address, it may report that it prepares the libraries.
+  const lines = createInterface({ input: example.stdout });
+  const url = await new Promise<string>((resolve) => lines.on("line", (line) => line.startsWith("http:") && resolve(line)));
+  const stop = async () => {
+    example.kill();
+    await service.stop();
+  };
+  const client = createClient({ url: service.url, apiKey: service.admin });
+  return { service, client, agentId, url, stop };
+};
