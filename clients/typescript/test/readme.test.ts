@@ -1,0 +1,45 @@
+// @vitest-environment jsdom
+import { fireEvent, screen } from "@testing-library/react";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { type Service, startService } from "./service.js";
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await startService();
+  globalThis.ResizeObserver ??= class {
+    observe() {}
+    unobserve() {}
+    disconnect() {}
+  };
+  Element.prototype.scrollTo ??= () => {};
+});
+beforeEach(async () => {
+  const settings = { url: service.url, agentId: await service.newAgent(), getToken: () => service.admin };
+  Object.assign(globalThis, { settings });
+  document.body.innerHTML = '<div id="root"></div>';
+});
+afterAll(() => service.stop());
+
+const enter = async (text: string) => {
+  fireEvent.change(await screen.findByRole("textbox"), { target: { value: text } });
+  fireEvent.click(await screen.findByText("Send"));
+};
+const shows = (text: string) => expect.poll(() => document.body.textContent).toContain(text);
+
+test.each([
+  ["React", () => import("readme:React"), ["Ada", "A reply at "]],
+  ["AI SDK", () => import("readme:AI SDK"), []],
+  ["assistant-ui", () => import("readme:assistant-ui"), []],
+  ["TanStack", () => import("readme:TanStack"), []],
+])("the example for %s streams a reply, and stops another", async (_name, load, shown) => {
+  await load();
+  await enter("Hello");
+  await shows("You said: Hello");
+  for (const text of shown) await shows(text);
+  await enter("hold");
+  await shows("First half, ");
+  fireEvent.click(await screen.findByText("Stop"));
+  const { agentId } = (globalThis as unknown as { settings: { agentId: string } }).settings;
+  await expect.poll(() => service.turns(agentId)).toEqual(["completed", "cancelled"]);
+});
