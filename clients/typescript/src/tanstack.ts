@@ -59,6 +59,7 @@ export const messagesQuery = (client: Client, id: string, limit = 50) => ({
 
 /** The cache of queries: a `QueryClient`. */
 export interface QueryCacheClient {
+  isFetching(filters: { queryKey: readonly unknown[] }): number;
   invalidateQueries(filters: { queryKey: readonly unknown[] }): Promise<void>;
 }
 
@@ -75,13 +76,20 @@ const kindOf = ({ type, agentId, conversationId }: LogEvent): readonly [string, 
 export const followQueries = (client: Client, queries: QueryCacheClient): (() => void) => {
   const closing = new AbortController();
   const changed = new Map<string, readonly unknown[]>();
+  let timer: ReturnType<typeof setTimeout> | undefined;
   const invalidate = () => {
-    for (const queryKey of changed.values()) void queries.invalidateQueries({ queryKey });
-    changed.clear();
+    timer = undefined;
+    for (const [name, queryKey] of changed) {
+      // It may have read what was before the change, or read a further page: that is not cancelled.
+      if (queries.isFetching({ queryKey }) > 0) continue;
+      changed.delete(name);
+      void queries.invalidateQueries({ queryKey });
+    }
+    if (changed.size > 0) add();
   };
   const add = (...keys: (readonly unknown[])[]) => {
-    if (changed.size === 0) setTimeout(invalidate, COLLECTING);
     for (const key of keys) changed.set(key.join(), key);
+    if (!closing.signal.aborted) timer ??= setTimeout(invalidate, COLLECTING);
   };
   const onEvent = (event: LogEvent) => {
     const [kind, id] = kindOf(event);
