@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use actix_web::{
     HttpRequest, HttpResponse,
-    body::SizedStream,
+    body::{MessageBody, SizedStream},
     http::header::{self, HeaderValue},
     web::{Bytes, Data},
 };
@@ -63,16 +63,20 @@ impl Document {
         if fresh {
             return response.finish();
         }
-        let text = self.text.clone();
-        let parts = (0..text.len()).step_by(PART_BYTES).map(move |start| {
-            let end = text.len().min(start + PART_BYTES);
-            Ok::<_, Infallible>(text.slice(start..end))
-        });
-        let bytes = self.text.len() as u64;
         response
             .content_type("application/json")
-            .body(SizedStream::new(bytes, stream::iter(parts)))
+            .body(in_parts(&self.text))
     }
+}
+
+/// Returns a body that is sent in parts.
+pub fn in_parts(text: &Bytes) -> impl MessageBody + use<> {
+    let (text, bytes) = (text.clone(), text.len() as u64);
+    let parts = (0..text.len()).step_by(PART_BYTES).map(move |start| {
+        let end = text.len().min(start + PART_BYTES);
+        Ok::<_, Infallible>(text.slice(start..end))
+    });
+    SizedStream::new(bytes, stream::iter(parts))
 }
 
 /// Read this document: OpenAPI 3.1, generated from the code.
@@ -116,9 +120,14 @@ pub async fn get_console(state: Data<ApiState>) -> HttpResponse {
             )
         })
         .collect();
+    let console = if state.console.is_some() {
+        format!("<li><a href=\"{base}/console\">Console</a></li>")
+    } else {
+        String::new()
+    };
     let body = format!(
         "<p>With this server, applications create AI agents and chat with them, over REST, \
-         server-sent events and WebSockets.</p><ul>\
+         server-sent events and WebSockets.</p><ul>{console}\
          <li><a href=\"{base}/docs/\">Try the interface</a></li>\
          <li><a href=\"{base}/openapi.json\">OpenAPI document</a></li>\
          <li><a href=\"{base}/asyncapi.json\">AsyncAPI document</a></li>\

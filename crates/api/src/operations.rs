@@ -14,7 +14,7 @@ use utoipa::OpenApi;
 
 use crate::{
     agents, catalogue, chat, conversations, credentials, documents, events, health,
-    limits_endpoint, oauth, problem_catalogue,
+    limits_endpoint, oauth, principal, problem_catalogue,
     protocols::{self, Protocol},
     socket, turns, user_tokens,
 };
@@ -86,13 +86,13 @@ fn is_path_of(template: &str, path: &str) -> bool {
     template.split('/').all(is_same) && segments.next().is_none()
 }
 
-/// Returns whether credentials are ignored on a path: the public operations, the pages of `/docs`,
-/// and everything below them.
+/// Returns whether credentials are ignored on a path: the public operations, the pages of `/docs`
+/// and `/console`, and everything below them.
 pub fn is_public(path: &str) -> bool {
     static SEGMENTS: LazyLock<Vec<&str>> = LazyLock::new(|| {
         let public = OPERATIONS.iter().filter(|it| it.access == Public);
         let mut segments: Vec<_> = public.map(|it| first_segment(it.path)).collect();
-        segments.push("docs");
+        segments.extend(["docs", "console"]);
         segments.retain(|segment| !segment.is_empty());
         segments.dedup();
         segments
@@ -208,6 +208,7 @@ operations! {
     get "/api/engines" catalogue::list_engines AnyCredential; ;
     get "/api/capabilities" catalogue::list_capabilities AnyCredential; ;
     get "/api/limits" limits_endpoint::get_limits AnyCredential; ;
+    get "/api/principal" principal::get_principal AnyCredential; ;
     get "/metrics" health::get_metrics AnyOf(&[MetricsRead]); drains_body;
 
     post "/oauth2/token" oauth::issue_token Public; ;

@@ -6,7 +6,7 @@ use actix_web::{HttpRequest, HttpResponse, middleware::from_fn, web};
 use domain::ProblemCode;
 
 use crate::{
-    documents,
+    console, documents,
     layers::resource,
     oauth, openapi,
     operations::{self, Operation},
@@ -17,7 +17,7 @@ use crate::{
 
 /// Registers all routes, except those of protocols that are turned off: one resource for each path,
 /// with the methods of its operations. Another method is 405.
-pub fn configure(config: &mut web::ServiceConfig, enabled: &EnabledProtocols) {
+pub fn configure(config: &mut web::ServiceConfig, enabled: &EnabledProtocols, has_console: bool) {
     let is_enabled =
         |path| operations::protocol_of(path).is_none_or(|it| enabled.contains(it.name));
     let mut paths: Vec<&str> = Vec::new();
@@ -32,6 +32,9 @@ pub fn configure(config: &mut web::ServiceConfig, enabled: &EnabledProtocols) {
         config.service(routes.fold(resource(path), actix_web::Resource::route));
     }
     configure_pages(config);
+    if has_console {
+        configure_console(config);
+    }
     let enabled = enabled.clone();
     config.default_service(web::to(move |request: HttpRequest| {
         ready(Err::<HttpResponse, _>(route_not_found(&request, &enabled)))
@@ -64,4 +67,11 @@ fn configure_pages(config: &mut web::ServiceConfig) {
                 .service(openapi::swagger_page())
                 .service(openapi::swagger_ui()),
         );
+}
+
+/// Registers the console. All paths below it are pages of its own, except those of its files.
+fn configure_console(config: &mut web::ServiceConfig) {
+    config
+        .service(resource("/console").route(web::get().to(console::get_page)))
+        .service(resource("/console/{path:.*}").route(web::get().to(console::get_file)));
 }

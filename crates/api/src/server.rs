@@ -200,7 +200,9 @@ fn start_http(
             App::new()
                 .app_data(state.clone())
                 .app_data(services.clone())
-                .configure(|config| routes::configure(config, &state.protocols))
+                .configure(|config| {
+                    routes::configure(config, &state.protocols, state.console.is_some())
+                })
                 .wrap(from_fn(read_body))
                 .wrap(from_fn(restrict_origins))
                 .wrap(from_fn(rate_limit))

@@ -24,8 +24,9 @@ use tokio_util::sync::CancellationToken;
 #[cfg(feature = "address-guard")]
 use crate::auth::AddressGuard;
 use crate::{
-    auth::LargeResponses, body::Schemas, documents::Documents, layers::AllowedOrigins,
-    oauth::Metadata, readiness::Readiness, settings::EnabledProtocols, socket::SocketTimeouts,
+    auth::LargeResponses, body::Schemas, console::Console, documents::Documents,
+    layers::AllowedOrigins, oauth::Metadata, readiness::Readiness, settings::EnabledProtocols,
+    socket::SocketTimeouts,
 };
 
 /// A value that is built when it is first used.
@@ -78,6 +79,8 @@ pub struct ApiState {
     pub readiness: Readiness,
     /// The published documents.
     pub documents: Lazy<Documents>,
+    /// The files of the console, unless it is turned off.
+    pub console: Option<Lazy<Console>>,
     /// The handle that renders the metrics.
     pub metrics: PrometheusHandle,
 }

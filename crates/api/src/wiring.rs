@@ -134,6 +134,7 @@ fn state(parts: &Parts<'_>, auth: Auth, ids: Arc<dyn IdSource>) -> Result<ApiSta
         schemas: documents::schemas(settings, &parts.public_url),
         sizes: settings.limits.sizes.clone(),
         public_url: parts.public_url.clone(),
+        console: documents::console(settings, &base_path),
         base_path,
         allowed_origins: AllowedOrigins::new(&settings.server.allowed_origins),
         protocols: settings.protocols.clone(),

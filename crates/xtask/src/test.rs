@@ -82,8 +82,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let target = variable("CARGO_TARGET_DIR").unwrap_or_else(|| "target".to_owned());
         let service = root().join(target).join("debug/agent-service");
         steps.run("TypeScript client", || {
-            typescript::test(&service, &database)
+            typescript::test_client(&service, &database)
         })?;
+        steps.run("console", || typescript::test_console(&service))?;
     }
     Ok(())
 }

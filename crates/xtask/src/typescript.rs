@@ -1,4 +1,4 @@
-//! The tests of the TypeScript client.
+//! The tests of the TypeScript client, and of the console, which is built on it.
 
 use std::{path::Path, process::Command};
 
@@ -8,24 +8,20 @@ use dev_tools::{
     process::{root, run as run_program},
 };
 
-/// The folder of the client.
-const FOLDER: &str = "clients/typescript";
+/// The folders of the packages.
+const CLIENT: &str = "clients/typescript";
+const CONSOLE: &str = "clients/console";
 /// The variable with the service that the tests start.
 const BINARY_VARIABLE: &str = "SERVICE_BINARY";
-/// The scripts of the package, in the order in which they run.
-const SCRIPTS: [&str; 4] = ["check", "size", "build", "test"];
+/// The scripts of each package, in the order in which they run.
+const CLIENT_SCRIPTS: [&str; 4] = ["check", "size", "build", "test"];
+const CONSOLE_SCRIPTS: [&str; 2] = ["check", "test"];
 
-/// Installs the libraries of the client, and runs its checks and tests against `service`, with SQLite
-/// and with `database`.
-pub(crate) fn test(service: &Path, database: &Database) -> Result<()> {
-    run_program(&mut npm(&[
-        "ci",
-        "--ignore-scripts",
-        "--no-audit",
-        "--no-fund",
-    ]))?;
-    for script in SCRIPTS {
-        let mut command = npm(&["run", script]);
+/// Runs the checks and tests of the client against `service`, with SQLite and with `database`.
+pub(crate) fn test_client(service: &Path, database: &Database) -> Result<()> {
+    install(CLIENT)?;
+    for script in CLIENT_SCRIPTS {
+        let mut command = npm(CLIENT, &["run", script]);
         command.env(BINARY_VARIABLE, service);
         command.env(URL_VARIABLE, database.url());
         run_program(&mut command)?;
@@ -33,8 +29,24 @@ pub(crate) fn test(service: &Path, database: &Database) -> Result<()> {
     Ok(())
 }
 
-fn npm(arguments: &[&str]) -> Command {
+/// Compares the built console with its source, and runs its tests against `service`. The client must
+/// be built.
+pub(crate) fn test_console(service: &Path) -> Result<()> {
+    install(CONSOLE)?;
+    for script in CONSOLE_SCRIPTS {
+        run_program(npm(CONSOLE, &["run", script]).env(BINARY_VARIABLE, service))?;
+    }
+    Ok(())
+}
+
+/// Installs the libraries of a package.
+fn install(folder: &str) -> Result<()> {
+    let arguments = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
+    run_program(&mut npm(folder, &arguments))
+}
+
+fn npm(folder: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new("npm");
-    command.current_dir(root().join(FOLDER)).args(arguments);
+    command.current_dir(root().join(folder)).args(arguments);
     command
 }

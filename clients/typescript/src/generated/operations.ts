@@ -45,6 +45,9 @@ export const operations = {
     revoke: "delete /api/oauth-clients/{id}",
     rotate: "post /api/oauth-clients/{id}/rotate"
   },
+  principal: {
+    get: "get /api/principal"
+  },
   rules: {
     test: "post /api/rules/test"
   },

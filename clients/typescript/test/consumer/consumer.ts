@@ -55,6 +55,7 @@ export const calls: { readonly [Group in keyof Rest]: { readonly [Name in keyof 
     revoke: () => service.oauthClients.revoke(id),
     rotate: async () => (await service.oauthClients.rotate(id)).id,
   },
+  principal: { get: async () => (await service.principal.get()).tenantId },
   turns: {
     get: async () => (await service.turns.get(id)).status,
     cancel: async () => (await service.turns.cancel(id)).status,

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::{
-    AuthSettings, DatabaseUrl, EnabledProtocols, EngineSettings, EventSettings, LimitSettings,
-    LogSettings, ModelSettings, ServerSettings, SettingKey, SettingsError, ToolServer,
-    sources::gather, tool_servers, values::Values,
+    AuthSettings, ConsoleSettings, DatabaseUrl, EnabledProtocols, EngineSettings, EventSettings,
+    LimitSettings, LogSettings, ModelSettings, ServerSettings, SettingKey, SettingsError,
+    ToolServer, sources::gather, tool_servers, values::Values,
 };
 
 /// The engine of every server.
@@ -22,6 +22,8 @@ pub struct Settings {
     pub server: ServerSettings,
     /// `PROTOCOLS__…`: the protocols of other products' clients.
     pub protocols: EnabledProtocols,
+    /// `CONSOLE__…`: the console.
+    pub console: ConsoleSettings,
     /// `AUTH__…`: authentication.
     pub auth: AuthSettings,
     /// `LIMITS__…`: limits of sizes and rates.
@@ -90,11 +92,13 @@ impl Settings {
         let database = DatabaseUrl::read(values);
         let server = ServerSettings::read(values);
         let protocols = EnabledProtocols::read(values);
+        let console = ConsoleSettings::read(values);
         let auth = AuthSettings::read(values, &server);
         Self {
             database,
             server,
             protocols,
+            console,
             auth,
             limits: LimitSettings::read(values),
             engines: EngineSettings::read(values),

@@ -9,6 +9,7 @@
 //! and a field in [`Settings`].
 
 mod auth;
+mod console;
 mod database;
 mod engines;
 mod error;
@@ -27,6 +28,7 @@ mod tool_servers;
 mod values;
 
 pub use auth::AuthSettings;
+pub use console::ConsoleSettings;
 pub use database::{DatabaseKind, DatabaseUrl};
 pub use engines::EngineSettings;
 pub use error::{InvalidSetting, SettingsError};

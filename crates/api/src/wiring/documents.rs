@@ -6,8 +6,8 @@ use anyhow::Result;
 use serde_json::Value;
 
 use crate::{
-    asyncapi, body::Schemas, documents::Documents, openapi, settings::Settings, socket::frames,
-    state::Lazy,
+    asyncapi, body::Schemas, console::Console, documents::Documents, openapi, settings::Settings,
+    socket::frames, state::Lazy,
 };
 
 /// Returns the documents of a server that clients reach at `url`.
@@ -27,6 +27,16 @@ pub(super) fn schemas(settings: &Settings, url: &str) -> Lazy<Schemas> {
         let names: Vec<&str> = bodies.chain(frames::components()).collect();
         Ok(Schemas::new(&document, &names)?)
     })
+}
+
+/// Returns the console of a server whose public URL has the path `base_path`.
+pub(super) fn console(settings: &Settings, base_path: &str) -> Option<Lazy<Console>> {
+    let base_path = base_path.to_owned();
+    let build = move || Console::new(&base_path);
+    settings
+        .console
+        .is_enabled
+        .then(|| Lazy::new(Box::new(build) as Box<dyn FnOnce() -> Console + Send>))
 }
 
 /// Builds a value from the OpenAPI document, which is then dropped. Tests prove that it can be

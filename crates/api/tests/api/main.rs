@@ -23,6 +23,7 @@ mod child_program;
 mod client_address;
 mod client_libraries;
 mod config;
+mod console;
 mod conversation_keys;
 mod conversations;
 mod credential_idempotency;

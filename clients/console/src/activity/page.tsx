@@ -1,0 +1,137 @@
+import type { LogEvent } from "agent-service-client";
+import { useState } from "react";
+import { Link } from "wouter";
+import { serviceUrl } from "../location.js";
+import { useScope } from "../session/session.js";
+import { Badge, type Tone } from "../ui/badge.js";
+import { Button } from "../ui/button.js";
+import { CopyButton } from "../ui/copy.js";
+import { Icon } from "../ui/icon.js";
+import { Empty, ErrorNotice, Loading, MissingScope } from "../ui/notice.js";
+import { Search } from "../ui/search.js";
+import { Clock } from "../ui/time.js";
+import { useDebounced } from "../ui/use-debounced.js";
+import { type Filter, useLog } from "./use-log.js";
+
+const TYPES: readonly LogEvent["type"][] = [
+  "agent.created",
+  "agent.updated",
+  "agent.deleted",
+  "conversation.created",
+  "conversation.updated",
+  "conversation.deleted",
+  "turn.queued",
+  "turn.started",
+  "turn.completed",
+  "turn.failed",
+  "turn.cancelled",
+  "messages.superseded",
+];
+
+const toneOf = (type: string): Tone => (type === "turn.failed" ? "danger" : type.endsWith(".deleted") || type === "turn.cancelled" ? "warn" : type === "turn.completed" ? "ok" : "neutral");
+
+/** Returns a command that repeats a request; the key stays in a variable. */
+const curl = (query: Record<string, string | number | undefined>, flags = "-sS"): string => {
+  const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
+  const accept = flags.includes("N") ? " -H 'Accept: text/event-stream'" : "";
+  return `curl ${flags} -H "X-API-Key: $KEY"${accept} '${serviceUrl}/api/events?${new URLSearchParams(given)}'`;
+};
+
+const EventRow = ({ event }: { event: LogEvent }) => (
+  <details className="event">
+    <summary>
+      <span className="mono muted event-seq">{event.seq}</span>
+      <Badge tone={toneOf(event.type)}>{event.type}</Badge>
+      <span className="truncate small muted event-actor">{event.actor}</span>
+      <Clock at={event.time} />
+    </summary>
+    <div className="stack-s">
+      <div className="row">
+        {event.agentId !== undefined && <Link href={`/agents/${event.agentId}`}>Agent</Link>}
+        {event.conversationId !== undefined && <Link href={`/conversations/${event.conversationId}`}>Conversation</Link>}
+        <CopyButton text={curl({ since: event.seq - 1, limit: 1 })} label="Copy as curl" />
+        <CopyButton text={JSON.stringify(event, null, 2)} label="Copy JSON" />
+      </div>
+      <pre className="code">{JSON.stringify(event, null, 2)}</pre>
+    </div>
+  </details>
+);
+
+const Log = ({ filter, isPaused }: { filter: Filter; isPaused: boolean }) => {
+  const { events, error, isLoading, hasGap } = useLog(filter, isPaused);
+  const [shown, setShown] = useState(50);
+  return (
+    <>
+      {error !== undefined && <ErrorNotice error={error} />}
+      {hasGap && <p className="notice warn">Older events are no longer in the log.</p>}
+      {isLoading && <Loading />}
+      {!isLoading && events.length === 0 && error === undefined && (
+        <Empty title="No events yet">{isPaused ? "Continue to see new events." : "New events appear here at once."}</Empty>
+      )}
+      {events.length > 0 && (
+        <ul className="list" aria-label="Events">
+          {events.slice(0, shown).map((event) => (
+            <li key={event.seq}>
+              <EventRow event={event} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {events.length > shown && (
+        <Button className="load-more" onClick={() => setShown(shown + 50)}>
+          Show more
+        </Button>
+      )}
+    </>
+  );
+};
+
+/** The event log, live. */
+export const ActivityPage = () => {
+  const [type, setType] = useState("");
+  const [agentId, setAgentId] = useState("");
+  const [conversationId, setConversationId] = useState("");
+  const [isPaused, setIsPaused] = useState(false);
+  const ids = useDebounced(JSON.stringify([agentId.trim(), conversationId.trim()]));
+  if (!useScope("events:read")) return <MissingScope scope="events:read" />;
+  const [agent, conversation] = JSON.parse(ids) as [string, string];
+  const types = TYPES.filter((known) => known === type || known.startsWith(`${type}.`));
+  const filter: Filter = {
+    ...(type === "" ? {} : { types }),
+    // A conversation has one agent, so its id is enough.
+    ...(conversation !== "" ? { channels: [`conversation:${conversation}`] } : agent !== "" ? { channels: [`agent:${agent}`] } : {}),
+  };
+  return (
+    <>
+      <header className="page-header">
+        <div className="row">
+          <h1>Activity</h1>
+          <Badge tone={isPaused ? "warn" : "ok"}>{isPaused ? "paused" : "live"}</Badge>
+        </div>
+        <div className="row">
+          <CopyButton text={curl({ since: 0, types: filter.types?.join(), agentId: agent || undefined, conversationId: conversation || undefined }, "-sSN")} label="Copy as curl" what="Copy the stream as curl" />
+          <Button onClick={() => setIsPaused(!isPaused)}>
+            <Icon name={isPaused ? "play" : "pause"} /> {isPaused ? "Continue" : "Pause"}
+          </Button>
+        </div>
+      </header>
+      <div className="filters">
+        <label className="search">
+          <span className="small muted">Type</span>
+          <select className="input" value={type} onChange={(event) => setType(event.target.value)}>
+            <option value="">All</option>
+            <option value="agent">agent.*</option>
+            <option value="conversation">conversation.*</option>
+            <option value="turn">turn.*</option>
+            {TYPES.map((known) => (
+              <option key={known}>{known}</option>
+            ))}
+          </select>
+        </label>
+        <Search label="Agent id" value={agentId} onChange={setAgentId} placeholder="All agents" />
+        <Search label="Conversation id" value={conversationId} onChange={setConversationId} placeholder="All conversations" />
+      </div>
+      <Log key={JSON.stringify(filter)} filter={filter} isPaused={isPaused} />
+    </>
+  );
+};

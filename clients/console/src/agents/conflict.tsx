@@ -1,0 +1,104 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import type { Json } from "../form/json-pointer.js";
+import { useSession } from "../session/session.js";
+import { Button } from "../ui/button.js";
+import { Modal } from "../ui/dialog.js";
+import { ErrorNotice, Loading } from "../ui/notice.js";
+import { type Agent, type Draft, draftOf, isSame, MEMBERS } from "./agent.js";
+
+type Choice = "merge" | "mine" | "theirs";
+
+interface ConflictProps {
+  /** The version that was edited. */
+  base: Agent;
+  mine: Draft;
+  onResolve: (draft: Draft, current: Agent) => void;
+  onClose: () => void;
+}
+
+/** Returns the members that one side or both have changed. */
+const compare = (base: Draft, mine: Draft, theirs: Draft) => {
+  const members = [...new Set([...Object.keys(base), ...Object.keys(mine), ...Object.keys(theirs)])];
+  const changed = (side: Draft) => members.filter((member) => !isSame(side[member], base[member]));
+  const both = changed(mine).filter((member) => changed(theirs).includes(member) && !isSame(mine[member], theirs[member]));
+  return { mine: changed(mine), theirs: changed(theirs), both };
+};
+
+const withMember = (draft: Draft, member: string, value: Json | undefined): Draft => {
+  const { [member]: _, ...others } = draft;
+  return value === undefined ? others : { ...others, [member]: value };
+};
+
+const shown = (value: Json | undefined): string => (typeof value === "string" ? value : value === undefined ? "(none)" : JSON.stringify(value, null, 2));
+
+const label = (member: string): string => MEMBERS[member] ?? member;
+
+/** Lets the user choose between both versions of an agent, or merge them. */
+export const Conflict = ({ base, mine, onResolve, onClose }: ConflictProps) => {
+  const { service } = useSession();
+  const current = useQuery({ queryKey: ["agent", base.id, "conflict"], queryFn: () => service.agents.get(base.id), gcTime: 0 });
+  const [choice, setChoice] = useState<Choice>("merge");
+  const [kept, setKept] = useState<Record<string, "mine" | "theirs">>({});
+  const theirs = current.data === undefined ? undefined : draftOf(current.data);
+  const changes = theirs === undefined ? undefined : compare(draftOf(base), mine, theirs);
+
+  const resolve = () => {
+    if (current.data === undefined || theirs === undefined || changes === undefined) return;
+    const own = changes.mine.filter((member) => !changes.both.includes(member) || (kept[member] ?? "mine") === "mine");
+    const merged = own.reduce((draft, member) => withMember(draft, member, mine[member]), theirs);
+    onResolve({ merge: merged, mine, theirs }[choice], current.data);
+  };
+
+  const options: [Choice, string, string][] = [
+    ["merge", "Merge both", "Keeps the changes of both; you choose where both changed the same."],
+    ["mine", "Keep mine", "Overwrites the other changes."],
+    ["theirs", "Keep theirs", "Discards your changes."],
+  ];
+  return (
+    <Modal title="Somebody else has changed this agent" onClose={onClose}>
+      {current.isPending && <Loading />}
+      {current.isError && <ErrorNotice error={current.error} onRetry={() => void current.refetch()} />}
+      {changes !== undefined && theirs !== undefined && (
+        <div className="stack">
+          <p>
+            You edited version {base.version}; version {current.data?.version} has other changes: {changes.theirs.map(label).join(", ") || "none that you see here"}.
+          </p>
+          <fieldset className="choices">
+            <legend className="visually-hidden">What to keep</legend>
+            {options.map(([value, name, hint]) => (
+              <label className="check" key={value}>
+                <input type="radio" name="choice" checked={choice === value} onChange={() => setChoice(value)} />
+                <span>
+                  {name}
+                  <span className="hint">{hint}</span>
+                </span>
+              </label>
+            ))}
+          </fieldset>
+          {choice === "merge" &&
+            changes.both.map((member) => (
+              <fieldset className="versions" key={member}>
+                <legend>{label(member)}</legend>
+                {(["mine", "theirs"] as const).map((side) => (
+                  <label key={side} className="version">
+                    <span className="row">
+                      <input type="radio" name={member} checked={(kept[member] ?? "mine") === side} onChange={() => setKept({ ...kept, [member]: side })} />
+                      {side === "mine" ? "Mine" : "Theirs"}
+                    </span>
+                    <pre>{shown((side === "mine" ? mine : theirs)[member])}</pre>
+                  </label>
+                ))}
+              </fieldset>
+            ))}
+        </div>
+      )}
+      <div className="dialog-actions">
+        <Button onClick={onClose}>Continue editing</Button>
+        <Button kind="primary" disabled={changes === undefined} onClick={resolve}>
+          {choice === "theirs" ? "Discard my changes" : "Save"}
+        </Button>
+      </div>
+    </Modal>
+  );
+};

@@ -1,0 +1,104 @@
+import { useQuery } from "@tanstack/react-query";
+import { NumberField, SelectField, TextField } from "../form/fields.js";
+import { useField } from "../form/form.js";
+import { SuggestField, TagsField } from "../form/pickers.js";
+import { useSession } from "../session/session.js";
+import { MetadataField } from "./metadata.js";
+import { RuleEditor } from "./rules.js";
+
+/** The engines and the capabilities of the service. */
+export const useCatalogue = () => {
+  const { service } = useSession();
+  const engines = useQuery({ queryKey: ["engines"], queryFn: () => service.engines.list() }).data?.data ?? [];
+  const capabilities = useQuery({ queryKey: ["capabilities"], queryFn: () => service.capabilities.list() }).data?.data ?? [];
+  return { engines, capabilities };
+};
+
+const Basics = () => {
+  const { capabilities } = useCatalogue();
+  const suggestions = capabilities.map(({ name, description, available }) => ({ value: name, detail: available ? description : `${description} (not available now)` }));
+  return (
+    <section className="card stack">
+      <h2>Basics</h2>
+      <TextField pointer="/name" label="Name" isRequired />
+      <TextField pointer="/personality" label="Personality" rows={3} hint="Part of every prompt; rules can insert it." />
+      <TagsField
+        pointer="/capabilities"
+        label="Capabilities and tools"
+        suggestions={suggestions}
+        placeholder="Choose tools, or type others"
+        hint="The name of a tool or tool server gives the agent that tool; any other name describes it."
+      />
+    </section>
+  );
+};
+
+const Replies = () => {
+  const { engines } = useCatalogue();
+  const { value: chosen } = useField("/engine");
+  const usual = engines.find((engine) => engine.default);
+  const engine = engines.find(({ name }) => name === chosen) ?? usual;
+  const text = ({ name, available }: { name: string; available: boolean }) => (available ? name : `${name} (not available now)`);
+  return (
+    <section className="card stack">
+      <h2>Replies</h2>
+      <div className="columns">
+        <SelectField
+          pointer="/engine"
+          label="Engine"
+          options={[["", usual === undefined ? "Default" : `Default (${usual.name})`], ...engines.map((known) => [known.name, text(known)] as const)]}
+        />
+        <SuggestField
+          pointer="/llm/model"
+          label="Model"
+          placeholder="The operator’s"
+          suggestions={(engine?.models ?? []).map((value) => ({ value }))}
+          hint={engine?.models === undefined ? "The engine lists no models." : `${engine.models.length} known to ${engine.name}.`}
+        />
+      </div>
+      <TagsField
+        pointer="/fallbacks"
+        label="Fallbacks"
+        isClosed
+        suggestions={engines.map((known) => ({ value: known.name, detail: known.available ? undefined : "not available now" }))}
+        placeholder="None"
+        hint="Engines that answer, in this order, if the one before has failed."
+      />
+      <TextField pointer="/instructions" label="Instructions" rows={4} hint="An additional system prompt for language models." />
+      <TextField pointer="/greeting" label="Greeting" rows={2} hint="The first message of a conversation that is created empty." />
+    </section>
+  );
+};
+
+const Parameters = () => (
+  <details className="card">
+    <summary>
+      <h2>Parameters</h2>
+    </summary>
+    <div className="stack">
+      <div className="columns">
+        <NumberField pointer="/llm/temperature" label="Temperature" placeholder="The model’s" />
+        <NumberField pointer="/llm/topP" label="Top P" placeholder="The model’s" />
+        <NumberField pointer="/llm/maxOutputTokens" label="Output tokens" placeholder="The model’s" />
+        <NumberField pointer="/llm/seed" label="Seed" placeholder="None" />
+      </div>
+      <TagsField pointer="/llm/stop" label="Stop texts" suggestions={[]} placeholder="None" />
+      <div className="columns">
+        <NumberField pointer="/history/maxMessages" label="Messages of history" placeholder="40" />
+        <NumberField pointer="/history/maxCharacters" label="Characters of history" placeholder="48000" />
+        <NumberField pointer="/timeoutMs" label="Timeout in milliseconds" placeholder="60000" />
+      </div>
+      <MetadataField />
+    </div>
+  </details>
+);
+
+/** All fields of an agent. */
+export const AgentFields = ({ agentId }: { agentId?: string }) => (
+  <>
+    <Basics />
+    <Replies />
+    <RuleEditor {...(agentId === undefined ? {} : { agentId })} />
+    <Parameters />
+  </>
+);

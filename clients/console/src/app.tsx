@@ -1,0 +1,52 @@
+import { Redirect, Route, Router, Switch } from "wouter";
+import { ActivityPage } from "./activity/page.js";
+import { AgentPage, NewAgentPage } from "./agents/editor.js";
+import { AgentsPage } from "./agents/list.js";
+import { ChatPage } from "./chat/page.js";
+import { NewChatPage } from "./chat/new-chat.js";
+import { ConversationPage } from "./conversations/detail.js";
+import { ConversationsPage } from "./conversations/list.js";
+import { CredentialsPage } from "./credentials/page.js";
+import { HealthPage } from "./health/page.js";
+import { LiveQueries } from "./live-queries.js";
+import { basePath } from "./location.js";
+import { AccountPage } from "./session/account.js";
+import { useSessions } from "./session/session.js";
+import { SignIn } from "./session/sign-in.js";
+import { Shell } from "./shell.js";
+import { Empty } from "./ui/notice.js";
+
+const Pages = () => (
+  <Switch>
+    <Route path="/">
+      <Redirect to="/agents" replace />
+    </Route>
+    <Route path="/agents" component={AgentsPage} />
+    <Route path="/agents/new" component={NewAgentPage} />
+    <Route path="/agents/:id">{({ id }) => <AgentPage key={id} id={id} />}</Route>
+    <Route path="/chat" component={NewChatPage} />
+    <Route path="/chat/:agentId/:key">{({ agentId, key }) => <ChatPage key={`${agentId} ${key}`} agentId={agentId} chatKey={decodeURIComponent(key)} />}</Route>
+    <Route path="/conversations" component={ConversationsPage} />
+    <Route path="/conversations/:id">{({ id }) => <ConversationPage key={id} id={id} />}</Route>
+    <Route path="/activity" component={ActivityPage} />
+    <Route path="/access" component={CredentialsPage} />
+    <Route path="/health" component={HealthPage} />
+    <Route path="/account" component={AccountPage} />
+    <Route>
+      <Empty title="This page does not exist">Choose another one in the navigation.</Empty>
+    </Route>
+  </Switch>
+);
+
+export const App = () => {
+  const { session } = useSessions();
+  if (session === undefined) return <SignIn />;
+  return (
+    <Router base={basePath}>
+      <LiveQueries />
+      <Shell>
+        <Pages />
+      </Shell>
+    </Router>
+  );
+};

@@ -1,0 +1,54 @@
+import { useState } from "react";
+import { Button } from "../ui/button.js";
+import { Icon } from "../ui/icon.js";
+
+interface ComposerProps {
+  isBusy: boolean;
+  onSend: (text: string) => void;
+  onStop: () => void;
+}
+
+/** The text that is sent next. Enter sends it, Shift and Enter begin a line. */
+export const Composer = ({ isBusy, onSend, onStop }: ComposerProps) => {
+  const [text, setText] = useState("");
+  const send = () => {
+    if (text.trim() === "") return;
+    onSend(text);
+    setText("");
+  };
+  return (
+    <form
+      className="composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      <label className="visually-hidden" htmlFor="message">
+        Message
+      </label>
+      <textarea
+        id="message"
+        className="input"
+        rows={2}
+        autoFocus
+        placeholder="Write a message"
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+          event.preventDefault();
+          send();
+        }}
+      />
+      {isBusy && (
+        <Button onClick={onStop}>
+          <Icon name="stop" /> Stop
+        </Button>
+      )}
+      <Button kind="primary" type="submit" disabled={text.trim() === ""}>
+        <Icon name="send" /> Send
+      </Button>
+    </form>
+  );
+};

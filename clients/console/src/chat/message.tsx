@@ -1,0 +1,98 @@
+import type { components, ConversationMessage } from "agent-service-client";
+import { useState } from "react";
+import { Badge } from "../ui/badge.js";
+import { Button, IconButton } from "../ui/button.js";
+import { Icon } from "../ui/icon.js";
+import { ToolCallView } from "./tool-call.js";
+
+type Turn = components["schemas"]["Turn"];
+
+const EditForm = ({ text, onDone }: { text: string; onDone: (text?: string) => void }) => {
+  const [changed, setChanged] = useState(text);
+  return (
+    <form
+      className="stack-s edit-message"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onDone(changed);
+      }}
+      onKeyDown={(event) => event.key === "Escape" && onDone()}
+    >
+      <textarea className="input" rows={3} autoFocus aria-label="Changed message" value={changed} onChange={(event) => setChanged(event.target.value)} />
+      <p className="hint">It replaces this message and all later ones.</p>
+      <div className="row">
+        <Button kind="primary" type="submit" disabled={changed.trim() === ""}>
+          Send the change
+        </Button>
+        <Button onClick={() => onDone()}>Cancel</Button>
+      </div>
+    </form>
+  );
+};
+
+/** How a reply came about. */
+export const TurnFacts = ({ turn }: { turn: Turn }) => {
+  const { engine, agentVersion, degraded, usage, finishReason, startedAt, finishedAt } = turn;
+  const seconds = startedAt && finishedAt ? (new Date(finishedAt).getTime() - new Date(startedAt).getTime()) / 1000 : undefined;
+  return (
+    <span className="row small muted turn-facts">
+      {engine != null && <span>{engine}</span>}
+      {degraded && <Badge tone="warn">degraded</Badge>}
+      {finishReason != null && finishReason !== "stop" && <Badge tone="warn">{finishReason}</Badge>}
+      {usage != null && (
+        <span>
+          {usage.inputTokens} + {usage.outputTokens} tokens
+        </span>
+      )}
+      {seconds !== undefined && <span>{seconds.toFixed(seconds < 10 ? 2 : 0)} s</span>}
+      {agentVersion != null && <span>agent version {agentVersion}</span>}
+    </span>
+  );
+};
+
+interface MessageViewProps {
+  message: ConversationMessage;
+  turn: Turn | undefined;
+  isEditing?: boolean;
+  onEdit?: (() => void) | undefined;
+  onEdited?: (text?: string) => void;
+  onRegenerate?: (() => void) | undefined;
+}
+
+const STATES = { sending: "Sending…", streaming: "Writing…", failed: "Failed", cancelled: "Stopped", complete: undefined };
+
+export const MessageView = ({ message, turn, isEditing = false, onEdit, onEdited, onRegenerate }: MessageViewProps) => {
+  const { role, text, status, toolCalls } = message;
+  const state = STATES[status];
+  return (
+    <article className={`message ${role}`} aria-label={role === "user" ? "You" : "Agent"}>
+      {toolCalls.map((call) => (
+        <ToolCallView key={call.id} call={call} />
+      ))}
+      {isEditing && onEdited !== undefined ? (
+        <EditForm text={text} onDone={onEdited} />
+      ) : (
+        (text !== "" || toolCalls.length === 0) && (
+          <div className={`bubble ${role}`}>
+            {text}
+            {status === "streaming" && <span className="cursor" aria-hidden="true" />}
+          </div>
+        )
+      )}
+      <div className="row message-foot">
+        {state !== undefined && <span className={`small ${status === "failed" ? "fault" : "muted"}`}>{state}</span>}
+        {role === "agent" && turn !== undefined && status !== "streaming" && <TurnFacts turn={turn} />}
+        {onRegenerate !== undefined && (
+          <IconButton label="Regenerate the reply" onClick={onRegenerate}>
+            <Icon name="refresh" size={16} />
+          </IconButton>
+        )}
+        {onEdit !== undefined && !isEditing && (
+          <IconButton label="Edit the message" onClick={onEdit}>
+            <Icon name="edit" size={16} />
+          </IconButton>
+        )}
+      </div>
+    </article>
+  );
+};

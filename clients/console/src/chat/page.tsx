@@ -1,0 +1,115 @@
+import { useQuery } from "@tanstack/react-query";
+import type { components, ConversationMessage } from "agent-service-client";
+import { useChat } from "agent-service-client/react";
+import { useEffect, useMemo, useRef, useState } from "react";
+import { Link, useSearchParams } from "wouter";
+import { useScope, useSession } from "../session/session.js";
+import { Button } from "../ui/button.js";
+import { Icon } from "../ui/icon.js";
+import { ErrorNotice, MissingScope } from "../ui/notice.js";
+import { Composer } from "./composer.js";
+import { MessageView } from "./message.js";
+import { AgentName } from "./new-chat.js";
+
+type Turn = components["schemas"]["Turn"];
+
+/** Returns the conversation of a chat, once it exists, and its newest turns, which know engine and usage. */
+const useTurns = (agentId: string, key: string, userId: string | undefined, messages: readonly ConversationMessage[]) => {
+  const { service } = useSession();
+  const canRead = useScope("conversations:read");
+  const completed = messages.filter(({ role, status }) => role === "agent" && status !== "streaming").length;
+  return useQuery({
+    queryKey: ["chat-turns", agentId, key, userId, completed],
+    enabled: canRead && messages.length > 0,
+    placeholderData: (previous) => previous,
+    queryFn: async () => {
+      const found = (await service.conversations.list({ agentId, key, ...(userId === undefined ? {} : { userId }) })).data[0];
+      const turns = found === undefined ? [] : (await service.conversations.listTurns(found.id, { order: "desc", limit: 100 })).data;
+      return { conversationId: found?.id, turns: new Map<string, Turn>(turns.map((turn) => [turn.id, turn])) };
+    },
+  });
+};
+
+const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
+  const { service } = useSession();
+  const [search] = useSearchParams();
+  const userId = search.get("user") ?? undefined;
+  const conversation = useMemo(
+    () => service.conversation({ agentId, key: chatKey, ...(userId === undefined ? {} : { userId }) }),
+    [service, agentId, chatKey, userId],
+  );
+  const { messages, status, error, send, stop, regenerate, edit } = useChat(conversation);
+  const { data } = useTurns(agentId, chatKey, userId, messages);
+  const [editing, setEditing] = useState<string>();
+  const end = useRef<HTMLDivElement>(null);
+  const length = messages.reduce((sum, { text, toolCalls }) => sum + text.length + toolCalls.length, messages.length);
+  // Follows the reply unless the reader has scrolled up.
+  useEffect(() => {
+    const { scrollHeight, clientHeight } = document.documentElement;
+    if (scrollHeight - clientHeight - window.scrollY < 240) end.current?.scrollIntoView({ block: "end" });
+  }, [length]);
+
+  const isBusy = status === "sending" || status === "streaming";
+  return (
+    <div className="chat">
+      <header className="page-header">
+        <div>
+          <Link href="/chat" className="back">
+            ← New chat
+          </Link>
+          <h1>
+            Chat with <AgentName id={agentId} />
+          </h1>
+          {userId !== undefined && <p className="muted small">For the user {userId}</p>}
+        </div>
+        {data?.conversationId !== undefined && (
+          <Link href={`/conversations/${data.conversationId}`} className="button">
+            Conversation and turns
+          </Link>
+        )}
+      </header>
+      <div className="messages" role="log" aria-label="Messages" aria-busy={status === "loading"}>
+        {messages.length === 0 && status === "ready" && <p className="empty muted">Write the first message.</p>}
+        {messages.map((message, index) => (
+          <MessageView
+            key={message.clientMessageId ?? message.id}
+            message={message}
+            turn={message.turnId === undefined ? undefined : data?.turns.get(message.turnId)}
+            isEditing={editing === message.id}
+            onEdit={isBusy || message.role !== "user" ? undefined : () => setEditing(message.id)}
+            onEdited={(text) => {
+              setEditing(undefined);
+              if (text !== undefined) void edit(message.id, text);
+            }}
+            onRegenerate={isBusy || message.role !== "agent" || index !== messages.length - 1 ? undefined : () => void regenerate(message.id)}
+          />
+        ))}
+      </div>
+      {error !== undefined && (
+        <div className="stack-s">
+          <ErrorNotice error={error} />
+          {status === "failed" && messages.length > 0 && (
+            <div>
+              <Button onClick={() => void regenerate()}>
+                <Icon name="refresh" /> Try again
+              </Button>
+            </div>
+          )}
+        </div>
+      )}
+      <p className="visually-hidden" role="status">
+        {status === "streaming" ? "The agent is writing." : status === "sending" ? "Sending." : ""}
+      </p>
+      <Composer isBusy={isBusy} onSend={(text) => void send(text)} onStop={() => void stop()} />
+      <div ref={end} />
+    </div>
+  );
+};
+
+export const ChatPage = (props: { agentId: string; chatKey: string }) => {
+  const canChat = useScope("chat:write");
+  const canRead = useScope("conversations:read");
+  if (!canChat) return <MissingScope scope="chat:write" />;
+  if (!canRead) return <MissingScope scope="conversations:read" />;
+  return <Chat {...props} />;
+};

@@ -1,0 +1,69 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import type { components } from "agent-service-client";
+import { ToolCallView } from "../chat/tool-call.js";
+import { useSession } from "../session/session.js";
+import { Button } from "../ui/button.js";
+import { Empty, ErrorNotice, Loading } from "../ui/notice.js";
+import { Time } from "../ui/time.js";
+
+type Message = components["schemas"]["Message"];
+
+const PAGE = 50;
+
+const MessageRow = ({ message }: { message: Message }) => {
+  const { role, content, toolCalls = [], engine, usage, error, createdAt } = message;
+  return (
+    <article className={`message ${role}`} aria-label={role === "user" ? "User" : "Agent"}>
+      {toolCalls.map((call, index) => (
+        <ToolCallView key={call.id || index} call={call} />
+      ))}
+      <div className={`bubble ${role}`}>{content}</div>
+      <div className="row small muted message-foot">
+        <Time at={createdAt} />
+        {engine !== undefined && <span>{engine}</span>}
+        {usage != null && (
+          <span>
+            {usage.inputTokens} + {usage.outputTokens} tokens
+          </span>
+        )}
+        {error !== undefined && (
+          <span className="fault">
+            {error.title} <code>{error.code}</code>
+          </span>
+        )}
+      </div>
+    </article>
+  );
+};
+
+/** The newest messages, and older ones on request. */
+export const Messages = ({ id, isOpen }: { id: string; isOpen: boolean }) => {
+  const { service } = useSession();
+  const query = useInfiniteQuery({
+    queryKey: ["conversation", id, "messages"],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam }) => service.conversations.listMessages(id, { order: "desc", limit: PAGE, ...(pageParam === undefined ? {} : { cursor: pageParam }) }),
+    getNextPageParam: (page) => (page.hasMore ? (page.nextCursor ?? undefined) : undefined),
+  });
+  if (query.isPending) return <Loading />;
+  if (query.data === undefined) return <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />;
+  const messages = query.data.pages.flatMap((page) => page.data).reverse();
+  if (messages.length === 0) return <Empty title="No messages yet" />;
+  return (
+    <div className="messages" role="log" aria-label="Messages">
+      {query.hasNextPage && (
+        <Button className="load-more" disabled={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+          Older messages
+        </Button>
+      )}
+      {messages.map((message) => (
+        <MessageRow key={message.id} message={message} />
+      ))}
+      {isOpen && (
+        <p className="muted small" role="status">
+          The agent is writing… <span className="cursor" aria-hidden="true" />
+        </p>
+      )}
+    </div>
+  );
+};

@@ -1,0 +1,91 @@
+import type { components } from "agent-service-client";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { TurnFacts } from "../chat/message.js";
+import { ToolCallView } from "../chat/tool-call.js";
+import { useScope, useSession } from "../session/session.js";
+import { StatusBadge } from "../ui/badge.js";
+import { Button } from "../ui/button.js";
+import { Empty, ErrorNotice } from "../ui/notice.js";
+import { PagedList } from "../ui/paged-list.js";
+import { Time } from "../ui/time.js";
+
+type Turn = components["schemas"]["Turn"];
+
+const STATUSES = ["open", "queued", "in_progress", "completed", "failed", "cancelled"] as const;
+
+const TurnRow = ({ turn }: { turn: Turn }) => {
+  const { service } = useSession();
+  const queries = useQueryClient();
+  const canChat = useScope("chat:write");
+  const [error, setError] = useState<unknown>();
+  const isOpen = turn.status === "queued" || turn.status === "in_progress";
+  const cancel = () =>
+    service.turns.cancel(turn.id).then(
+      () => queries.invalidateQueries({ queryKey: ["conversation", turn.conversationId] }),
+      (caught: unknown) => setError(caught),
+    );
+  return (
+    <details className="turn" open={turn.status === "failed"}>
+      <summary>
+        <StatusBadge status={turn.status} />
+        <span className="truncate turn-input">{turn.input}</span>
+        <span className="muted small">
+          <Time at={turn.createdAt} />
+        </span>
+      </summary>
+      <div className="stack-s">
+        <TurnFacts turn={turn} />
+        <p className="muted small mono">{turn.id}</p>
+        {turn.error != null && <ErrorNotice error={turn.error} />}
+        {error !== undefined && <ErrorNotice error={error} />}
+        <h3>Message</h3>
+        <div className="bubble user">{turn.input}</div>
+        {(turn.toolCalls ?? []).map((call, index) => (
+          <ToolCallView key={call.id || index} call={call} />
+        ))}
+        {turn.reply != null && (
+          <>
+            <h3>Reply</h3>
+            <div className="bubble agent">{typeof turn.reply === "string" ? turn.reply : turn.reply.content}</div>
+          </>
+        )}
+        {turn.retryOf != null && <p className="muted small">A repetition of {turn.retryOf}.</p>}
+        {isOpen && canChat && (
+          <div>
+            <Button onClick={() => void cancel()}>Cancel the turn</Button>
+          </div>
+        )}
+      </div>
+    </details>
+  );
+};
+
+/** The turns of a conversation, the newest first. */
+export const Turns = ({ id }: { id: string }) => {
+  const { service } = useSession();
+  const [status, setStatus] = useState<"" | (typeof STATUSES)[number]>("");
+  return (
+    <div className="stack">
+      <label className="search">
+        <span className="small muted">Status</span>
+        <select className="input" value={status} onChange={(event) => setStatus(event.target.value as typeof status)}>
+          <option value="">All</option>
+          {STATUSES.map((value) => (
+            <option key={value} value={value}>
+              {value.replace("_", " ")}
+            </option>
+          ))}
+        </select>
+      </label>
+      <PagedList
+        label="Turns"
+        queryKey={["conversation", id, "turns", status]}
+        load={(page) => service.conversations.listTurns(id, { ...page, order: "desc", ...(status === "" ? {} : { status }) })}
+        keyOf={(turn) => turn.id}
+        row={(turn) => <TurnRow turn={turn} />}
+        empty={<Empty title={status === "" ? "No turns yet" : "No turn has this status"} />}
+      />
+    </div>
+  );
+};

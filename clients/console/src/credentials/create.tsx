@@ -1,0 +1,119 @@
+import { ProblemError } from "agent-service-client";
+import { useMemo, useState } from "react";
+import { NumberField, TextField } from "../form/fields.js";
+import { controlId, FaultSummary, JsonForm, useField } from "../form/form.js";
+import type { Json } from "../form/json-pointer.js";
+import { TagsField } from "../form/pickers.js";
+import { useSession } from "../session/session.js";
+import { Button } from "../ui/button.js";
+import { Modal } from "../ui/dialog.js";
+import { ErrorNotice } from "../ui/notice.js";
+import type { Draft, Kind, WithSecret } from "./kinds.js";
+
+const ScopesField = () => {
+  const { principal } = useSession();
+  const { value, set, faults } = useField("/scopes", true);
+  const chosen = Array.isArray(value) ? value : [];
+  return (
+    <fieldset className="field" id={controlId("/scopes")} tabIndex={-1}>
+      <legend>Scopes</legend>
+      <div className="scopes">
+        {principal.scopes.map((scope) => (
+          <label className="check" key={scope}>
+            <input type="checkbox" checked={chosen.includes(scope)} onChange={(event) => set(event.target.checked ? [...chosen, scope] : chosen.filter((known) => known !== scope))} />
+            <span className="mono">{scope}</span>
+          </label>
+        ))}
+      </div>
+      <p className="hint">Only scopes that you have yourself.</p>
+      {faults.length > 0 && <p className="fault">{faults.join(" ")}</p>}
+    </fieldset>
+  );
+};
+
+const ExpiryField = () => {
+  const { value, set, faults } = useField("/expiresAt");
+  const id = controlId("/expiresAt");
+  // The control shows local time, the service stores UTC.
+  const local = typeof value === "string" ? new Date(new Date(value).getTime() - new Date(value).getTimezoneOffset() * 60_000).toISOString().slice(0, 16) : "";
+  return (
+    <div className="field">
+      <label htmlFor={id}>Expires</label>
+      <input id={id} className="input" type="datetime-local" value={local} onChange={(event) => set(event.target.value === "" ? undefined : new Date(event.target.value).toISOString())} aria-describedby={`${id}-hint`} />
+      <p className="hint" id={`${id}-hint`}>
+        Empty: never.
+      </p>
+      {faults.length > 0 && <p className="fault">{faults.join(" ")}</p>}
+    </div>
+  );
+};
+
+const Limits = () => (
+  <details>
+    <summary>Limits of its own</summary>
+    <div className="columns">
+      <NumberField pointer="/limits/requestsPerMinute" label="Requests a minute" placeholder="The server’s" />
+      <NumberField pointer="/limits/requestsBurst" label="Requests at once" placeholder="The server’s" />
+      <NumberField pointer="/limits/chatPerMinute" label="Chats a minute" placeholder="The server’s" />
+      <NumberField pointer="/limits/chatBurst" label="Chats at once" placeholder="The server’s" />
+      <NumberField pointer="/limits/streams" label="Open streams" placeholder="The server’s" />
+    </div>
+  </details>
+);
+
+interface CreateDialogProps {
+  kind: Kind;
+  onCreated: (credential: WithSecret) => void;
+  onClose: () => void;
+}
+
+export const CreateDialog = ({ kind, onCreated, onClose }: CreateDialogProps) => {
+  const [draft, setDraft] = useState<Json>({ name: "", scopes: [] });
+  const [error, setError] = useState<unknown>();
+  const [isBusy, setIsBusy] = useState(false);
+  // A repeated attempt with the same draft creates one credential.
+  const idempotencyKey = useMemo(() => crypto.randomUUID(), [draft]);
+  const faults = error instanceof ProblemError ? (error.problem.errors ?? []) : [];
+  const submit = async () => {
+    setIsBusy(true);
+    setError(undefined);
+    try {
+      onCreated(await kind.create(draft as unknown as Draft, { idempotencyKey }));
+    } catch (caught) {
+      setError(caught);
+      setIsBusy(false);
+    }
+  };
+  return (
+    <Modal title={`New ${kind.one}`} onClose={onClose}>
+      <JsonForm document={draft} onChange={setDraft} faults={faults}>
+        <form
+          className="stack"
+          noValidate
+          onSubmit={(event) => {
+            event.preventDefault();
+            void submit();
+          }}
+        >
+          {error !== undefined && <ErrorNotice error={error} />}
+          {faults.length > 0 && <FaultSummary faults={faults} />}
+          <TextField pointer="/name" label="Name" isRequired hint="For people: who or what uses it." />
+          <ScopesField />
+          <ExpiryField />
+          {kind.id === "keys" ? (
+            <TagsField pointer="/allowedOrigins" label="Browser origins" suggestions={[]} placeholder="Any" hint="The only pages that may use it, such as https://shop.example.org." />
+          ) : (
+            <TextField pointer="/jwksUri" label="Address of its public keys" isMono placeholder="https://client.example/jwks.json" hint="Empty: the client gets a secret." />
+          )}
+          <Limits />
+          <div className="dialog-actions">
+            <Button onClick={onClose}>Cancel</Button>
+            <Button kind="primary" type="submit" disabled={isBusy}>
+              Create
+            </Button>
+          </div>
+        </form>
+      </JsonForm>
+    </Modal>
+  );
+};

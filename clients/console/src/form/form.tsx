@@ -1,0 +1,85 @@
+import type { components } from "agent-service-client";
+import { createContext, type ReactNode, useContext, useMemo } from "react";
+import { type Json, valueAt, withValueAt } from "./json-pointer.js";
+
+export type Fault = components["schemas"]["ProblemFault"];
+
+interface FormContext {
+  document: Json;
+  set(pointer: string, value: Json | undefined): void;
+  /** Returns the service's faults at a pointer, and below it with `isWhole`. */
+  faultsAt(pointer: string, isWhole?: boolean): string[];
+}
+
+const Context = createContext<FormContext | undefined>(undefined);
+
+interface FormProps {
+  document: Json;
+  onChange: (document: Json) => void;
+  faults: readonly Fault[];
+  children: ReactNode;
+}
+
+/** Fields that edit one JSON document, each at its pointer, and show the faults that the service found there. */
+export const JsonForm = ({ document, onChange, faults, children }: FormProps) => {
+  const value = useMemo<FormContext>(
+    () => ({
+      document,
+      set: (pointer, changed) => onChange(withValueAt(document, pointer, changed)),
+      faultsAt: (pointer, isWhole = false) =>
+        faults
+          .filter((fault) => fault.pointer === pointer || (isWhole && fault.pointer?.startsWith(`${pointer}/`)))
+          .map((fault) => fault.detail),
+    }),
+    [document, onChange, faults],
+  );
+  return <Context.Provider value={value}>{children}</Context.Provider>;
+};
+
+export const useForm = (): FormContext => {
+  const context = useContext(Context);
+  if (context === undefined) throw new Error("outside of JsonForm");
+  return context;
+};
+
+/** Returns the value at a pointer, with its faults and a function that replaces it. */
+export const useField = (pointer: string, isWhole = false) => {
+  const { document, set, faultsAt } = useForm();
+  return {
+    value: valueAt(document, pointer),
+    faults: faultsAt(pointer, isWhole),
+    set: (value: Json | undefined) => set(pointer, value),
+  };
+};
+
+/** The id of the control at a pointer. */
+export const controlId = (pointer: string): string => `field${pointer.replace(/\//g, "-")}`;
+
+/** Moves the focus to the control at a pointer, or to the nearest one above it. */
+const focusControl = (pointer: string): void => {
+  for (let at = pointer; at !== ""; at = at.slice(0, at.lastIndexOf("/"))) {
+    const control = window.document.getElementById(controlId(at));
+    if (control === null) continue;
+    control.closest("details")?.setAttribute("open", "");
+    control.focus();
+    return;
+  }
+};
+
+/** All faults, each with a button that leads to its field. */
+export const FaultSummary = ({ faults }: { faults: readonly Fault[] }) => (
+  <ul className="faults">
+    {faults.map(({ pointer, parameter, detail }) => (
+      <li key={`${pointer}${parameter}${detail}`}>
+        {pointer === undefined ? (
+          parameter
+        ) : (
+          <button type="button" className="link" onClick={() => focusControl(pointer)}>
+            {pointer.slice(1).replace(/\//g, " › ")}
+          </button>
+        )}{" "}
+        {detail}
+      </li>
+    ))}
+  </ul>
+);

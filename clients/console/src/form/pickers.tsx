@@ -1,0 +1,129 @@
+import { Autocomplete } from "@base-ui/react/autocomplete";
+import { Combobox } from "@base-ui/react/combobox";
+import { useState } from "react";
+import { Icon } from "../ui/icon.js";
+import { type FieldProps, Labelled } from "./fields.js";
+import { controlId, useField } from "./form.js";
+
+export interface Suggestion {
+  value: string;
+  detail?: string | undefined;
+}
+
+const SuggestionText = ({ suggestion }: { suggestion: Suggestion }) => (
+  <>
+    <span>{suggestion.value}</span>
+    {suggestion.detail !== undefined && <span className="muted small"> {suggestion.detail}</span>}
+  </>
+);
+
+interface SuggestFieldProps extends FieldProps {
+  suggestions: readonly Suggestion[];
+}
+
+/** A text with suggestions; any other text is possible. */
+export const SuggestField = ({ pointer, label, hint, placeholder, suggestions }: SuggestFieldProps) => {
+  const { value, set } = useField(pointer);
+  return (
+    <Labelled pointer={pointer} label={label} hint={hint}>
+      <Autocomplete.Root
+        items={suggestions}
+        itemToStringValue={(item: Suggestion) => item.value}
+        value={typeof value === "string" ? value : ""}
+        onValueChange={(text) => set(text === "" ? undefined : text)}
+        openOnInputClick
+      >
+        <Autocomplete.Input id={controlId(pointer)} className="input" placeholder={placeholder} />
+        <Autocomplete.Portal>
+          <Autocomplete.Positioner className="popup-positioner" sideOffset={4}>
+            <Autocomplete.Popup className="popup" hidden={suggestions.length === 0}>
+              <Autocomplete.List>
+                {(item: Suggestion) => (
+                  <Autocomplete.Item key={item.value} className="option" value={item}>
+                    <SuggestionText suggestion={item} />
+                  </Autocomplete.Item>
+                )}
+              </Autocomplete.List>
+            </Autocomplete.Popup>
+          </Autocomplete.Positioner>
+        </Autocomplete.Portal>
+      </Autocomplete.Root>
+    </Labelled>
+  );
+};
+
+interface TagsFieldProps extends SuggestFieldProps {
+  /** Accepts only suggestions. */
+  isClosed?: boolean;
+}
+
+/** A list of texts, from suggestions and, unless it is closed, others. */
+export const TagsField = ({ pointer, label, hint, placeholder, suggestions, isClosed = false }: TagsFieldProps) => {
+  const { value, set } = useField(pointer, true);
+  const [text, setText] = useState("");
+  const selected = Array.isArray(value) ? value.map(String) : [];
+  const details = new Map(suggestions.map((item) => [item.value, item.detail]));
+  const added = text.trim();
+  const isNew = added !== "" && !isClosed && !details.has(added) && !selected.includes(added);
+  const items = [...suggestions.map((item) => item.value), ...selected.filter((item) => !details.has(item)), ...(isNew ? [added] : [])];
+  const add = (item: string) => {
+    if (item !== "" && !selected.includes(item)) set([...selected, item]);
+    setText("");
+  };
+  return (
+    <Labelled pointer={pointer} label={label} hint={hint} isWhole>
+      <Combobox.Root
+        multiple
+        items={items}
+        value={selected}
+        onValueChange={(next: string[]) => {
+          set(next.length === 0 ? undefined : next);
+          setText("");
+        }}
+        inputValue={text}
+        onInputValueChange={setText}
+      >
+        <Combobox.Chips className="input chips">
+          {selected.map((item) => (
+            <Combobox.Chip key={item} className="chip">
+              {item}
+              <Combobox.ChipRemove className="chip-remove" aria-label={`Remove ${item}`}>
+                <Icon name="close" size={12} />
+              </Combobox.ChipRemove>
+            </Combobox.Chip>
+          ))}
+          <Combobox.Input
+            id={controlId(pointer)}
+            className="chips-input"
+            placeholder={selected.length === 0 ? placeholder : undefined}
+            onBlur={() => isNew && add(added)}
+            onKeyDown={(event) => {
+              if (event.key !== "," || !isNew) return;
+              event.preventDefault();
+              add(added);
+            }}
+          />
+        </Combobox.Chips>
+        <Combobox.Portal>
+          <Combobox.Positioner className="popup-positioner" sideOffset={4}>
+            <Combobox.Popup className="popup">
+              <Combobox.Empty className="option-empty">{isClosed ? "Nothing fits." : "Type to add one."}</Combobox.Empty>
+              <Combobox.List>
+                {(item: string) => (
+                  <Combobox.Item key={item} className="option" value={item}>
+                    <span className="option-check">
+                      <Combobox.ItemIndicator>
+                        <Icon name="check" size={14} />
+                      </Combobox.ItemIndicator>
+                    </span>
+                    <SuggestionText suggestion={{ value: isNew && item === added ? `Add “${item}”` : item, detail: details.get(item) }} />
+                  </Combobox.Item>
+                )}
+              </Combobox.List>
+            </Combobox.Popup>
+          </Combobox.Positioner>
+        </Combobox.Portal>
+      </Combobox.Root>
+    </Labelled>
+  );
+};

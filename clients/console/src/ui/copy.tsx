@@ -1,0 +1,31 @@
+import { Button } from "./button.js";
+import { Icon } from "./icon.js";
+import { notify } from "./toast.js";
+
+/** Copies a text. Pages without TLS have no clipboard, so there the text is selected and copied. */
+const copy = async (text: string): Promise<void> => {
+  if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
+  const area = document.createElement("textarea");
+  area.value = text;
+  // Inside the open dialog, which would take the focus back.
+  (document.activeElement?.parentElement ?? document.body).append(area);
+  area.select();
+  const isCopied = document.execCommand("copy");
+  area.remove();
+  if (!isCopied) throw new Error("the browser does not allow it");
+};
+
+export const CopyButton = ({ text, label = "Copy", what = label }: { text: string; label?: string; what?: string }) => (
+  <Button
+    className="small-button"
+    aria-label={what}
+    onClick={() => {
+      copy(text).then(
+        () => notify("Copied to the clipboard."),
+        () => notify("Copying has failed: select the text instead."),
+      );
+    }}
+  >
+    <Icon name="copy" size={16} /> {label}
+  </Button>
+);

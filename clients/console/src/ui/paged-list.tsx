@@ -1,0 +1,51 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { Button } from "./button.js";
+import { ErrorNotice, Loading } from "./notice.js";
+
+interface Page<Item> {
+  data: Item[];
+  nextCursor?: string | null;
+  hasMore: boolean;
+}
+
+interface PagedListProps<Item> {
+  /** Names the list, with its filters. */
+  queryKey: readonly unknown[];
+  label: string;
+  load: (page: { cursor?: string; limit: number }) => Promise<Page<Item>>;
+  row: (item: Item) => ReactNode;
+  keyOf: (item: Item) => string;
+  empty: ReactNode;
+}
+
+const PAGE = 20;
+
+/** A list of the service, page by page. */
+export const PagedList = <Item,>({ queryKey, label, load, row, keyOf, empty }: PagedListProps<Item>) => {
+  const query = useInfiniteQuery({
+    queryKey,
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam }) => load({ limit: PAGE, ...(pageParam === undefined ? {} : { cursor: pageParam }) }),
+    getNextPageParam: (page) => (page.hasMore ? (page.nextCursor ?? undefined) : undefined),
+  });
+  if (query.isPending) return <Loading />;
+  if (query.isError && query.data === undefined) return <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />;
+  const items = query.data.pages.flatMap((page) => page.data);
+  if (items.length === 0) return empty;
+  return (
+    <div className="stack">
+      <ul className="list" aria-label={label}>
+        {items.map((item) => (
+          <li key={keyOf(item)}>{row(item)}</li>
+        ))}
+      </ul>
+      {query.isError && <ErrorNotice error={query.error} />}
+      {query.hasNextPage && (
+        <Button className="load-more" disabled={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+          {query.isFetchingNextPage ? "Loading…" : "Load more"}
+        </Button>
+      )}
+    </div>
+  );
+};

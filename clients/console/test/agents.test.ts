@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Console, inspect, see, startConsole } from "./console.js";
+
+let app: Console;
+
+beforeAll(async () => {
+  app = await startConsole();
+});
+afterAll(async () => {
+  expect(app.faults).toEqual([]);
+  await app.stop();
+});
+
+it("rejects an unknown key, and shows tenant, scopes and limits of a known one", async () => {
+  const page = await app.open("", "agk_unknown");
+  await page.getByRole("alert").waitFor();
+  await inspect(page, "sign-in");
+  await page.getByLabel("API key or access token").fill(app.key);
+  await page.keyboard.press("Enter");
+  await see(page, "No agents yet");
+  await inspect(page, "agents-empty");
+  await page.getByRole("button", { name: "Account" }).click();
+  await page.getByRole("menuitemradio", { name: "Dark" }).click();
+  expect(await page.evaluate(() => document.documentElement.dataset.theme)).toBe("dark");
+  await page.getByRole("menuitemradio", { name: "As the system" }).click();
+  await page.getByRole("menuitem", { name: "Credential and limits" }).click();
+  await see(page, "keys:admin");
+  await page.getByText("default", { exact: true }).last().waitFor();
+  await see(page, "Open streams");
+  await inspect(page, "account");
+  // In memory only: a reload asks again.
+  await page.reload();
+  await page.getByLabel("API key or access token").waitFor();
+});
+
+it("creates an agent, with the service's faults at the fields", async () => {
+  const page = await app.open("/agents/new");
+  await page.getByLabel("Personality").fill("A patient librarian.");
+  await page.getByLabel("Capabilities and tools").fill("calc");
+  await page.getByRole("option", { name: /calculator/ }).click();
+  await page.keyboard.type("book search");
+  await page.keyboard.press("Enter");
+  await page.getByLabel("Engine").selectOption("rules");
+  await page.getByRole("button", { name: "Add a rule" }).click();
+  await page.getByLabel("Pattern").fill("when .*open(");
+  await page.getByLabel("Reply", { exact: true }).fill("From 9 to 18.");
+  await page.getByRole("button", { name: "Create the agent" }).click();
+  await page.getByRole("alert").waitFor();
+  await page.getByRole("button", { name: "name", exact: true }).click();
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe("field-name");
+  expect(await page.getByLabel("Name", { exact: true }).first().getAttribute("aria-invalid")).toBe("true");
+  await page.keyboard.type("Ada");
+  await page.getByRole("button", { name: "Create the agent" }).click();
+  await page.getByRole("button", { name: "rules › 0 › pattern" }).click();
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe("field-rules-0-pattern");
+  await inspect(page, "agent-faults");
+  await page.getByLabel("Pattern").fill("when .*open");
+  await page.getByRole("button", { name: "Create the agent" }).click();
+  await page.getByRole("heading", { name: "Ada" }).waitFor();
+  await see(page, "Version 1.");
+  const id = page.url().split("/").at(-1);
+  const { body } = await app.service.call("GET", `/api/agents/${id}`);
+  expect(body).toMatchObject({ name: "Ada", capabilities: ["calculator", "book search"], config: { engine: "rules", rules: [{ pattern: "when .*open", reply: "From 9 to 18." }] } });
+});
+
+it("tries the rules before they are saved", async () => {
+  const rules = [{ keywords: ["price"], reply: "It is free." }, { pattern: "when .*open", reply: "From 9 to 18." }];
+  const agent = await app.service.newAgent({ engine: "rules", rules });
+  const page = await app.open(`/agents/${agent}`);
+  await page.getByRole("button", { name: "Add a rule" }).click();
+  await page.getByLabel("Pattern").last().fill("open");
+  await page.getByLabel("Reply", { exact: true }).last().fill("Later.");
+  await page.getByLabel("Try a message").fill("When do you open?");
+  await see(page, "By a rule.");
+  await see(page, "The keyword “price” does not occur.");
+  await see(page, "Matched.");
+  await see(page, "Not tried: another rule has matched before.");
+  await inspect(page, "rule-try-out");
+  await page.getByLabel("Try a message").fill("Hello");
+  await see(page, "By small talk.");
+});
+
+it("merges the changes of another editor", async () => {
+  const agent = await app.service.newAgent({ engine: "rules" });
+  const page = await app.open(`/agents/${agent}`, app.service.key("agents:read,agents:write"));
+  await page.getByLabel("Personality").fill("Mine");
+  await page.getByLabel("Greeting").fill("Welcome!");
+  await app.service.call("PATCH", `/api/agents/${agent}`, { personality: "Theirs", config: { fallbackReply: "Sorry." } });
+  await page.getByRole("button", { name: "Save" }).click();
+  await see(page, "Somebody else has changed this agent");
+  await see(page, "version 2 has other changes");
+  await inspect(page, "conflict");
+  await page.getByRole("group", { name: "Personality" }).getByLabel("Theirs").check();
+  await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+  await see(page, "Version 3.");
+  const stored = async () => (await app.service.call("GET", `/api/agents/${agent}`)).body;
+  expect(await stored()).toMatchObject({ personality: "Theirs", config: { greeting: "Welcome!", fallbackReply: "Sorry." } });
+
+  // Overwriting and discarding.
+  for (const [choice, expected] of [["Keep mine", "Once more"], ["Keep theirs", "Another"]] as const) {
+    await page.getByLabel("Personality").fill("Once more");
+    await page.getByLabel("Greeting").fill(choice);
+    await app.service.call("PATCH", `/api/agents/${agent}`, { personality: "Another" });
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByLabel(choice).check();
+    await page.getByRole("dialog").getByRole("button", { name: /Save|Discard/ }).click();
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
+    await page.getByText(/^Version/).waitFor();
+    expect((await stored()).personality).toBe(expected);
+    await app.service.call("PATCH", `/api/agents/${agent}`, { personality: "Before" });
+    await page.reload();
+    await page.getByLabel("API key or access token").fill(app.key);
+    await page.keyboard.press("Enter");
+    await see(page, "Before");
+  }
+});
+
+it("finds, lists and deletes agents", async () => {
+  for (let number = 1; number <= 25; number += 1) await app.service.call("POST", "/api/agents", { name: `Zoe ${number}`, personality: "One of many" });
+  const page = await app.open();
+  await page.getByRole("button", { name: "Load more" }).click();
+  await see(page, "Zoe 1");
+  await inspect(page, "agents");
+  await page.getByLabel("Name").fill("zoe 17");
+  await expect.poll(() => page.getByRole("list", { name: "Agents" }).getByRole("listitem").count()).toBe(1);
+  const { body } = await app.service.call("GET", "/api/agents?name=zoe+17");
+  await app.service.call("POST", "/api/chat", { agentId: body.data[0].id, message: "Hello" });
+  // By keyboard.
+  await page.getByLabel("Name").focus();
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await see(page, "1 conversation, with");
+  await inspect(page, "agent-delete");
+  await page.getByRole("button", { name: "Delete the agent" }).click();
+  await see(page, "“Zoe 17” was deleted.");
+  expect((await app.service.call("GET", `/api/agents/${body.data[0].id}`)).status).toBe(404);
+});

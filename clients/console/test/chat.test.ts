@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Console, inspect, see, startConsole } from "./console.js";
+
+let app: Console;
+
+beforeAll(async () => {
+  app = await startConsole();
+});
+afterAll(async () => {
+  expect(app.faults).toEqual([]);
+  await app.stop();
+});
+
+const openChat = async (agent: string, key: string, isKept = false) => {
+  const page = await app.open(`/chat/${agent}/${key}`, app.key, isKept);
+  const send = async (text: string) => {
+    await page.getByLabel("Message", { exact: true }).fill(text);
+    await page.keyboard.press("Enter");
+  };
+  const bubbles = () => page.getByRole("log").locator(".bubble").allInnerTexts();
+  return { page, send, bubbles };
+};
+
+it("streams, stops, edits and regenerates replies", async () => {
+  const agent = await app.service.newAgent();
+  const page = await app.open("/chat");
+  await page.getByRole("button", { name: /Ada/ }).click();
+  await page.getByLabel("Message", { exact: true }).fill("words 3 20");
+  await page.keyboard.press("Enter");
+  await see(page, "word1 word2 word3");
+  await see(page, "7 + 3 tokens");
+  const sent = page.getByRole("article", { name: "You" });
+  await sent.first().getByRole("button", { name: "Edit the message" }).click();
+  await page.getByLabel("Changed message").fill("words 2");
+  await page.getByRole("button", { name: "Send the change" }).click();
+  await see(page, "7 + 2 tokens");
+  expect(await page.getByRole("log").locator(".bubble").allInnerTexts()).toEqual(["words 2", "word1 word2 "]);
+  await page.getByRole("button", { name: "Regenerate the reply" }).click();
+  await expect.poll(async () => (await app.service.stored(agent)).turns.length).toBe(3);
+  await page.getByText("7 + 2 tokens").waitFor();
+  await page.getByLabel("Message", { exact: true }).fill("words 500 20");
+  await page.keyboard.press("Enter");
+  await see(page, /word5 /);
+  await page.getByRole("button", { name: "Stop" }).click();
+  await see(page, "Stopped");
+  expect((await app.service.turns(agent)).at(-1)).toBe("cancelled");
+});
+
+it("shows tool calls with their arguments and results", async () => {
+  const { page, send } = await openChat(await app.service.newAgent(), "tools");
+  await send("tool");
+  await see(page, "That is it.");
+  await page.getByText("calculator", { exact: true }).click();
+  await see(page, "17 * 24");
+  await see(page, "408");
+  await send("bad tool");
+  await expect.poll(() => page.locator(".tool-call").count()).toBe(2);
+  await page.getByRole("button", { name: "Regenerate the reply" }).waitFor();
+  await inspect(page, "chat");
+});
+
+it("resumes a reply after a reload", async () => {
+  const agent = await app.service.newAgent();
+  const { page, send, bubbles } = await openChat(agent, "resumed", true);
+  await send("hold");
+  await see(page, "First half, ");
+  await page.reload();
+  await see(page, "First half, ");
+  await inspect(page, "chat-streaming");
+  app.service.model.release();
+  await expect.poll(bubbles).toEqual(["hold", "First half, second half."]);
+  await expect.poll(() => app.service.turns(agent)).toEqual(["completed"]);
+});
+
+it("shows failed turns with their problem", async () => {
+  const agent = await app.service.newAgent();
+  const { page, send } = await openChat(agent, "failed");
+  await send("fail");
+  await see(page, "engine_failed");
+  await inspect(page, "chat-failed");
+  await page.getByRole("link", { name: "Conversation and turns" }).click();
+  await page.getByRole("tab", { name: "Turns" }).click();
+  await page.getByLabel("Status").selectOption("failed");
+  await see(page, "engine_failed");
+  await inspect(page, "turns");
+  await page.getByLabel("Status").selectOption("cancelled");
+  await see(page, "No turn has this status");
+});
+
+it("finds conversations and follows them", async () => {
+  const agent = await app.service.newAgent();
+  const say = (message: string, more = {}) => app.service.call("POST", "/api/chat", { agentId: agent, message, ...more });
+  await say("One", { userId: "grace" });
+  await say("Two", { userId: "heidi", title: "A long discussion about opening hours in the library" });
+  const page = await app.open("/conversations");
+  await see(page, "A long discussion");
+  await inspect(page, "conversations");
+  await page.getByLabel("User").fill("grace");
+  await expect.poll(() => page.getByRole("list", { name: "Conversations" }).getByRole("listitem").count()).toBe(1);
+  await page.getByRole("link", { name: /grace/ }).click();
+  await see(page, "You said: One");
+  const id = page.url().split("/").at(-1);
+  await app.service.call("POST", "/api/chat", { conversationId: id, message: "tool" });
+  await see(page, "That is it.");
+  await inspect(page, "conversation");
+  void app.service.call("POST", "/api/chat", { conversationId: id, message: "hold" });
+  await see(page, "The agent is writing");
+  app.service.model.release();
+  await expect.poll(async () => {
+    app.service.model.release();
+    return page.getByText("second half.").count();
+  }).toBeGreaterThan(0);
+  await page.getByLabel("Sections").getByRole("link", { name: "Conversations" }).click();
+  await page.getByLabel("Agent id").fill("unknown");
+  await see(page, "No conversation fits");
+});

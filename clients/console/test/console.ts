@@ -1,0 +1,100 @@
+// The service with its console, and Chromium in which a user works with it.
+import { mkdirSync } from "node:fs";
+import axe from "axe-core";
+import type { BrowserContext, Page } from "playwright-core";
+import { expect } from "vitest";
+import { startBrowser } from "../../../crates/api/tests/clients/browser.mjs";
+import { startService } from "../../../crates/api/tests/clients/service.mjs";
+
+export const SCOPES = "agents:read,agents:write,chat:write,conversations:read,conversations:write,events:read,metrics:read,keys:admin";
+
+/** A folder for screenshots, if some are wanted. */
+const folder = process.env.SCREENSHOTS;
+
+type Axe = typeof axe;
+
+/** Fails if the page has a serious fault for people who use a screen reader or a keyboard. */
+const audit = async (page: Page, name: string) => {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: Axe }).axe.run());
+  const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+  expect(serious.map(({ id, nodes }) => `${name}: ${id} ${nodes.map(({ html }) => html).join(" ")}`)).toEqual([]);
+};
+
+/** Checks a page on a desktop and on a phone, in light and dark colours. */
+export const inspect = async (page: Page, name: string): Promise<void> => {
+  for (const [width, height, colorScheme, isAudited] of [
+    [1280, 800, "light", true],
+    [1280, 800, "dark", false],
+    [360, 740, "light", false],
+    [360, 740, "dark", true],
+  ] as const) {
+    if (!isAudited && folder === undefined) continue;
+    await page.setViewportSize({ width, height });
+    await page.emulateMedia({ colorScheme });
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    expect(overflow, `${name} is too wide at ${width} pixels`).toBeLessThanOrEqual(0);
+    if (isAudited) await audit(page, name);
+    if (folder === undefined) continue;
+    mkdirSync(folder, { recursive: true });
+    await page.screenshot({ path: `${folder}/${name}-${width}-${colorScheme}.png` });
+  }
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.emulateMedia({ colorScheme: "light" });
+};
+
+export const startConsole = async (settings: Record<string, string> = {}) => {
+  const service = await startService(settings);
+  const browser = await startBrowser();
+  const key = service.key(SCOPES);
+  const faults: string[] = [];
+
+  /** Records requests to other hosts, and errors such as violations of the policy. */
+  const watch = (page: Page) => {
+    page.on("request", (request) => {
+      const { origin, protocol } = new URL(request.url());
+      if (protocol.startsWith("http") && origin !== service.url) faults.push(`requests ${request.url()}`);
+    });
+    page.on("websocket", (socket) => {
+      if (new URL(socket.url()).host !== new URL(service.url).host) faults.push(`opens ${socket.url()}`);
+    });
+    page.on("pageerror", (error) => faults.push(String(error)));
+    page.on("console", (message) => {
+      // Chromium reports every response with an error, which the pages show themselves.
+      if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) faults.push(message.text());
+    });
+  };
+
+  return {
+    service,
+    key,
+    faults,
+    /** Opens a page of the console in a tab of its own; signs in unless there is no credential. */
+    async open(path = "", credential: string | undefined = key, isKept = false): Promise<Page> {
+      const context: BrowserContext = await browser.newContext({ permissions: ["clipboard-read", "clipboard-write"], viewport: { width: 1280, height: 800 } });
+      const page = await context.newPage();
+      page.setDefaultTimeout(5_000);
+      watch(page);
+      await page.goto(`${service.url}/console${path}`);
+      if (credential !== "") await signIn(page, credential, isKept);
+      return page;
+    },
+    async stop() {
+      await browser.close();
+      await service.stop();
+    },
+  };
+};
+
+export type Console = Awaited<ReturnType<typeof startConsole>>;
+
+export const signIn = async (page: Page, credential: string, isKept = false): Promise<void> => {
+  await page.getByLabel("API key or access token").fill(credential);
+  if (isKept) await page.getByLabel("Keep me signed in").check();
+  await page.getByRole("button", { name: "Sign in" }).click();
+};
+
+export const clipboardOf = (page: Page): Promise<string> => page.evaluate(() => navigator.clipboard.readText());
+
+/** Waits for an element with a text. */
+export const see = (page: Page, text: string | RegExp) => page.getByText(text).first().waitFor();
