@@ -14,7 +14,9 @@ type Operation<Key extends string> = Key extends `${infer Method} ${infer Path}`
 type Content<Part> = Part extends { content: { "application/json": infer Body } } ? Body : never;
 type BodyOf<Of> = Of extends { requestBody: infer Part } ? Content<Part> : never;
 type OptionalBodyOf<Of> = Of extends { requestBody?: infer Part } ? Content<NonNullable<Part>> : never;
-type QueryOf<Of> = Of extends { parameters: { query?: infer Query } } ? NonNullable<Query> : never;
+/** The same parameters, of which the optional ones can be undefined: requests omit those. */
+type WithUndefined<Query> = { [Name in keyof Query]: {} extends Pick<Query, Name> ? Query[Name] | undefined : Query[Name] };
+type QueryOf<Of> = Of extends { parameters: { query?: infer Query } } ? WithUndefined<NonNullable<Query>> : never;
 type ResultOf<Of> = Of extends { responses: infer Responses }
   ? Responses extends { 200: infer Part }
     ? Content<Part>

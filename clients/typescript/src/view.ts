@@ -14,7 +14,7 @@ export interface ConversationName {
    */
   key: string;
   /** The user, for callers that act for several users. */
-  userId?: string;
+  userId?: string | undefined;
 }
 
 type Page<Operation extends keyof Rest["conversations"]> = Awaited<ReturnType<Rest["conversations"][Operation]>>;

@@ -7,7 +7,7 @@ import { openReply } from "./reply.js";
 export interface ChatTransportOptions {
   agentId: string;
   /** The user, for callers that act for several users. */
-  userId?: string;
+  userId?: string | undefined;
 }
 
 /** A transport for chats with one agent. The id of a chat is the key of its conversation. */

@@ -4,13 +4,12 @@ import type { Client } from "../index.js";
 export interface ThreadOptions {
   agentId: string;
   /** The user, for callers that act for several users. */
-  userId?: string;
+  userId?: string | undefined;
 }
 
 /** Returns the conversation with a key. */
 export const findConversation = async (client: Client, { agentId, userId }: ThreadOptions, key: string) => {
-  const query = { agentId, key, ...(userId === undefined ? {} : { userId }) };
-  const [found] = (await client.conversations.list(query)).data;
+  const [found] = (await client.conversations.list({ agentId, key, userId })).data;
   if (found === undefined) throw new Error("The conversation does not exist.");
   return found;
 };

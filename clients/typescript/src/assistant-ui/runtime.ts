@@ -15,10 +15,7 @@ const FAILURE: ConversationMessage = { id: "failure", role: "agent", text: "", s
 /** Returns the runtime of one conversation. */
 const useConversationRuntime = (client: Client, agentId: string, userId: string | undefined): AssistantRuntime => {
   const key = useAuiState(({ threadListItem }) => threadListItem.remoteId ?? threadListItem.id);
-  const conversation = useMemo(
-    () => client.conversation({ agentId, key, ...(userId === undefined ? {} : { userId }) }),
-    [client, agentId, key, userId],
-  );
+  const conversation = useMemo(() => client.conversation({ agentId, key, userId }), [client, agentId, key, userId]);
   const { messages, status, send, stop, regenerate, edit } = useChat(conversation);
   const known = (id: string | null) => messages.findIndex((message) => idOf(message) === id);
   const isUnanswered = status === "failed" && messages.at(-1)?.role === "user";
@@ -44,10 +41,7 @@ export interface AgentRuntimeOptions extends ThreadOptions {
 
 /** Returns a runtime for the conversations with an agent: they are streamed, stopped, edited and resumed, and listed as threads. */
 export const useAgentRuntime = (client: Client, { agentId, userId, ...controlled }: AgentRuntimeOptions): AssistantRuntime => {
-  const adapter = useMemo(
-    () => createThreadListAdapter(client, { agentId, ...(userId === undefined ? {} : { userId }) }),
-    [client, agentId, userId],
-  );
+  const adapter = useMemo(() => createThreadListAdapter(client, { agentId, userId }), [client, agentId, userId]);
   return useRemoteThreadListRuntime({
     ...controlled,
     adapter,

@@ -50,7 +50,7 @@ export const createThreadListAdapter = (client: Client, options: ThreadOptions):
   return {
     async list({ after } = {}) {
       const query = userId === undefined ? { agentId } : { userId };
-      const page = await client.conversations.list({ ...query, limit: 100, ...(after === undefined ? {} : { cursor: after }) });
+      const page = await client.conversations.list({ ...query, limit: 100, cursor: after });
       // Conversations without a key cannot be continued here.
       const own = page.data.filter((conversation) => conversation.agentId === agentId && conversation.key);
       return { threads: own.map(threadOf), nextCursor: page.nextCursor ?? undefined };

@@ -65,7 +65,7 @@ const reader = (read: (extent: Extent) => Promise<void>, signal: AbortSignal): (
 /** Returns conversations whose changes are followed. */
 export const liveConversations = (client: Client, { agentId, userId, limit = 20 }: ConversationFilter = {}): LiveConversations => {
   const store = createStore<ConversationsState>({ conversations: [], status: "loading", hasMore: false });
-  const query = { limit, ...(agentId === undefined ? {} : { agentId }), ...(userId === undefined ? {} : { userId }) };
+  const query = { limit, agentId, userId };
   const deleted = new Set<string>();
   /** The cursor of the next older page. */
   let cursor: string | null | undefined;
