@@ -36,6 +36,12 @@ export const lost = (error?: unknown): ProblemError | ConnectionError =>
     ? error
     : new ConnectionError("the connection was lost", { cause: error });
 
+/** Returns the reason of a failure as a page shows it. */
+export const reasonOf = (error: unknown): Problem | ConnectionError => {
+  const known = lost(error);
+  return known instanceof ProblemError ? known.problem : known;
+};
+
 /** Returns the problem in a response; a response of another server, such as a proxy, has none. */
 export const problemOf = async (response: Response): Promise<ProblemError | ConnectionError> => {
   const isProblem = response.headers.get("Content-Type")?.includes("problem+json");

@@ -1,4 +1,4 @@
-import { lost, ProblemError } from "./errors.js";
+import { ProblemError, reasonOf } from "./errors.js";
 import type { Feed, Received } from "./feed.js";
 import { applyLive, type ConversationState, hasEnded, merge, shown, withReply } from "./message.js";
 import type { Rest } from "./rest.js";
@@ -118,8 +118,7 @@ export const createView = (transport: Transport, feed: Feed, { agentId, key, use
     },
 
     fail(error) {
-      const reason = lost(error);
-      store.update(({ messages }) => ({ messages, status: "failed", error: reason instanceof ProblemError ? reason.problem : reason }));
+      store.update(({ messages }) => ({ messages, status: "failed", error: reasonOf(error) }));
     },
 
     ready() {

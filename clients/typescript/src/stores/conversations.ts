@@ -1,10 +1,10 @@
-import type { ConnectionError, Problem } from "../errors.js";
+import { type ConnectionError, type Problem, reasonOf } from "../errors.js";
 import type { components } from "../generated/schema.js";
 import type { Client, LogEvent } from "../index.js";
 import { createStore } from "../store.js";
 import { sleep } from "../transport.js";
 import { eventHubOf } from "./event-hub.js";
-import { type Live, live, reasonOf } from "./live.js";
+import { type Live, live } from "./live.js";
 
 export type ConversationInfo = components["schemas"]["Conversation"];
 

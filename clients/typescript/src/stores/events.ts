@@ -1,9 +1,9 @@
-import type { ConnectionError, Problem } from "../errors.js";
+import { type ConnectionError, type Problem, reasonOf } from "../errors.js";
 import { type EventsOptions, isWanted, type LogEvent } from "../events.js";
 import type { Client } from "../index.js";
 import { createStore } from "../store.js";
 import { eventHubOf } from "./event-hub.js";
-import { type Live, live, reasonOf } from "./live.js";
+import { type Live, live } from "./live.js";
 
 /** Selects events, as for `events` of the client. */
 export type EventFilter = Pick<EventsOptions, "channels" | "types">;

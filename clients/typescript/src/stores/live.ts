@@ -1,4 +1,3 @@
-import { type ConnectionError, lost, type Problem, ProblemError } from "../errors.js";
 import type { Store } from "../store.js";
 
 /** A state that follows the service while it has listeners, as `useSyncExternalStore` and other frameworks read it. */
@@ -30,10 +29,4 @@ export const live = <State>(store: Store<State>, start: (signal: AbortSignal) =>
     };
   };
   return { getSnapshot: store.getSnapshot, subscribe };
-};
-
-/** Returns the reason of a failure as a page shows it. */
-export const reasonOf = (error: unknown): Problem | ConnectionError => {
-  const known = lost(error);
-  return known instanceof ProblemError ? known.problem : known;
 };
