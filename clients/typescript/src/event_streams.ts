@@ -14,7 +14,7 @@ export const openEventStreams = (transport: Transport, { frame, rejected }: Conn
     const request = { method: "GET", path: `/api/conversations/${conversationId}/stream`, signal };
     for await (const part of streamTurn(transport, request, true)) {
       if (part.turnId !== turnId) return;
-      if (/delta|tool/.test(part.type)) frame({ type: "live", event: part } as ServerFrame);
+      if (/^(reply|tool)\./.test(part.type)) frame({ type: "live", event: part } as ServerFrame);
     }
   };
 
@@ -27,7 +27,7 @@ export const openEventStreams = (transport: Transport, { frame, rejected }: Conn
       for await (const event of streamEvents(transport, { since, channels: [channel], signal }, resync)) {
         frame({ type: "event", channels: [channel], event });
         // If it fails, the end of the turn still arrives as an event.
-        if (event.type === "turn.started" && channel.startsWith("c")) followReply(event, signal).catch(() => {});
+        if (event.type === "turn.started" && channel.startsWith("conversation:")) followReply(event, signal).catch(() => {});
       }
     } catch (error) {
       if (!signal.aborted && error instanceof ProblemError) rejected(error);

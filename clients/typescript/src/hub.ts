@@ -120,7 +120,7 @@ export const createHub = (
       } else if (frame.type === "resync") advance(frame, [frame.channel], frame.headSeq);
       else if (frame.type === "event") {
         const { seq, type, turnId } = frame.event;
-        if (/^turn\.[cf]/.test(type)) replies.delete(turnId ?? "");
+        if (/^turn\.(completed|failed|cancelled)$/.test(type)) replies.delete(turnId ?? "");
         advance(frame, frame.channels, seq);
       } else if (frame.type === "live") {
         remember(frame.event);

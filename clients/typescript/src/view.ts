@@ -72,7 +72,7 @@ export const createView = (transport: Transport, feed: Feed, { agentId, key, use
       if (conversation.key === key && (userId ?? conversation.userId) === conversation.userId) view.follow(conversation.id, signal);
       return;
     }
-    if (!followed?.startsWith("c") || type === "conversation.updated" || type === "turn.queued") return;
+    if (!followed?.startsWith("conversation:") || type === "conversation.updated" || type === "turn.queued") return;
     if (!isShown) await view.read(signal);
     if (type === "turn.started") store.update((state) => ({ ...state, messages: withReply(state.messages, turnId ?? "") }));
     if (view.active > 0) return;
