@@ -1,7 +1,7 @@
 import { type ChatMessage, streamChat } from "./chat.js";
 import { ProblemError } from "./errors.js";
 import type { Feed } from "./feed.js";
-import { applyPart, type ConversationState, withFailed, withSending } from "./message.js";
+import { applyPart, type ConversationState, type Messages, withFailed, withSending } from "./message.js";
 import { openOutbox, type Outbox, type Unsent } from "./outbox.js";
 import type { Rest } from "./rest.js";
 import { defaultStorage, type KeyValueStorage, memoryStorage } from "./store.js";
@@ -38,6 +38,10 @@ export interface Conversation {
   /** Ends the requests in progress. Turns continue at the service. The next `load` or `send` opens the conversation again. */
   close(this: void): void;
 }
+
+/** Shows a message that is being sent. A replacement is shown when the service has accepted it. */
+const withNew = (messages: Messages, message: ChatMessage): Messages =>
+  message.supersedes ? messages : withSending(messages, message);
 
 export const createConversation = (transport: Transport, rest: Rest, feed: Feed, options: ConversationOptions): Conversation => {
   const { agentId, key, userId } = options;
@@ -79,16 +83,16 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
 
   /** Shows the turn of a message, or one that was found. */
   const apply = async (parts: AsyncIterable<TurnPart>, message: ChatMessage | undefined, signal: AbortSignal): Promise<void> => {
-    let know = () => {};
-    view.isKnown = new Promise((resolve) => (know = resolve));
+    let resolveTurn = () => {};
+    view.turnKnown = new Promise((resolve) => (resolveTurn = resolve));
     try {
       for await (const part of parts) {
         view.turnId = part.turnId;
-        know();
+        resolveTurn();
         if (loading && part.conversationId) view.follow(part.conversationId, signal);
         // The message of a queued turn is stored when the turn starts.
-        const isKnown = message !== undefined || part.type !== "turn.started" || getSnapshot().messages.some(({ id }) => id === part.messageId);
-        if (!isKnown) await view.read(signal);
+        const isShown = message !== undefined || part.type !== "turn.started" || getSnapshot().messages.some(({ id }) => id === part.messageId);
+        if (!isShown) await view.read(signal);
         update(({ messages }) => ({
           status: part.type === "turn.queued" ? "sending" : "streaming",
           messages: applyPart(message ? withSending(messages, message) : messages, part, message?.clientMessageId),
@@ -102,7 +106,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
       view.turnId = undefined;
       view.ready();
     } finally {
-      know();
+      resolveTurn();
     }
   };
 
@@ -199,7 +203,3 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
     },
   };
 };
-
-/** Shows a message that is being sent. A replacement is shown when the service has accepted it. */
-const withNew = (messages: ConversationState["messages"], message: ChatMessage): ConversationState["messages"] =>
-  message.supersedes ? messages : withSending(messages, message);

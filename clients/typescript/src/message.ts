@@ -1,6 +1,6 @@
 import type { ChatMessage } from "./chat.js";
-import type { Received } from "./feed.js";
 import type { ConnectionError, Problem } from "./errors.js";
+import type { Received } from "./feed.js";
 import type { components } from "./generated/schema.js";
 import type { TurnPart } from "./turn.js";
 
@@ -46,8 +46,8 @@ const statusOf = ({ role, turnStatus, finishReason }: StoredMessage): Conversati
   return status === "failed" || status === "cancelled" ? status : "complete";
 };
 
-/** Returns a stored message as it is shown. */
-export const shown = (message: StoredMessage): ConversationMessage => {
+/** Returns a stored message as a page shows it. */
+export const messageOf = (message: StoredMessage): ConversationMessage => {
   const { id, role, content: text, clientMessageId, turnId, toolCalls = [] } = message;
   return {
     id,

@@ -67,15 +67,15 @@ const pauseAfter = (error: unknown, attempt: number): number | undefined => {
   return Math.max((error.problem.retryAfter ?? 0) * 1000, backoff);
 };
 
-/** Waits; with `isWokenOnline`, at most until the browser is online again. */
-export const sleep = async (milliseconds: number, signal?: AbortSignal, isWokenOnline = false): Promise<void> => {
+/** Waits; with `untilOnline`, at most until the browser is online again. */
+export const sleep = async (milliseconds: number, signal?: AbortSignal, untilOnline = false): Promise<void> => {
   const waiting = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
   signal?.throwIfAborted();
   await new Promise<unknown>((resolve) => {
     timer = setTimeout(resolve, milliseconds);
     signal?.addEventListener("abort", resolve, waiting);
-    if (isWokenOnline) globalThis.addEventListener?.("online", resolve, waiting);
+    if (untilOnline) globalThis.addEventListener?.("online", resolve, waiting);
   });
   clearTimeout(timer);
   waiting.abort();

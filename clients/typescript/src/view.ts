@@ -1,6 +1,6 @@
 import { ProblemError, reasonOf } from "./errors.js";
 import type { Feed, Received } from "./feed.js";
-import { applyLive, type ConversationState, hasEnded, merge, shown, withReply } from "./message.js";
+import { applyLive, type ConversationState, hasEnded, merge, messageOf, withReply } from "./message.js";
 import type { Rest } from "./rest.js";
 import { createStore, type Store } from "./store.js";
 import type { Transport } from "./transport.js";
@@ -28,7 +28,7 @@ export interface View {
   /** The turn whose stream this tab reads. */
   turnId: string | undefined;
   /** Resolves once the turn of the newest request of this tab is known. */
-  isKnown: Promise<void> | undefined;
+  turnKnown: Promise<void> | undefined;
   /** The number of requests of this tab that have not ended. */
   active: number;
   /** Reads the conversation and its newest messages. */
@@ -50,7 +50,7 @@ export const createView = (transport: Transport, feed: Feed, { agentId, key, use
 
   const show = async (received: Received, signal: AbortSignal): Promise<void> => {
     // The turn of a request in progress is shown from its own stream, as soon as it is known.
-    await view.isKnown;
+    await view.turnKnown;
     if (signal.aborted || received.type === "end" || received.type === "caughtUp") return;
     if (received.type === "resync") return void (await view.read(signal));
     if (received.type === "rejected") {
@@ -83,7 +83,7 @@ export const createView = (transport: Transport, feed: Feed, { agentId, key, use
   const view: View = {
     store,
     turnId: undefined,
-    isKnown: undefined,
+    turnKnown: undefined,
     active: 0,
 
     async read(signal) {
@@ -96,7 +96,7 @@ export const createView = (transport: Transport, feed: Feed, { agentId, key, use
       };
       const { data } = (await get("", { agentId, key, userId })) as Page<"list">;
       const page = data[0] && ((await get(`/${data[0].id}/messages`, { order: "desc", limit: LOADED })) as Page<"listMessages">);
-      const stored = (page?.data ?? []).map(shown).reverse();
+      const stored = (page?.data ?? []).map(messageOf).reverse();
       store.update((state) => ({ ...state, messages: merge(stored, state.messages) }));
       return data[0];
     },

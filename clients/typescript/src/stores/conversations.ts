@@ -81,7 +81,7 @@ export const liveConversations = (client: Client, { agentId, userId, limit = 20 
     const last = data.at(-1);
     // Changed conversations come first: if the last one is unchanged, the known ones after it follow.
     const isUnchanged = conversations.some(({ id, updatedAt }) => id === last?.id && updatedAt === last.updatedAt);
-    const older = conversations.filter(({ id }) => !data.some((read) => read.id === id));
+    const older = conversations.filter(({ id }) => !data.some((listed) => listed.id === id));
     const isContinued = extent === "newest" && isUnchanged && older.length > 0;
     if (!isContinued) cursor = nextCursor;
     show(isContinued ? [...data, ...older] : data);
