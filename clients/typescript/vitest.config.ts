@@ -51,7 +51,7 @@ const oldest = {
     server: { deps: { inline: [/@testing-library\/react/] } },
   },
 } as const;
-/** What depends on the store runs again on Postgres, if there is a server. */
+/** Tests that depend on the store run again on Postgres, if there is a server. */
 const postgres = {
   extends: true,
   test: { name: "postgres", env: { STORE: "postgres" }, include: ["test/{chat,conversation,cuts,events,rest}.test.ts"] },
@@ -64,7 +64,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 10_000 } },
-    // They mostly wait.
+    // More than cores, since tests mostly wait.
     maxWorkers: 3,
     projects: [newest, oldest, measures, ...(process.env.TEST_DATABASE_URL ? [postgres] : [])],
   },

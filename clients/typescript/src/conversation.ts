@@ -72,7 +72,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
         await request(signal);
       } catch (error) {
         if (!signal.aborted) view.fail(error);
-        // What could not be sent is sent once the browser is online again.
+        // Messages that could not be sent are sent once the browser is online again.
         if (!(error instanceof ProblemError)) globalThis.addEventListener?.("online", () => void load(), { once: true, signal });
       }
       view.turnId = undefined;

@@ -2,7 +2,7 @@ import type { components } from "./generated/schema.js";
 
 /** A problem as the service reports it (RFC 9457). */
 export type Problem = components["schemas"]["Problem"];
-/** What went wrong, for programs. */
+/** The code of a problem, for programs. */
 export type ProblemCode = components["schemas"]["ProblemCode"];
 
 /** The service has rejected a request. */

@@ -5,7 +5,7 @@ import type { Connection, ConnectionEvents } from "./hub.js";
 import type { Transport } from "./transport.js";
 import { streamTurn } from "./turn.js";
 
-/** Replaces a socket where there can be none: one stream of server-sent events for each channel. */
+/** Replaces a socket where none can be opened: one stream of server-sent events for each channel. */
 export const openEventStreams = (transport: Transport, { frame, rejected }: ConnectionEvents): Connection => {
   const streams = new Map<string, AbortController>();
   let ids = 0;
@@ -19,7 +19,7 @@ export const openEventStreams = (transport: Transport, { frame, rejected }: Conn
   };
 
   const follow = async (channel: string, since: number, id: number, signal: AbortSignal): Promise<void> => {
-    // After `subscribe` has returned the id.
+    // The caller knows the id only after `subscribe` has returned.
     await Promise.resolve();
     frame({ type: "reply", id, ok: true, result: {} });
     const resync = (headSeq: number) => frame({ type: "resync", channel, firstSeq: headSeq, headSeq, reason: "retention" });

@@ -17,7 +17,7 @@ type Message =
   | { type: "leads"; leader: string }
   | { type: "frame"; leader: string; frame: FeedFrame; channels: string[]; seq: number | undefined };
 
-/** What a subscription receives. `rejected` and `end` are the last. */
+/** A frame for a subscription. No other follows `rejected` or `end`. */
 export type Received = FeedFrame | { type: "rejected"; error: ProblemError | ConnectionError };
 
 interface Subscription {
@@ -36,12 +36,12 @@ export interface Feed {
  * The tabs elect a leader, whose hub holds the connection and passes every frame on. Each tab
  * announces the positions of its subscriptions, ignores frames until the leader serves that
  * announcement, and ignores events up to its positions. So nothing is lost or repeated when a tab
- * subscribes, another one leads, or the page has slept.
+ * subscribes, another tab leads, or the page has slept.
  */
 export const createFeed = (transport: Transport, webSocket: typeof WebSocket | undefined): Feed => {
   const tab = crypto.randomUUID();
   const subscriptions = new Set<Subscription>();
-  /** Ends the part of this tab in the feed. */
+  /** Aborts when this tab leaves the feed. */
   let joined: AbortController | undefined;
   let listening: AbortController | undefined;
   let isAsleep = false;

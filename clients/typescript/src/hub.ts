@@ -25,13 +25,13 @@ export interface Connection {
   close(): void;
 }
 
-/** Receives what happens on a connection. */
+/** Receives the frames and the state of a connection. */
 export interface ConnectionEvents {
   connected(): void;
   frame(frame: ServerFrame): void;
   /** The service rejects the connection for good. */
   rejected(error: ProblemError): void;
-  /** There can be no connection of this kind. */
+  /** The network or the service allows no connections of this kind. */
   unusable(): void;
 }
 
@@ -65,7 +65,7 @@ export const createHub = (
     open.set(channel, { position, pending: connection.subscribe(channel, position) });
   };
 
-  /** Passes a frame on, except of channels where it belongs to an earlier subscription. */
+  /** Passes a frame to the tabs, except for channels where it belongs to an earlier subscription. */
   const advance = (frame: FeedFrame, channels: string[], seq: number): void => {
     const current = channels.filter((channel) => open.get(channel)?.pending === 0);
     for (const channel of current) open.set(channel, { position: seq, pending: 0 });

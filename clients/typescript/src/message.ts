@@ -78,7 +78,7 @@ export const applyPart = (messages: Messages, part: TurnPart, sent?: string | nu
       const isAnswered = (known: ConversationMessage) => known.id === messageId || (!!sent && known.clientMessageId === sent);
       const at = messages.findIndex(isAnswered);
       const reply = { id: replyId, role: "agent", text: "", status: "streaming", toolCalls: [], turnId } as const;
-      // What follows the message is the half reply of a turn that this one repeats.
+      // An unfinished reply after the message is that of a turn that this one repeats.
       const isOutdated = ({ id, status }: ConversationMessage, index: number) =>
         id === replyId || (at >= 0 && index > at && /streaming|failed/.test(status));
       return messages.flatMap((known, index): ConversationMessage[] => {
@@ -120,7 +120,7 @@ export const withSending = (messages: Messages, message: ChatMessage): Messages 
 export const withFailed = (messages: Messages, { clientMessageId }: ChatMessage): Messages =>
   messages.map((known) => (clientMessageId && known.clientMessageId === clientMessageId ? { ...known, status: "failed" } : known));
 
-/** Returns whether all of a turn is shown already. */
+/** Returns true if the messages contain the end of a turn. */
 export const hasEnded = (messages: Messages, id: string): boolean =>
   messages.some(({ turnId, role, status }) => turnId === id && (role === "agent" ? status !== "streaming" : /failed|cancelled/.test(status)));
 

@@ -1,4 +1,4 @@
-/** Where unsent messages are kept over a reload: `sessionStorage`, or anything with its methods. */
+/** Storage for unsent messages that survives a reload: `sessionStorage`, or anything with its methods. */
 export interface KeyValueStorage {
   getItem(key: string): string | null;
   setItem(key: string, value: string): void;
@@ -29,7 +29,7 @@ export const defaultStorage = (): KeyValueStorage | undefined => {
   try {
     return globalThis.sessionStorage;
   } catch {
-    // The page may not use it.
+    // The browser forbids it, as in a sandboxed frame.
     return undefined;
   }
 };

@@ -69,10 +69,7 @@ const COLLECTING = 50;
 const kindOf = ({ type, agentId, conversationId }: LogEvent): readonly [string, string | undefined] =>
   type.startsWith("agent.") ? ["agents", agentId] : ["conversations", conversationId];
 
-/**
- * Invalidates the queries of what has changed. Call it before the first query is read. Returns a function that ends
- * this.
- */
+/** Invalidates queries when their data changes. Call it before the first query. Returns a function that ends this. */
 export const followQueries = (client: Client, queries: QueryCacheClient): (() => void) => {
   const closing = new AbortController();
   const changed = new Map<string, readonly unknown[]>();
@@ -80,7 +77,7 @@ export const followQueries = (client: Client, queries: QueryCacheClient): (() =>
   const invalidate = () => {
     timer = undefined;
     for (const [name, queryKey] of changed) {
-      // It may have read what was before the change, or read a further page: that is not cancelled.
+      // A read in progress may have missed the change, or may read a further page, and must not be cancelled.
       if (queries.isFetching({ queryKey }) > 0) continue;
       changed.delete(name);
       void queries.invalidateQueries({ queryKey });

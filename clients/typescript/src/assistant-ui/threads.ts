@@ -21,7 +21,7 @@ const threadOf = ({ key, title, excerpt, metadata, lastMessageAt }: components["
   lastMessageAt: lastMessageAt ? new Date(lastMessageAt) : undefined,
 });
 
-/** Returns the beginning of the first message, as there is nothing that could invent a title. */
+/** Returns the beginning of the first message, since the service generates no titles. */
 const titleOf = (messages: readonly ThreadMessage[]): string => {
   const parts = messages.find(({ role }) => role === "user")?.content ?? [];
   const text = parts.map((part) => (part.type === "text" ? part.text : "")).join(" ");

@@ -33,13 +33,13 @@ export interface LiveConversations extends Live<ConversationsState> {
   loadMore(): Promise<void>;
 }
 
-/** The time for which changes are collected before the conversations are read, in milliseconds. A reply that begins comes first. */
+/** The time for which changes are collected before a read, in milliseconds. It lets the reply that has started arrive first. */
 const COLLECTING = 200;
 
-/** The extent of a reading: the newest page, or all anew. */
+/** The extent of a read: the newest page, or all conversations again. */
 type Extent = "newest" | "all";
 
-/** Returns a function that requests a reading. Requests during a reading lead to one more. */
+/** Returns a function that requests a read. Requests during a read lead to one more. */
 const reader = (read: (extent: Extent) => Promise<void>, signal: AbortSignal): ((extent: Extent) => Promise<void>) => {
   let wanted: Extent | undefined;
   let isReading = false;

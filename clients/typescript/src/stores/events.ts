@@ -5,7 +5,7 @@ import { createStore } from "../store.js";
 import { eventHubOf } from "./event-hub.js";
 import { type Live, live } from "./live.js";
 
-/** Selects events, as for `events` of the client. */
+/** Selects events, like the options of `events` of the client. */
 export type EventFilter = Pick<EventsOptions, "channels" | "types">;
 
 /** The newest events, as a page shows them. */
