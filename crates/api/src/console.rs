@@ -1,6 +1,6 @@
 //! The console under `/console`: the built files of `clients/console`, embedded in the binary.
 
-use std::{collections::BTreeMap, io::Write as _};
+use std::{collections::BTreeMap, io::Write as _, sync::OnceLock};
 
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -75,10 +75,11 @@ fn page_at(base_path: &str, path: &str, content: Bytes) -> Bytes {
     Bytes::from(page.replacen(BASE, &base, 1))
 }
 
-/// A file, plain and compressed.
+/// A file.
 struct File {
     content: Bytes,
-    gzip: Bytes,
+    /// The compressed content, from the first request that accepts it.
+    gzip: OnceLock<Bytes>,
     etag: String,
     content_type: &'static str,
     caching: HeaderValue,
@@ -92,7 +93,7 @@ impl File {
             _ => PUBLIC,
         };
         Self {
-            gzip: compress(&content),
+            gzip: OnceLock::new(),
             etag: format!("\"{}\"", reads::digest(&content)),
             content_type: content_type(path),
             caching,
@@ -118,7 +119,8 @@ impl File {
         response.content_type(self.content_type);
         if accepts_gzip(request) {
             response.insert_header(ContentEncoding::Gzip);
-            return response.body(in_parts(&self.gzip));
+            let gzip = self.gzip.get_or_init(|| compress(&self.content));
+            return response.body(in_parts(gzip));
         }
         response.body(in_parts(&self.content))
     }
