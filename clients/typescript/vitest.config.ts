@@ -64,7 +64,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 10_000 } },
-    // More than cores, since tests mostly wait.
+    // Tests mostly wait, so several can share a core.
     maxWorkers: 3,
     projects: [newest, oldest, measures, ...(process.env.TEST_DATABASE_URL ? [postgres] : [])],
   },
