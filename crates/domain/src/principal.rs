@@ -57,8 +57,8 @@ pub struct Principal {
     pub id: PrincipalId,
     /// The principal's permissions.
     pub scopes: Scopes,
-    /// The user id, for users of an identity provider and of user tokens. Without `conversations:all`, they reach only
-    /// conversations with this user id.
+    /// The user id, for users with a token of an identity provider or a user token. Without
+    /// `conversations:all`, they reach only conversations with this user id.
     pub user_id: Option<String>,
 }
 

@@ -31,14 +31,14 @@ pub fn is_https_address(text: &str) -> bool {
     parse(text).is_some_and(|url| url.scheme() == "https")
 }
 
-/// Returns `true` for such an https address, or a http address on loopback: the addresses that an
+/// Returns `true` for such an https address, or an http address on loopback: the addresses that an
 /// operator may configure.
 pub fn is_https_or_loopback_address(text: &str) -> bool {
     parse(text).is_some_and(|url| url.scheme() == "https" || is_loopback(&url))
 }
 
-/// Returns `true` for such a http address at one of `hosts`. Each is `host`, with the default port, or
-/// `host:port`, in lower case.
+/// Returns `true` for such an http address at one of `hosts`. Each is `host`, with the default
+/// port, or `host:port`, in lower case.
 pub fn is_http_address_at(hosts: &[String], text: &str) -> bool {
     parse(text).is_some_and(|url| {
         let host = &url[Position::BeforeHost..Position::AfterPort];

@@ -9,8 +9,8 @@ use super::IssuerConfig;
 use crate::jwt::Claims;
 
 /// The scopes of a token: the union over all scope claims of its issuer. Names that are neither a
-/// scope nor a mapped role grant nothing. No user may issue user tokens, because such tokens end with
-/// the key or client that issued them.
+/// scope nor a mapped role grant nothing. No user may issue user tokens, because those end with the
+/// key or client that issued them, and a user has neither.
 pub(super) fn granted_scopes(claims: &Claims, issuer: &IssuerConfig) -> Scopes {
     let found = issuer
         .scope_claims

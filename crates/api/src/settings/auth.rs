@@ -18,7 +18,7 @@ pub struct AuthSettings {
     pub signing_key_age: Duration,
     /// `AUTH__CLIENT_KEY_HOSTS`: hosts that are not public, where clients may publish their keys.
     pub client_key_hosts: Vec<String>,
-    /// `AUTH__INSECURE_HOSTS`: hosts where issuers may publish their keys over plain HTTP.
+    /// `AUTH__INSECURE_HOSTS`: hosts at which issuers and their keys may have http addresses.
     pub insecure_hosts: Vec<String>,
     /// `AUTH__ISSUERS__…`: identity providers whose users have access.
     pub issuers: Vec<IssuerConfig>,

@@ -9,7 +9,7 @@ use ports::ReplyRequest;
 
 use super::{AgentError, AgentService};
 
-/// The name of the agent in a test that names no agent.
+/// The name of the agent in a test without `agent_id`.
 const UNNAMED: &str = "Agent";
 
 /// A message for a test of rules. Members of the agent that are absent are those of the stored
@@ -57,8 +57,8 @@ impl AgentService {
         tested.map_err(AgentError::Failed)
     }
 
-    /// Returns the agent with the members that the command replaces. It has another id than the
-    /// stored agent, so that engines do not mistake its content for that of a stored version.
+    /// Returns the stored agent, or one with the members that the command replaces. That one has
+    /// another id, so that engines do not mistake its content for that of a stored version.
     async fn tested_agent(
         &self,
         caller: &Principal,
