@@ -2,5 +2,6 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   resolve: { dedupe: ["esbuild", "playwright-core"] },
-  test: { testTimeout: 30_000, hookTimeout: 30_000 },
+  // They mostly wait.
+  test: { testTimeout: 30_000, hookTimeout: 30_000, maxWorkers: 3 },
 });

@@ -40,9 +40,11 @@ it("creates an agent, with the service's faults at the fields", async () => {
   await page.getByRole("option", { name: /calculator/ }).click();
   await page.keyboard.type("book search");
   await page.keyboard.press("Enter");
+  await page.keyboard.type("loans");
+  await page.keyboard.press("Tab");
   await page.getByLabel("Engine").selectOption("rules");
   await page.getByRole("button", { name: "Add a rule" }).click();
-  await page.getByLabel("Pattern").fill("when .*open(");
+  await page.getByRole("textbox", { name: "Pattern" }).fill("when .*open(");
   await page.getByLabel("Reply", { exact: true }).fill("From 9 to 18.");
   await page.getByRole("button", { name: "Create the agent" }).click();
   await page.getByRole("alert").waitFor();
@@ -53,14 +55,14 @@ it("creates an agent, with the service's faults at the fields", async () => {
   await page.getByRole("button", { name: "Create the agent" }).click();
   await page.getByRole("button", { name: "rules › 0 › pattern" }).click();
   expect(await page.evaluate(() => document.activeElement?.id)).toBe("field-rules-0-pattern");
-  await inspect(page, "agent-faults");
-  await page.getByLabel("Pattern").fill("when .*open");
+  await inspect(page, "agent-faults", "Pattern");
+  await page.getByRole("textbox", { name: "Pattern" }).fill("when .*open");
   await page.getByRole("button", { name: "Create the agent" }).click();
   await page.getByRole("heading", { name: "Ada" }).waitFor();
   await see(page, "Version 1.");
   const id = page.url().split("/").at(-1);
   const { body } = await app.service.call("GET", `/api/agents/${id}`);
-  expect(body).toMatchObject({ name: "Ada", capabilities: ["calculator", "book search"], config: { engine: "rules", rules: [{ pattern: "when .*open", reply: "From 9 to 18." }] } });
+  expect(body).toMatchObject({ name: "Ada", capabilities: ["calculator", "book search", "loans"], config: { engine: "rules", rules: [{ pattern: "when .*open", reply: "From 9 to 18." }] } });
 });
 
 it("tries the rules before they are saved", async () => {
@@ -68,14 +70,14 @@ it("tries the rules before they are saved", async () => {
   const agent = await app.service.newAgent({ engine: "rules", rules });
   const page = await app.open(`/agents/${agent}`);
   await page.getByRole("button", { name: "Add a rule" }).click();
-  await page.getByLabel("Pattern").last().fill("open");
+  await page.getByRole("textbox", { name: "Pattern" }).last().fill("open");
   await page.getByLabel("Reply", { exact: true }).last().fill("Later.");
   await page.getByLabel("Try a message").fill("When do you open?");
   await see(page, "By a rule.");
   await see(page, "The keyword “price” does not occur.");
   await see(page, "Matched.");
   await see(page, "Not tried: another rule has matched before.");
-  await inspect(page, "rule-try-out");
+  await inspect(page, "rule-try-out", "Try a message");
   await page.getByLabel("Try a message").fill("Hello");
   await see(page, "By small talk.");
 });
@@ -91,7 +93,7 @@ it("merges the changes of another editor", async () => {
   await see(page, "version 2 has other changes");
   await inspect(page, "conflict");
   await page.getByRole("group", { name: "Personality" }).getByLabel("Theirs").check();
-  await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+  await page.getByRole("dialog", { name: /Somebody/ }).getByRole("button", { name: "Save" }).click();
   await see(page, "Version 3.");
   const stored = async () => (await app.service.call("GET", `/api/agents/${agent}`)).body;
   expect(await stored()).toMatchObject({ personality: "Theirs", config: { greeting: "Welcome!", fallbackReply: "Sorry." } });
@@ -103,8 +105,8 @@ it("merges the changes of another editor", async () => {
     await app.service.call("PATCH", `/api/agents/${agent}`, { personality: "Another" });
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByLabel(choice).check();
-    await page.getByRole("dialog").getByRole("button", { name: /Save|Discard/ }).click();
-    await page.getByRole("dialog").waitFor({ state: "hidden" });
+    await page.getByRole("dialog", { name: /Somebody/ }).getByRole("button", { name: /Save|Discard/ }).click();
+    await page.getByRole("dialog", { name: /Somebody/ }).waitFor({ state: "hidden" });
     await page.getByText(/^Version/).waitFor();
     expect((await stored()).personality).toBe(expected);
     await app.service.call("PATCH", `/api/agents/${agent}`, { personality: "Before" });

@@ -34,7 +34,7 @@ it("streams, stops, edits and regenerates replies", async () => {
   await page.getByLabel("Changed message").fill("words 2");
   await page.getByRole("button", { name: "Send the change" }).click();
   await see(page, "7 + 2 tokens");
-  expect(await page.getByRole("log").locator(".bubble").allInnerTexts()).toEqual(["words 2", "word1 word2 "]);
+  expect(await page.getByRole("log").locator(".bubble").allInnerTexts()).toEqual(["words 2", "word1 word2"]);
   await page.getByRole("button", { name: "Regenerate the reply" }).click();
   await expect.poll(async () => (await app.service.stored(agent)).turns.length).toBe(3);
   await page.getByText("7 + 2 tokens").waitFor();

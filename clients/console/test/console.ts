@@ -21,8 +21,8 @@ const audit = async (page: Page, name: string) => {
   expect(serious.map(({ id, nodes }) => `${name}: ${id} ${nodes.map(({ html }) => html).join(" ")}`)).toEqual([]);
 };
 
-/** Checks a page on a desktop and on a phone, in light and dark colours. */
-export const inspect = async (page: Page, name: string): Promise<void> => {
+/** Checks a page on a desktop and on a phone, in light and dark colours. `shown` labels what to scroll to. */
+export const inspect = async (page: Page, name: string, shown?: string): Promise<void> => {
   for (const [width, height, colorScheme, isAudited] of [
     [1280, 800, "light", true],
     [1280, 800, "dark", false],
@@ -32,6 +32,8 @@ export const inspect = async (page: Page, name: string): Promise<void> => {
     if (!isAudited && folder === undefined) continue;
     await page.setViewportSize({ width, height });
     await page.emulateMedia({ colorScheme });
+    await page.evaluate((isChat) => window.scrollTo(0, isChat ? document.documentElement.scrollHeight : 0), name.startsWith("chat"));
+    if (shown !== undefined) await page.getByRole("textbox", { name: shown }).scrollIntoViewIfNeeded();
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
     expect(overflow, `${name} is too wide at ${width} pixels`).toBeLessThanOrEqual(0);
     if (isAudited) await audit(page, name);
@@ -60,8 +62,8 @@ export const startConsole = async (settings: Record<string, string> = {}) => {
     });
     page.on("pageerror", (error) => faults.push(String(error)));
     page.on("console", (message) => {
-      // Chromium reports every response with an error, which the pages show themselves.
-      if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) faults.push(message.text());
+      // Chromium reports every rejected request, which the pages show themselves.
+      if (message.type() === "error" && !/^(Failed to load resource|WebSocket connection)/.test(message.text())) faults.push(message.text());
     });
   };
 

@@ -14,15 +14,15 @@ afterAll(async () => {
 it("follows the event log, filters it, and copies requests", async () => {
   const agent = await app.service.newAgent({ engine: "rules" });
   const page = await app.open("/activity");
-  await see(page, "agent.created");
   const events = page.getByRole("list", { name: "Events" }).getByRole("listitem");
+  await events.getByText("agent.created").first().waitFor();
   const before = await events.count();
   await app.service.call("POST", "/api/chat", { agentId: agent, message: "Hello" });
-  await see(page, "turn.completed");
+  await events.getByText("turn.completed").first().waitFor();
   expect(await events.count()).toBeGreaterThan(before);
   await page.getByLabel("Type").selectOption("agent");
   await expect.poll(() => events.count()).toBe(1);
-  await events.first().click();
+  await events.first().locator("summary").click();
   await inspect(page, "activity");
   await events.first().getByRole("button", { name: "Copy as curl" }).click();
   const command = await clipboardOf(page);
@@ -78,7 +78,7 @@ it("creates OAuth clients", async () => {
   await page.getByLabel("Name").fill("backend");
   await page.getByLabel("chat:write").check();
   await page.getByRole("button", { name: "Create", exact: true }).click();
-  const [id, secret] = [await page.getByLabel("Client id").inputValue(), await page.getByLabel("Secret", { exact: true }).inputValue()];
+  const [id, secret] = [await page.getByLabel("Client id", { exact: true }).inputValue(), await page.getByLabel("Secret", { exact: true }).inputValue()];
   const headers = { authorization: `Basic ${btoa(`${id}:${secret}`)}`, "content-type": "application/x-www-form-urlencoded" };
   const response = await fetch(`${app.service.url}/oauth2/token`, { method: "POST", headers, body: "grant_type=client_credentials" });
   const { access_token } = (await response.json()) as { access_token: string };
@@ -95,7 +95,7 @@ it("creates OAuth clients", async () => {
 it("shows the health of the process", async () => {
   const page = await app.open("/health");
   await see(page, "ready");
-  await see(page, "closed");
+  await see(page, "available");
   await see(page, "Open event streams");
   await inspect(page, "health");
 });

@@ -52,7 +52,7 @@ const EventRow = ({ event }: { event: LogEvent }) => (
         <CopyButton text={curl({ since: event.seq - 1, limit: 1 })} label="Copy as curl" />
         <CopyButton text={JSON.stringify(event, null, 2)} label="Copy JSON" />
       </div>
-      <pre className="code">{JSON.stringify(event, null, 2)}</pre>
+      <pre className="code" role="region" aria-label={`Event ${event.seq}`} tabIndex={0}>{JSON.stringify(event, null, 2)}</pre>
     </div>
   </details>
 );
@@ -109,7 +109,7 @@ export const ActivityPage = () => {
           <Badge tone={isPaused ? "warn" : "ok"}>{isPaused ? "paused" : "live"}</Badge>
         </div>
         <div className="row">
-          <CopyButton text={curl({ since: 0, types: filter.types?.join(), agentId: agent || undefined, conversationId: conversation || undefined }, "-sSN")} label="Copy as curl" what="Copy the stream as curl" />
+          <CopyButton text={curl({ since: 0, types: filter.types?.join(), agentId: agent || undefined, conversationId: conversation || undefined }, "-sSN")} label="Copy the stream as curl" />
           <Button onClick={() => setIsPaused(!isPaused)}>
             <Icon name={isPaused ? "play" : "pause"} /> {isPaused ? "Continue" : "Pause"}
           </Button>

@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useLocation } from "wouter";
 import { useScope, useSession } from "../session/session.js";
+import { count } from "../ui/count.js";
 import { Confirm } from "../ui/dialog.js";
 import { notify } from "../ui/toast.js";
 import type { Agent } from "./agent.js";
@@ -20,7 +21,7 @@ export const DeleteAgent = ({ agent, onClose }: { agent: Agent; onClose: () => v
   });
   const { data, hasMore } = conversations.data ?? { data: undefined, hasMore: false };
   const open = data?.filter(({ openTurns }) => (openTurns?.length ?? 0) > 0).length ?? 0;
-  const count = data === undefined ? "All its" : hasMore ? `More than ${data.length}` : String(data.length);
+  const total = data === undefined ? "All its" : hasMore ? `More than ${data.length}` : String(data.length);
   return (
     <Confirm
       title={`Delete “${agent.name}”?`}
@@ -36,9 +37,9 @@ export const DeleteAgent = ({ agent, onClose }: { agent: Agent; onClose: () => v
     >
       <p>With it are deleted:</p>
       <ul className="bullets">
-        <li>{count === "1" ? "1 conversation" : `${count} conversations`}, with their messages and turns</li>
-        <li>{agent.config.rules?.length ?? 0} rules and the rest of its configuration</li>
-        {open > 0 && <li>{open} replies that are being written now: they are cancelled</li>}
+        <li>{total === "1" ? "1 conversation" : `${total} conversations`}, with their messages and turns</li>
+        <li>{count(agent.config.rules?.length ?? 0, "rule")} and the rest of its configuration</li>
+        {open > 0 && <li>{count(open, "turn")} in progress</li>}
       </ul>
       <p>The event log keeps the events so far. This cannot be undone.</p>
     </Confirm>

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { ProblemError } from "agent-service-client";
 import { useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
-import { type Fault, FaultSummary, JsonForm } from "../form/form.js";
+import { type Fault, FormError, JsonForm } from "../form/form.js";
 import { useScope, useSession } from "../session/session.js";
 import { Button } from "../ui/button.js";
 import { Icon } from "../ui/icon.js";
@@ -88,8 +88,7 @@ const AgentForm = ({ agent, save, onSaved }: AgentFormProps) => {
           <AgentFields {...(agent === undefined ? {} : { agentId: agent.id })} />
         </fieldset>
         <div className="save-bar">
-          {error !== undefined && <ErrorNotice error={error} />}
-          {faults.length > 0 && <FaultSummary faults={faults} />}
+          <FormError error={error} faults={faults} />
           <div className="row">
             <Button kind="primary" type="submit" disabled={isBusy || !canWrite || !isChanged}>
               {agent === undefined ? "Create the agent" : "Save"}

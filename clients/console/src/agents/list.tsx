@@ -2,6 +2,7 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { useScope, useSession } from "../session/session.js";
 import { Badge } from "../ui/badge.js";
+import { count } from "../ui/count.js";
 import { Icon } from "../ui/icon.js";
 import { Empty, MissingScope } from "../ui/notice.js";
 import { PagedList } from "../ui/paged-list.js";
@@ -9,8 +10,6 @@ import { Search } from "../ui/search.js";
 import { Time } from "../ui/time.js";
 import { useDebounced } from "../ui/use-debounced.js";
 import type { Agent } from "./agent.js";
-
-const count = (number: number, one: string, many: string) => `${number} ${number === 1 ? one : many}`;
 
 const Row = ({ agent }: { agent: Agent }) => {
   const rules = agent.config.rules?.length ?? 0;
@@ -22,7 +21,7 @@ const Row = ({ agent }: { agent: Agent }) => {
       </span>
       <span className="row list-tags">
         {agent.config.engine !== undefined && <Badge tone="accent">{agent.config.engine}</Badge>}
-        {rules > 0 && <Badge>{count(rules, "rule", "rules")}</Badge>}
+        {rules > 0 && <Badge>{count(rules, "rule")}</Badge>}
         {agent.capabilities.length > 0 && <Badge>{count(agent.capabilities.length, "capability", "capabilities")}</Badge>}
       </span>
       <span className="muted small list-time">

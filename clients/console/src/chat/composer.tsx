@@ -43,11 +43,11 @@ export const Composer = ({ isBusy, onSend, onStop }: ComposerProps) => {
       />
       {isBusy && (
         <Button onClick={onStop}>
-          <Icon name="stop" /> Stop
+          <Icon name="stop" /> <span>Stop</span>
         </Button>
       )}
       <Button kind="primary" type="submit" disabled={text.trim() === ""}>
-        <Icon name="send" /> Send
+        <Icon name="send" /> <span>Send</span>
       </Button>
     </form>
   );

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { Badge } from "../ui/badge.js";
 import { Button, IconButton } from "../ui/button.js";
 import { Icon } from "../ui/icon.js";
-import { ToolCallView } from "./tool-call.js";
+import { Reply } from "./reply.js";
 
 type Turn = components["schemas"]["Turn"];
 
@@ -66,19 +66,12 @@ export const MessageView = ({ message, turn, isEditing = false, onEdit, onEdited
   const state = STATES[status];
   return (
     <article className={`message ${role}`} aria-label={role === "user" ? "You" : "Agent"}>
-      {toolCalls.map((call) => (
-        <ToolCallView key={call.id} call={call} />
-      ))}
       {isEditing && onEdited !== undefined ? (
         <EditForm text={text} onDone={onEdited} />
       ) : (
-        (text !== "" || toolCalls.length === 0) && (
-          <div className={`bubble ${role}`}>
-            {text}
-            {status === "streaming" && <span className="cursor" aria-hidden="true" />}
-          </div>
-        )
+        role === "user" && <div className="bubble user">{text}</div>
       )}
+      {role === "agent" && <Reply text={text} toolCalls={toolCalls} isStreaming={status === "streaming"} />}
       <div className="row message-foot">
         {state !== undefined && <span className={`small ${status === "failed" ? "fault" : "muted"}`}>{state}</span>}
         {role === "agent" && turn !== undefined && status !== "streaming" && <TurnFacts turn={turn} />}

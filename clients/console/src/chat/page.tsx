@@ -17,9 +17,9 @@ type Turn = components["schemas"]["Turn"];
 const useTurns = (agentId: string, key: string, userId: string | undefined, messages: readonly ConversationMessage[]) => {
   const { service } = useSession();
   const canRead = useScope("conversations:read");
-  const completed = messages.filter(({ role, status }) => role === "agent" && status !== "streaming").length;
+  const newest = messages.findLast(({ role, status }) => role === "agent" && status !== "streaming")?.turnId;
   return useQuery({
-    queryKey: ["chat-turns", agentId, key, userId, completed],
+    queryKey: ["chat-turns", agentId, key, userId, newest],
     enabled: canRead && messages.length > 0,
     placeholderData: (previous) => previous,
     queryFn: async () => {
@@ -29,6 +29,9 @@ const useTurns = (agentId: string, key: string, userId: string | undefined, mess
     },
   });
 };
+
+/** A failed reply without text is shown by its error alone. */
+const isEmpty = ({ role, status, text, toolCalls }: ConversationMessage) => role === "agent" && status === "failed" && text === "" && toolCalls.length === 0;
 
 const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
   const { service } = useSession();
@@ -70,7 +73,7 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
       </header>
       <div className="messages" role="log" aria-label="Messages" aria-busy={status === "loading"}>
         {messages.length === 0 && status === "ready" && <p className="empty muted">Write the first message.</p>}
-        {messages.map((message, index) => (
+        {messages.map((message, index) => isEmpty(message) ? null : (
           <MessageView
             key={message.clientMessageId ?? message.id}
             message={message}

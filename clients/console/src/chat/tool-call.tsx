@@ -1,9 +1,11 @@
 import { Badge } from "../ui/badge.js";
 import { Icon } from "../ui/icon.js";
 
-interface ToolCall {
+export interface ToolCall {
   name: string;
   status: string;
+  /** The position in the reply, in bytes of UTF-8. */
+  at?: number;
   arguments?: unknown;
   result?: string | null | undefined;
 }

@@ -4,6 +4,7 @@ import { Link } from "wouter";
 import { AgentName } from "../chat/new-chat.js";
 import { useScope, useSession } from "../session/session.js";
 import { Badge } from "../ui/badge.js";
+import { count } from "../ui/count.js";
 import { Icon } from "../ui/icon.js";
 import { ErrorNotice, Loading, MissingScope } from "../ui/notice.js";
 import { Time } from "../ui/time.js";
@@ -41,7 +42,7 @@ export const ConversationPage = ({ id }: { id: string }) => {
       {query.isError && <ErrorNotice error={query.error} />}
       <div className="row small muted">
         <AgentName id={agentId} />
-        <span>· {messageCount} messages</span>
+        <span>· {count(messageCount, "message")}</span>
         {userId != null && <span>· user {userId}</span>}
         {key != null && <span className="truncate">· key {key}</span>}
         <span>

@@ -4,6 +4,7 @@ import { Link, useSearchParams } from "wouter";
 import { AgentName } from "../chat/new-chat.js";
 import { useScope, useSession } from "../session/session.js";
 import { Badge } from "../ui/badge.js";
+import { count } from "../ui/count.js";
 import { Empty, MissingScope } from "../ui/notice.js";
 import { PagedList } from "../ui/paged-list.js";
 import { Search } from "../ui/search.js";
@@ -18,7 +19,7 @@ const Row = ({ conversation }: { conversation: Conversation }) => {
     <Link href={`/conversations/${id}`} className="list-row">
       <span className="list-main">
         <strong className="truncate">{title ?? excerpt ?? "No messages"}</strong>
-        <span className="muted small truncate">{title != null ? excerpt : `${messageCount} messages`}</span>
+        <span className="muted small truncate">{title != null ? excerpt : count(messageCount, "message")}</span>
       </span>
       <span className="row list-tags">
         {(openTurns?.length ?? 0) > 0 && <Badge tone="accent">replying</Badge>}

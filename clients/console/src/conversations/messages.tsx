@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import type { components } from "agent-service-client";
-import { ToolCallView } from "../chat/tool-call.js";
+import { Reply } from "../chat/reply.js";
 import { useSession } from "../session/session.js";
 import { Button } from "../ui/button.js";
 import { Empty, ErrorNotice, Loading } from "../ui/notice.js";
@@ -14,10 +14,7 @@ const MessageRow = ({ message }: { message: Message }) => {
   const { role, content, toolCalls = [], engine, usage, error, createdAt } = message;
   return (
     <article className={`message ${role}`} aria-label={role === "user" ? "User" : "Agent"}>
-      {toolCalls.map((call, index) => (
-        <ToolCallView key={call.id || index} call={call} />
-      ))}
-      <div className={`bubble ${role}`}>{content}</div>
+      {role === "user" ? <div className="bubble user">{content}</div> : <Reply text={content} toolCalls={toolCalls} />}
       <div className="row small muted message-foot">
         <Time at={createdAt} />
         {engine !== undefined && <span>{engine}</span>}

@@ -2,7 +2,7 @@ import type { components } from "agent-service-client";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { TurnFacts } from "../chat/message.js";
-import { ToolCallView } from "../chat/tool-call.js";
+import { Reply } from "../chat/reply.js";
 import { useScope, useSession } from "../session/session.js";
 import { StatusBadge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
@@ -41,13 +41,10 @@ const TurnRow = ({ turn }: { turn: Turn }) => {
         {error !== undefined && <ErrorNotice error={error} />}
         <h3>Message</h3>
         <div className="bubble user">{turn.input}</div>
-        {(turn.toolCalls ?? []).map((call, index) => (
-          <ToolCallView key={call.id || index} call={call} />
-        ))}
-        {turn.reply != null && (
+        {(turn.reply != null || (turn.toolCalls ?? []).length > 0) && (
           <>
             <h3>Reply</h3>
-            <div className="bubble agent">{typeof turn.reply === "string" ? turn.reply : turn.reply.content}</div>
+            <Reply text={turn.reply?.content ?? ""} toolCalls={turn.toolCalls ?? []} />
           </>
         )}
         {turn.retryOf != null && <p className="muted small">A repetition of {turn.retryOf}.</p>}

@@ -1,13 +1,12 @@
 import { ProblemError } from "agent-service-client";
 import { useMemo, useState } from "react";
 import { NumberField, TextField } from "../form/fields.js";
-import { controlId, FaultSummary, JsonForm, useField } from "../form/form.js";
+import { controlId, FormError, JsonForm, useField } from "../form/form.js";
 import type { Json } from "../form/json-pointer.js";
 import { TagsField } from "../form/pickers.js";
 import { useSession } from "../session/session.js";
 import { Button } from "../ui/button.js";
 import { Modal } from "../ui/dialog.js";
-import { ErrorNotice } from "../ui/notice.js";
 import type { Draft, Kind, WithSecret } from "./kinds.js";
 
 const ScopesField = () => {
@@ -95,8 +94,7 @@ export const CreateDialog = ({ kind, onCreated, onClose }: CreateDialogProps) =>
             void submit();
           }}
         >
-          {error !== undefined && <ErrorNotice error={error} />}
-          {faults.length > 0 && <FaultSummary faults={faults} />}
+          <FormError error={error} faults={faults} />
           <TextField pointer="/name" label="Name" isRequired hint="For people: who or what uses it." />
           <ScopesField />
           <ExpiryField />

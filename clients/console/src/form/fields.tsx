@@ -17,7 +17,7 @@ export const Labelled = ({ pointer, label, hint, isWhole = false, children }: La
   const { faults } = useField(pointer, isWhole);
   return (
     <Field.Root className="field" invalid={faults.length > 0}>
-      <Field.Label>{label}</Field.Label>
+      <Field.Label htmlFor={controlId(pointer)}>{label}</Field.Label>
       {children}
       {hint !== undefined && <Field.Description className="hint">{hint}</Field.Description>}
       {faults.length > 0 && (

@@ -1,5 +1,6 @@
 import type { components } from "agent-service-client";
 import { createContext, type ReactNode, useContext, useMemo } from "react";
+import { ErrorNotice } from "../ui/notice.js";
 import { type Json, valueAt, withValueAt } from "./json-pointer.js";
 
 export type Fault = components["schemas"]["ProblemFault"];
@@ -66,10 +67,15 @@ const focusControl = (pointer: string): void => {
   }
 };
 
-/** All faults, each with a button that leads to its field. */
-export const FaultSummary = ({ faults }: { faults: readonly Fault[] }) => (
-  <ul className="faults">
-    {faults.map(({ pointer, parameter, detail }) => (
+/** Why a document was rejected: its faults, each with a button that leads to its field, or else the problem. */
+export const FormError = ({ error, faults }: { error: unknown; faults: readonly Fault[] }) =>
+  error === undefined ? null : faults.length === 0 ? <ErrorNotice error={error} /> : <FaultSummary faults={faults} />;
+
+const FaultSummary = ({ faults }: { faults: readonly Fault[] }) => (
+  <div className="notice danger" role="alert">
+    <strong>{faults.length === 1 ? "One field needs" : `${faults.length} fields need`} attention.</strong>
+    <ul className="faults">
+      {faults.map(({ pointer, parameter, detail }) => (
       <li key={`${pointer}${parameter}${detail}`}>
         {pointer === undefined ? (
           parameter
@@ -81,5 +87,6 @@ export const FaultSummary = ({ faults }: { faults: readonly Fault[] }) => (
         {detail}
       </li>
     ))}
-  </ul>
+    </ul>
+  </div>
 );

@@ -81,7 +81,11 @@ export const TagsField = ({ pointer, label, hint, placeholder, suggestions, isCl
           setText("");
         }}
         inputValue={text}
-        onInputValueChange={setText}
+        onInputValueChange={(next, { reason }) => {
+          // A text that was not chosen would be lost when the field is left.
+          if (reason === "input-clear" && isNew && document.activeElement?.id !== controlId(pointer)) add(added);
+          else setText(next);
+        }}
       >
         <Combobox.Chips className="input chips">
           {selected.map((item) => (
@@ -96,9 +100,10 @@ export const TagsField = ({ pointer, label, hint, placeholder, suggestions, isCl
             id={controlId(pointer)}
             className="chips-input"
             placeholder={selected.length === 0 ? placeholder : undefined}
-            onBlur={() => isNew && add(added)}
             onKeyDown={(event) => {
-              if (event.key !== "," || !isNew) return;
+              // Enter chooses the highlighted option, if there is one.
+              const isEnter = event.key === "Enter" && !event.currentTarget.hasAttribute("aria-activedescendant");
+              if (!isNew || !(isEnter || event.key === ",")) return;
               event.preventDefault();
               add(added);
             }}

@@ -44,7 +44,7 @@ const Engines = () => {
       <ul className="stack-s">
         {engines.data?.data.map(({ name, available, default: isDefault, models }) => (
           <li key={name} className="row">
-            <Badge tone={available ? "ok" : "danger"}>{available ? "closed" : "breaker open"}</Badge>
+            <Badge tone={available ? "ok" : "danger"}>{available ? "available" : "breaker open"}</Badge>
             <strong>{name}</strong>
             {isDefault && <Badge>default</Badge>}
             {models !== undefined && <span className="muted small">{models.length} models</span>}
@@ -145,7 +145,7 @@ export const HealthPage = () => {
         </Button>
       </header>
       <p className="muted">Of the process that answers this page, every five seconds.</p>
-      <div className="columns">
+      <div className="columns wide">
         <Readiness />
         <Engines />
         <Tools />
