@@ -46,18 +46,23 @@ const withNew = (messages: Messages, message: ChatMessage): Messages =>
 export const createConversation = (transport: Transport, rest: Rest, feed: Feed, options: ConversationOptions): Conversation => {
   const { agentId, key, userId } = options;
   const storage = memoryStorage(options.storage ?? defaultStorage());
-  const view = createView(transport, feed, options);
+  const view = createView(transport, rest, feed, options);
   const { getSnapshot, subscribe, update } = view.store;
   let closing = new AbortController();
   let loading: Promise<void> | undefined;
   /** The end of the newest request: requests follow each other. */
   let last: Promise<void> = Promise.resolve();
-  /** Messages are kept in the order in which they are sent. */
-  let kept: Promise<void> = Promise.resolve();
   let isStopped = false;
 
+  /** Messages of a principal that is not known yet. */
+  const unsaved: Unsent[] = [];
+
   /** Returns the messages of the current principal that are not known to be received. */
-  const outboxOf = async (): Promise<Outbox> => openOutbox(storage, [...(await transport.identity()), agentId, userId ?? "", key]);
+  const outboxOf = async (): Promise<Outbox> => {
+    const outbox = openOutbox(storage, [...(await transport.identity()), agentId, userId ?? "", key]);
+    for (const unsent of unsaved.splice(0)) outbox.add(unsent);
+    return outbox;
+  };
 
   const cancel = (turnId: string): Promise<unknown> => rest.turns.cancel(turnId).catch(view.fail);
 
@@ -141,12 +146,10 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
       messages: withNew(messages, message),
     }));
     // Kept before it is sent, so that it is sent once even if the page is reloaded meanwhile.
-    const isKept = kept.then(async () => (await outboxOf()).add(unsent));
-    kept = isKept.catch(() => {});
-    await enqueue(async (signal) => {
-      await isKept;
-      await flush(await outboxOf(), signal);
-    });
+    unsaved.push(unsent);
+    const outbox = outboxOf();
+    outbox.catch(() => {});
+    await enqueue(async (signal) => flush(await outbox, signal));
   };
 
   const resume = async (signal: AbortSignal): Promise<void> => {

@@ -6,7 +6,7 @@ import type { Transport } from "./transport.js";
 /** The leader shows that it is alive every 20 seconds, and answers at once. */
 const HEARTBEAT = 20_000;
 const SILENCE = 75_000;
-const ANSWER = 5_000;
+const REPLY_TIMEOUT = 5_000;
 
 type Message =
   /** A tab announces its channels, and the positions up to which it has received all events. */
@@ -67,6 +67,11 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | u
     if (!hub) silence = setTimeout(() => tabs?.elect(true), milliseconds);
   };
 
+  const awaitLeader = (): void => {
+    announce();
+    watch(SILENCE);
+  };
+
   const end = (subscription: Subscription): void => {
     if (!subscriptions.delete(subscription)) return;
     if (subscriptions.size > 0) return announce();
@@ -92,8 +97,11 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | u
     hub?.close();
     hub = undefined;
     clearTimeout(heartbeat);
-    // Another tab has taken the lead.
-    if (!isLeader) return joined && announce();
+    if (!isLeader) {
+      // Another tab has taken the lead.
+      if (joined) awaitLeader();
+      return;
+    }
     hub = createHub(transport, webSocket, (frame, channels, seq) => tabs?.post({ type: "frame", leader: tab, frame, channels, seq }), rejected);
     showAlive();
   };
@@ -133,7 +141,7 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | u
     }
     tabs = joinTabs<Message>(`agent-service:${identity.join(" ")}`, { lead, receive });
     tabs.elect();
-    announce();
+    awaitLeader();
   };
 
   const leave = (): void => {
@@ -149,7 +157,7 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | u
   /** Checks that the leader and its connection are alive. */
   const check = (): void => {
     announce(true);
-    if (tabs) watch(ANSWER);
+    if (tabs) watch(REPLY_TIMEOUT);
   };
 
   const sleep = (): void => {

@@ -145,6 +145,9 @@ export const createHub = (
     },
     repeatReplies,
     ping: () => connection.ping(),
-    close: () => connection.close(),
+    close() {
+      open.clear();
+      connection.close();
+    },
   };
 };

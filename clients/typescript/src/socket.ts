@@ -5,7 +5,7 @@ import { sleep, type Transport } from "./transport.js";
 
 /** The service sends at least a ping every 25 seconds, and answers one at once. */
 const SILENCE = 40_000;
-const ANSWER = 5_000;
+const REPLY_TIMEOUT = 5_000;
 /** The number of attempts after which the network is taken to allow no sockets. */
 const ATTEMPTS = 3;
 /** The close codes of a credential that is no longer valid. */
@@ -119,7 +119,7 @@ export const openSocket = (transport: Transport, webSocket: typeof WebSocket, ev
     ping() {
       if (!socket) return;
       send({ type: "ping" });
-      watch(ANSWER);
+      watch(REPLY_TIMEOUT);
     },
     close() {
       closing.abort();

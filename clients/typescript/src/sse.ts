@@ -25,10 +25,10 @@ export async function* readEvents(
   let event: ServerSentEvent = { event: "", data: "" };
   try {
     for (;;) {
-      clearTimeout(silence);
       // A silent connection is dead: it is read no further.
       silence = setTimeout(() => void reader.cancel(), SILENCE);
       const { done, value } = await reader.read();
+      clearTimeout(silence);
       if (done) return;
       const lines = (text + decoder.decode(value, { stream: true })).split("\n");
       text = lines.pop() ?? "";

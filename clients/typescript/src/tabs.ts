@@ -34,9 +34,11 @@ export const joinTabs = <Message>(name: string, { lead, receive }: TabsEvents<Me
     };
     void locks
       .request(name, steal ? { steal } : { signal }, hold)
-      .catch(() => {})
-      .then(() => {
+      .catch((error: unknown) => error)
+      .then((error) => {
         if (signal.aborted) return;
+        // A sandboxed page may not use locks.
+        if ((error as Error | undefined)?.name === "SecurityError") return lead(true);
         // Another tab has stolen the lock.
         lead(false);
         elect();

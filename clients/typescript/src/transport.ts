@@ -112,10 +112,10 @@ export const createTransport = (options: ClientOptions): Transport => {
 
   const credential = async (): Promise<string | undefined> => {
     if (apiKey !== undefined || getToken === undefined) return apiKey;
-    token ??= Promise.resolve(getToken());
+    const requested = (token ??= Promise.resolve(getToken()));
     // A failed attempt is not kept.
-    token.catch(() => (token = undefined));
-    return token;
+    requested.catch(() => token === requested && (token = undefined));
+    return requested;
   };
 
   const attempt = async <Result>(
@@ -191,8 +191,15 @@ export const createTransport = (options: ClientOptions): Transport => {
   };
 
   const renew = async () => {
+    const previous = token;
     token = undefined;
-    return getToken === undefined ? undefined : credential();
+    try {
+      return getToken === undefined ? undefined : await credential();
+    } catch (error) {
+      // It may still be valid.
+      token ??= previous;
+      throw error;
+    }
   };
 
   return { base, send, fetch: authorizedFetch, pause, identity, lifetime, renew };

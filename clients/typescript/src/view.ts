@@ -40,7 +40,7 @@ export interface View {
   ready(): void;
 }
 
-export const createView = (transport: Transport, feed: Feed, { agentId, key, userId }: ConversationName): View => {
+export const createView = (transport: Transport, rest: Rest, feed: Feed, { agentId, key, userId }: ConversationName): View => {
   const store = createStore<ConversationState>({ messages: [], status: "loading" });
   /** The position of the messages in the log, the channel that is followed from there, and the newest change. */
   let position = 0;
@@ -87,15 +87,13 @@ export const createView = (transport: Transport, feed: Feed, { agentId, key, use
     active: 0,
 
     async read(signal) {
-      const get = (path: string, query: object): Promise<unknown> => {
-        const request = { method: "GET", path: `/api/conversations${path}`, query, signal };
-        return transport.send(request, async (response) => {
-          position = Number(response.headers.get("X-Event-Seq"));
-          return response.json();
-        });
-      };
-      const { data } = (await get("", { agentId, key, userId })) as Page<"list">;
-      const page = data[0] && ((await get(`/${data[0].id}/messages`, { order: "desc", limit: LOADED })) as Page<"listMessages">);
+      const request = { method: "GET", path: "/api/conversations", query: { agentId, key, userId }, signal };
+      const { data } = await transport.send(request, async (response) => {
+        // The events since the first of the two reads are followed: the second can show some of them.
+        position = Number(response.headers.get("X-Event-Seq"));
+        return (await response.json()) as Page<"list">;
+      });
+      const page = data[0] && (await rest.conversations.listMessages(data[0].id, { order: "desc", limit: LOADED }, { signal }));
       const stored = (page?.data ?? []).map(messageOf).reverse();
       store.update((state) => ({ ...state, messages: merge(stored, state.messages) }));
       return data[0];
@@ -107,6 +105,8 @@ export const createView = (transport: Transport, feed: Feed, { agentId, key, use
       view.unfollow();
       followed = channel;
       stop = feed.follow(channel, position, (received) => {
+        // The next `load` tries again.
+        if (received.type === "rejected" && channel === followed) followed = undefined;
         const apply = () => show(received, signal).catch((error: unknown) => (signal.aborted ? undefined : view.fail(error)));
         newest = newest.then(apply);
       });

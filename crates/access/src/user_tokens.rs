@@ -23,6 +23,9 @@ pub enum UserTokenError {
     /// The caller lacks these scopes.
     #[error("the caller lacks the scopes {0:?}")]
     MissingScopes(Scopes),
+    /// The tokens to withdraw belong to no valid user id.
+    #[error("the user id is not valid")]
+    InvalidUserId(InputFault),
     /// The request is not valid.
     #[error("the request for a token is not valid")]
     Invalid(Vec<InputFault>),
@@ -82,9 +85,11 @@ impl UserTokens {
         request: UserTokenRequest,
     ) -> Result<IssuedToken, UserTokenError> {
         let held = caller.principal.scopes;
-        let scopes = request
-            .scopes
-            .unwrap_or_else(|| Scopes::default_of_user_tokens().intersection(held));
+        let default = Scopes::default_of_user_tokens();
+        let scopes = request.scopes.unwrap_or(default.intersection(held));
+        if scopes == Scopes::NONE {
+            return Err(UserTokenError::MissingScopes(default));
+        }
         let issuer = self.issuer(caller).await?;
         let faults = self.check(&request, scopes, &issuer);
         if !faults.is_empty() {
@@ -106,9 +111,8 @@ impl UserTokens {
 
     /// Withdraws all tokens of a user: every process rejects them within one second.
     pub async fn withdraw(&self, caller: &Principal, user_id: &str) -> Result<(), UserTokenError> {
-        let fault = self.check_user_id(user_id, "userId");
-        if let Some(fault) = fault {
-            return Err(UserTokenError::Invalid(vec![fault]));
+        if let Some(fault) = self.check_user_id(user_id) {
+            return Err(UserTokenError::InvalidUserId(fault));
         }
         let tenant = &caller.tenant;
         self.tokens.withdraw_user_tokens(tenant, user_id).await?;
@@ -139,10 +143,7 @@ impl UserTokens {
         scopes: Scopes,
         issuer: &Credential,
     ) -> Vec<InputFault> {
-        let mut faults: Vec<_> = self
-            .check_user_id(&request.user_id, "/userId")
-            .into_iter()
-            .collect();
+        let mut faults: Vec<_> = self.check_user_id(&request.user_id).into_iter().collect();
         if !Scopes::of_user_tokens().includes(scopes) {
             let detail = format!("at most {}", Scopes::of_user_tokens().joined(", "));
             faults.push(InputFault::new("/scopes", FaultCode::UnknownValue, detail));
@@ -165,7 +166,7 @@ impl UserTokens {
         faults
     }
 
-    fn check_user_id(&self, user_id: &str, pointer: &str) -> Option<InputFault> {
+    fn check_user_id(&self, user_id: &str) -> Option<InputFault> {
         let (code, detail) = if user_id.is_empty() {
             (FaultCode::TooShort, "at least 1 character")
         } else if user_id.contains(char::is_control) {
@@ -184,6 +185,6 @@ impl UserTokens {
         } else {
             return None;
         };
-        Some(InputFault::new(pointer, code, detail))
+        Some(InputFault::new("/userId", code, detail))
     }
 }

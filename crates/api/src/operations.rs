@@ -171,7 +171,7 @@ operations! {
     delete "/api/agents/{id}" agents::delete_agent AnyOf(&[AgentsWrite]); conditional, versioned;
     get "/api/agents/{id}/config" agents::get_agent_config AnyOf(&[AgentsRead]); versioned, reads_log;
     put "/api/agents/{id}/config" agents::put_agent_config AnyOf(&[AgentsWrite]); conditional, versioned;
-    post "/api/rules/test" agents::test_rules AnyOf(&[AgentsRead]); names_agent;
+    post "/api/rules/test" agents::test_rules AnyOf(&[AgentsWrite]); names_agent;
 
     post "/api/chat" chat::chat AnyOf(&[ChatWrite]); idempotent, starts_turn, streams, names_agent, cost = CHAT_COST;
 

@@ -1,7 +1,7 @@
 //! `/api/user-tokens`.
 
 use access::{
-    UserTokenRequest,
+    UserTokenError, UserTokenRequest,
     user_tokens::{DEFAULT_LIFETIME_SECONDS, MAX_ALLOWED_ORIGINS, MAX_LIFETIME_SECONDS},
 };
 use actix_web::{HttpRequest, HttpResponse, web::Data};
@@ -140,9 +140,15 @@ pub async fn withdraw_user_tokens(
         query.add_fault("userId", FaultCode::Required, "required");
     }
     query.finish()?;
-    authorized
+    let user_id = user_id.unwrap_or_default();
+    let withdrawn = authorized
         .user_tokens
-        .withdraw(authorized.caller(), &user_id.unwrap_or_default())
-        .await?;
-    Ok(HttpResponse::NoContent().finish())
+        .withdraw(authorized.caller(), &user_id);
+    match withdrawn.await {
+        Ok(()) => Ok(HttpResponse::NoContent().finish()),
+        Err(UserTokenError::InvalidUserId(fault)) => {
+            Err(ApiError::parameter("userId", fault.code, fault.detail))
+        }
+        Err(error) => Err(error.into()),
+    }
 }

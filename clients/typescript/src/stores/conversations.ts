@@ -110,8 +110,11 @@ export const liveConversations = (client: Client, { agentId, userId, limit = 20 
   const loadMore = async () => {
     if (isLoadingMore || typeof cursor !== "string") return;
     isLoadingMore = true;
+    const from = cursor;
     try {
-      const { data, nextCursor } = await client.conversations.list({ ...query, cursor });
+      const { data, nextCursor } = await client.conversations.list({ ...query, cursor: from });
+      // The list has begun anew meanwhile.
+      if (cursor !== from) return;
       cursor = nextCursor;
       const { conversations } = store.getSnapshot();
       show([...conversations, ...data.filter(({ id }) => !conversations.some((known) => known.id === id))]);

@@ -56,9 +56,14 @@ export const calls: { readonly [Group in keyof Rest]: { readonly [Name in keyof 
     rotate: async () => (await service.oauthClients.rotate(id)).id,
   },
   principal: { get: async () => (await service.principal.get()).tenantId },
+  rules: { test: async () => (await service.rules.test({ rules: [{ keywords: [text], reply: text }], message: text })).reply },
   turns: {
     get: async () => (await service.turns.get(id)).status,
     cancel: async () => (await service.turns.cancel(id)).status,
+  },
+  userTokens: {
+    create: async () => (await service.userTokens.create({ userId: id })).token,
+    withdraw: () => service.userTokens.withdraw({ userId: id }),
   },
   ws: { createTicket: async () => (await service.ws.createTicket({ scopes: ["events:read"] })).ticket },
 };

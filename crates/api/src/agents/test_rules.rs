@@ -7,7 +7,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::{
-    auth::{AgentsRead, Authorized},
+    auth::{AgentsWrite, Authorized},
     problem::ApiError,
     request::{Json, JsonBody},
 };
@@ -96,7 +96,7 @@ impl RuleTestRequest {
     ),
 )]
 pub async fn test_rules(
-    authorized: Authorized<AgentsRead>,
+    authorized: Authorized<AgentsWrite>,
     body: Json<RuleTestRequest>,
 ) -> Result<HttpResponse, ApiError> {
     let command = body.0.into_command()?;

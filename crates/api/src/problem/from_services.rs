@@ -71,6 +71,9 @@ impl From<UserTokenError> for ApiError {
     fn from(error: UserTokenError) -> Self {
         match error {
             UserTokenError::MissingScopes(missing) => auth::missing_scopes(missing),
+            UserTokenError::InvalidUserId(fault) => {
+                Self::from(UserTokenError::Invalid(vec![fault]))
+            }
             UserTokenError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
             UserTokenError::CredentialEnded => auth::with_challenge(AccessError::Invalid),
             UserTokenError::Store(error)

@@ -1,5 +1,6 @@
 //! The close codes of sockets, and what a client should do after each, in one table.
 
+use access::CredentialEnd;
 use actix_ws::CloseReason;
 
 /// The advice to a client on reconnecting after a close.
@@ -46,6 +47,15 @@ macro_rules! close_codes {
             }
         }
     };
+}
+
+impl From<CredentialEnd> for CloseCode {
+    fn from(end: CredentialEnd) -> Self {
+        match end {
+            CredentialEnd::Revoked => Self::Revoked,
+            CredentialEnd::Expired => Self::RefreshToken,
+        }
+    }
 }
 
 close_codes! {

@@ -2,7 +2,6 @@
 
 use std::{future::pending, rc::Rc};
 
-use access::CredentialEnd;
 use actix_ws::{AggregatedMessage, AggregatedMessageStream, CloseReason, ProtocolError};
 use futures::{StreamExt as _, future::LocalBoxFuture, stream::FuturesUnordered};
 use tokio::time::Instant;
@@ -218,12 +217,7 @@ impl Session {
             // A channel must not have a gap; the log may be readable again when the client
             // reconnects.
             SubscriberEvent::Unreadable => Err(End::Close(CloseCode::Overloaded)),
-            SubscriberEvent::CredentialEnded(CredentialEnd::Revoked) => {
-                Err(End::Close(CloseCode::Revoked))
-            }
-            SubscriberEvent::CredentialEnded(CredentialEnd::Expired) => {
-                Err(End::Close(CloseCode::RefreshToken))
-            }
+            SubscriberEvent::CredentialEnded(end) => Err(End::Close(end.into())),
         }
     }
 }

@@ -21,7 +21,7 @@ async fn rules_are_tested_without_an_agent() {
             {"pattern": "open", "reply": "Never.", "capability": "orders", "priority": 7},
         ],
     });
-    let response = api.reader().post(PATH, body).await;
+    let response = api.writer().post(PATH, body).await;
     assert_snapshot!(response.snapshot(), @r#"
     200 OK
     {
@@ -69,7 +69,7 @@ async fn the_rules_of_an_agent_are_tested_as_it_replies() {
     })).await);
     for turn in 0..2 {
         let body = json!({"agentId": agent, "message": "My order", "turnNumber": turn});
-        let tested = api.reader().post(PATH, body).await.ok();
+        let tested = api.writer().post(PATH, body).await.ok();
         let reply = ["Which one?", "Ada asks again."][turn];
         assert_eq!(
             (&tested["reply"], &tested["matchedRule"]),
@@ -87,7 +87,7 @@ async fn unsaved_members_replace_those_of_the_agent_and_nothing_is_stored() {
     let agent = api.agent(json!({
         "name": "Ada", "config": {"rules": [{"pattern": "a", "reply": "saved"}], "fallbackReply": "Sorry."},
     })).await;
-    let head = || async { api.reader().get("/api/events").await.ok()["headSeq"].take() };
+    let head = || async { api.writer().get("/api/events").await.ok()["headSeq"].take() };
     let before = head().await;
     for (changed, reply, source) in [
         (json!({}), "saved", "rule"),
@@ -110,7 +110,7 @@ async fn unsaved_members_replace_those_of_the_agent_and_nothing_is_stored() {
         let mut body = json!({"agentId": id_of(&agent), "message": "a"});
         let changed = changed.as_object().expect("members").clone();
         body.as_object_mut().expect("members").extend(changed);
-        let tested = api.reader().post(PATH, body).await.ok();
+        let tested = api.writer().post(PATH, body).await.ok();
         assert_eq!(
             (&tested["reply"], &tested["source"]),
             (&json!(reply), &json!(source))
@@ -128,7 +128,7 @@ async fn unsaved_members_replace_those_of_the_agent_and_nothing_is_stored() {
 #[tokio::test(flavor = "multi_thread")]
 async fn faults_of_tested_rules_have_pointers_into_the_body() {
     let api = ApiServer::start().await;
-    let test = async |body: Value| api.reader().post(PATH, body).await;
+    let test = async |body: Value| api.writer().post(PATH, body).await;
     let broken = json!({"message": "a", "rules": [
         {"pattern": "a", "reply": "fine"}, {"pattern": "(", "reply": "b"}, {"pattern": "c", "reply": "{{x}}"},
     ]});

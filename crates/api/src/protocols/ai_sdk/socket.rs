@@ -126,7 +126,7 @@ impl Socket {
                         self.requests.remove(&id);
                     }
                 }
-                _ = watch.ended() => return Some(CloseCode::Revoked),
+                end = watch.ended() => return Some(end.into()),
                 () = closing.cancelled() => return Some(CloseCode::Draining),
                 _ = pings.tick() => {
                     if last_frame_at.elapsed() > IDLE_TIMEOUT {
