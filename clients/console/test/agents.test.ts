@@ -53,7 +53,7 @@ it("creates an agent, with the service's faults at the fields", async () => {
   expect(await page.getByLabel("Name", { exact: true }).first().getAttribute("aria-invalid")).toBe("true");
   await page.keyboard.type("Ada");
   await page.getByRole("button", { name: "Create the agent" }).click();
-  await page.getByRole("button", { name: "rules › 0 › pattern" }).click();
+  await page.getByRole("button", { name: "rules › 1 › pattern" }).click();
   expect(await page.evaluate(() => document.activeElement?.id)).toBe("field-rules-0-pattern");
   await inspect(page, "agent-faults", "Pattern");
   await page.getByRole("textbox", { name: "Pattern" }).fill("when .*open");

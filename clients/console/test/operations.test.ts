@@ -24,6 +24,7 @@ it("follows the event log, filters it, and copies requests", async () => {
   await expect.poll(() => events.count()).toBe(1);
   await events.first().locator("summary").click();
   await inspect(page, "activity");
+  expect(await events.first().locator("time").innerText()).toMatch(/^\d\d:\d\d:\d\d[.,]\d{3}$/);
   await events.first().getByRole("button", { name: "Copy as curl" }).click();
   const command = await clipboardOf(page);
   expect(command).toMatch(/^curl -sS -H "X-API-Key: \$KEY" 'http:\/\/127\.0\.0\.1:\d+\/api\/events\?since=\d+&limit=1'$/);

@@ -20,6 +20,7 @@ use crate::{
     state::ApiState,
 };
 
+#[rustfmt::skip]
 #[path = "../console/files.rs"]
 mod files;
 

@@ -100,7 +100,7 @@ const RuleCard = ({ index, rules, onChange }: RuleCardProps) => {
       <summary>
         <span className="muted small">{index + 1}</span>
         <span className="truncate">{title}</span>
-        {faults.length > 0 && <span className="fault small">{faults.length} to mend</span>}
+        {faults.length > 0 && <span className="fault small">needs attention</span>}
       </summary>
       <div className="stack">
         <div className="row rule-actions">

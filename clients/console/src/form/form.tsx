@@ -71,6 +71,14 @@ const focusControl = (pointer: string): void => {
 export const FormError = ({ error, faults }: { error: unknown; faults: readonly Fault[] }) =>
   error === undefined ? null : faults.length === 0 ? <ErrorNotice error={error} /> : <FaultSummary faults={faults} />;
 
+/** Returns a pointer for people, who count from 1. */
+const nameOf = (pointer: string): string =>
+  pointer
+    .slice(1)
+    .split("/")
+    .map((segment) => (/^\d+$/.test(segment) ? Number(segment) + 1 : segment))
+    .join(" › ");
+
 const FaultSummary = ({ faults }: { faults: readonly Fault[] }) => (
   <div className="notice danger" role="alert">
     <strong>{faults.length === 1 ? "One field needs" : `${faults.length} fields need`} attention.</strong>
@@ -81,7 +89,7 @@ const FaultSummary = ({ faults }: { faults: readonly Fault[] }) => (
           parameter
         ) : (
           <button type="button" className="link" onClick={() => focusControl(pointer)}>
-            {pointer.slice(1).replace(/\//g, " › ")}
+            {nameOf(pointer)}
           </button>
         )}{" "}
         {detail}

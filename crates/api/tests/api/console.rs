@@ -27,7 +27,7 @@ fn built_files() -> BTreeSet<String> {
     let others = names(folder).into_iter();
     assets
         .map(|name| format!("assets/{name}"))
-        .chain(others.filter(|name| !name.ends_with(".rs") && name != "index.html"))
+        .chain(others.filter(|name| !["files.rs", "index.html"].contains(&name.as_str())))
         .collect()
 }
 
@@ -111,7 +111,8 @@ async fn files_are_small_and_assets_are_cached_for_good() {
         assert_eq!((plain.status, gzip.status), (200, 200), "{path}");
         assert_eq!(gzip.header("content-encoding"), "gzip", "{path}");
         assert!(!plain.has("content-encoding"), "{path}");
-        assert_eq!(plain.header("vary"), "Accept-Encoding", "{path}");
+        let vary = plain.headers.get_all("vary");
+        assert!(vary.iter().any(|it| it == "Accept-Encoding"), "{path}");
         assert!(gzip.body.len() < plain.body.len(), "{path}");
         bytes += gzip.body.len();
         let expected = if file.starts_with("assets/") {
@@ -127,6 +128,7 @@ async fn files_are_small_and_assets_are_cached_for_good() {
             .header("If-None-Match", tag);
         assert_eq!(repeated.send().await.status, 304, "{path}");
     }
+    println!("{bytes} of {MAX_BYTES} bytes");
     assert!(bytes <= MAX_BYTES, "{bytes} bytes");
     api.stop().await;
 }
@@ -140,6 +142,7 @@ fn hosts(text: &str) -> BTreeSet<&str> {
         .into_iter()
         .flatten()
         .map(|rest| rest.split(|it| !is_in_host(it)).next().unwrap_or_default())
+        .map(|host| host.trim_end_matches('.'))
         .filter(|host| !host.is_empty())
         .collect()
 }
@@ -159,8 +162,8 @@ async fn the_files_load_nothing_from_other_hosts() {
         .into_iter()
         .map(|file| format!("/console/{file}"));
     for path in files.chain(["/console".to_owned()]) {
-        let text = api.anonymous().get(&path).await.text();
-        let others: Vec<&str> = hosts(&text)
+        let response = api.anonymous().get(&path).await;
+        let others: Vec<&str> = hosts(response.text())
             .into_iter()
             .filter(|it| !known.contains(it))
             .collect();

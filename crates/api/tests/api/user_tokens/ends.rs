@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{BACKEND, PATH, backend, token, user, withdraw};
 use crate::{
-    api_server::ApiServer,
+    api_server::{ApiServer, id_of},
     oauth::Client,
     sockets::client::{SocketClient, Upgrade},
 };
@@ -135,6 +135,13 @@ async fn a_socket_ends_with_its_token() {
     let short = api.caller(Some(&token(&backend, draft).await));
     let mut socket = SocketClient::connected(&api, &short, &["tenant"]).await;
     assert_eq!(socket.wait_for_close().await, 4203);
+    let agent = api.agent(json!({"name": "Ada"})).await;
+    let short = api.caller(Some(
+        &token(&backend, json!({"userId": "ada", "expiresIn": 1})).await,
+    ));
+    let chat = Upgrade::with_path(&api, &format!("/ai-sdk/agents/{}/ws", id_of(&agent)));
+    let mut socket = chat.with_caller(&short).open().await;
+    assert_eq!(socket.wait_for_end().await.code, 4203);
     api.stop().await;
 }
 

@@ -283,6 +283,8 @@ async fn ids_of_users_of_an_identity_provider_are_rejected() {
         response.problem(ProblemCode::ValidationFailed);
         assert_eq!(response.faults()[0].1, "unknown_value");
     }
+    let withdrawal = backend.delete(&format!("{PATH}?userId=main~ada")).await;
+    assert_eq!(withdrawal.json()["errors"][0]["parameter"], "userId");
     backend
         .post(PATH, json!({"userId": "other~ada"}))
         .await
@@ -305,6 +307,10 @@ async fn no_caller_gives_a_user_more_scopes_than_it_has() {
         .problem(ProblemCode::InsufficientScope);
     let (_, claims) = parts(&token(&chatter, json!({"userId": "ada"})).await);
     assert_eq!(claims["scope"], "chat:write");
+    // A token without scopes is useless.
+    let (_, issuer) = backend(&api, &["user-tokens:issue"]).await;
+    let rejected = issuer.post(PATH, json!({"userId": "ada"})).await;
+    rejected.problem(ProblemCode::InsufficientScope);
     // A token of a client with fewer scopes than the client.
     let client = Client::make(&api, BACKEND).await;
     let scope = ("scope", "user-tokens:issue chat:write");
