@@ -127,7 +127,7 @@ fn inner_layers(wired: ServerParts) -> App<impl Application> {
     App::new()
         .app_data(wired.state.clone())
         .app_data(wired.services)
-        .configure(|config| routes::configure(config, &wired.state.protocols))
+        .configure(|config| routes::configure(config, &wired.state))
         .wrap(from_fn(read_body))
 }
 

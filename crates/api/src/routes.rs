@@ -13,11 +13,13 @@ use crate::{
     problem::ApiError,
     request::routed_path,
     settings::EnabledProtocols,
+    state::ApiState,
 };
 
-/// Registers all routes, except those of protocols that are turned off: one resource for each path,
-/// with the methods of its operations. Another method is 405.
-pub fn configure(config: &mut web::ServiceConfig, enabled: &EnabledProtocols, has_console: bool) {
+/// Registers all routes, except those of protocols and of a console that are turned off: one
+/// resource for each path, with the methods of its operations. Another method is 405.
+pub fn configure(config: &mut web::ServiceConfig, state: &ApiState) {
+    let enabled = &state.protocols;
     let is_enabled =
         |path| operations::protocol_of(path).is_none_or(|it| enabled.contains(it.name));
     let mut paths: Vec<&str> = Vec::new();
@@ -32,7 +34,7 @@ pub fn configure(config: &mut web::ServiceConfig, enabled: &EnabledProtocols, ha
         config.service(routes.fold(resource(path), actix_web::Resource::route));
     }
     configure_pages(config);
-    if has_console {
+    if state.console.is_some() {
         configure_console(config);
     }
     let enabled = enabled.clone();

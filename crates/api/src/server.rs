@@ -200,9 +200,7 @@ fn start_http(
             App::new()
                 .app_data(state.clone())
                 .app_data(services.clone())
-                .configure(|config| {
-                    routes::configure(config, &state.protocols, state.console.is_some())
-                })
+                .configure(|config| routes::configure(config, &state))
                 .wrap(from_fn(read_body))
                 .wrap(from_fn(restrict_origins))
                 .wrap(from_fn(rate_limit))
