@@ -85,11 +85,8 @@ impl UserTokens {
         request: UserTokenRequest,
     ) -> Result<IssuedToken, UserTokenError> {
         let held = caller.principal.scopes;
-        let default = Scopes::default_of_user_tokens();
-        let scopes = request.scopes.unwrap_or(default.intersection(held));
-        if scopes == Scopes::NONE {
-            return Err(UserTokenError::MissingScopes(default));
-        }
+        let default = Scopes::default_of_user_tokens().intersection(held);
+        let scopes = request.scopes.unwrap_or(default);
         let issuer = self.issuer(caller).await?;
         let faults = self.check(&request, scopes, &issuer);
         if !faults.is_empty() {

@@ -448,7 +448,7 @@ async fn a_user_id_has_no_control_characters() {
         let principal = &backend.caller.principal;
         let withdrawn = backend.users.withdraw(principal, id).await;
         assert!(
-            matches!(withdrawn, Err(UserTokenError::Invalid(_))),
+            matches!(withdrawn, Err(UserTokenError::InvalidUserId(_))),
             "{id:?}"
         );
     }
