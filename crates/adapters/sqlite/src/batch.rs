@@ -28,11 +28,11 @@ impl BatchStore for SqliteBatchStore {
     ) -> Result<CommittedBatch, BatchError> {
         let query = FactsQuery::new(&ops, in_doubt_since);
         let (heads_sender, mut heads_receiver) = oneshot::channel();
-        let committed = self.writer.transaction_without_deadline(move |connection| {
-            Box::pin(async move {
-                let facts = facts::read(connection, &query).await?;
+        let committed = self.writer.read_then_write(
+            move |connection| Box::pin(async move { facts::read(connection, &query).await }),
+            move |facts, connection| {
                 let Plan { rows, outcomes } = plan(&ops, &facts);
-                rows::write(connection, &rows).await?;
+                rows::write_directly(connection, &rows)?;
                 // Only a batch that has reached its commit can be in doubt.
                 let _ = heads_sender.send(facts.heads.clone());
                 Ok(CommittedBatch {
@@ -40,8 +40,8 @@ impl BatchStore for SqliteBatchStore {
                     facts,
                     rows,
                 })
-            })
-        });
+            },
+        );
         // After a failed commit, the writer opens a new connection.
         match committed.await {
             Ok(batch) => Ok(batch),

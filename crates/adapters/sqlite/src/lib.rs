@@ -20,6 +20,7 @@ macro_rules! now {
 
 mod agents;
 mod batch;
+mod batch_query;
 mod conversations;
 mod credentials;
 mod error;
@@ -34,7 +35,6 @@ mod messages;
 mod nodes;
 mod recovery;
 mod rows;
-mod script;
 mod signing_keys;
 mod store;
 mod store_state;

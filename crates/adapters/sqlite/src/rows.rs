@@ -1,66 +1,53 @@
-//! Writes the rows of a plan, with one statement for each table and kind of change.
+//! Writes the rows of a plan, with one statement for each row.
 //!
-//! Rows are sent as JSON arrays with hexadecimal ids, and all statements together: during each
-//! round trip to the driver's thread no other write can run.
-
-/// The start of a statement on all rows of its parameter, as entries of `given`. Without
-/// `materialized`, SQLite would serialise the JSON of an entry again for each extracted column.
-macro_rules! given {
-    () => {
-        "with given as materialized (select value as entry from json_each(?)) "
-    };
-}
+//! Batches are written by [`rusqlite`] in the thread of the writer, where a statement costs a few
+//! microseconds. The driver needs two context switches for each; it writes what a transaction also
+//! reads.
 
 mod agents;
+mod change;
 mod conversations;
 mod credentials;
 mod log;
 mod messages;
 mod turns;
 
-use std::fmt::Write as _;
-
 use ports::RepositoryError;
 use relational::{PlannedBatch, Rows};
-use rusqlite::{Connection, TransactionBehavior};
-use serde_json::json;
+use rusqlite::{Connection, Params, TransactionBehavior, params};
 use sqlx::SqliteConnection;
 
+use self::change::Changes;
 use crate::{
     error::from_rusqlite,
-    facts::{key_columns, name_columns},
-    script::Script,
-    writer::{WriteError, commit_error},
+    facts::key_columns,
+    writer::{WriteError, from_direct_commit},
 };
 
-/// The condition under which a planned batch is written.
-const IS_CURRENT: &str = "\
-        select (select count(*) from json_each(given.entry, '$.heads') q \
-                cross join tenants t on t.id = q.value ->> 0 \
-                where t.head_seq = q.value ->> 1) \
-            = json_array_length(given.entry, '$.heads') \
-        and (select count(*) from json_each(given.entry, '$.nodes') q \
-                cross join nodes n on n.id = unhex(q.value) where n.swept = 0) \
-            = json_array_length(given.entry, '$.nodes') \
-        and not exists (select 1 from json_each(given.entry, '$.keys') q \
-            cross join idempotency_records r \
-                on r.tenant_id = q.value ->> 0 and r.principal = q.value ->> 1 \
-                and r.operation = q.value ->> 2 and r.key = q.value ->> 3) \
-        and (select count(*) from json_each(given.entry, '$.credentials') q \
-                cross join credentials c on c.id = q.value ->> 0 \
-                where c.tenant_id = q.value ->> 1 and c.kind = q.value ->> 2 \
-                and c.revoked_at is null) \
-            = json_array_length(given.entry, '$.credentials') \
-        and not exists (select 1 from json_each(given.entry, '$.names') q \
-            cross join conversations c on c.tenant_id = q.value ->> 0 \
-                and c.agent_id = unhex(q.value ->> 1) \
-                and coalesce(c.user_id, '') = q.value ->> 2 and c.key = q.value ->> 3 \
-            where c.key is not null and c.deleted_at is null) \
-        from (select ? as entry) given";
+// The facts on which a batch was decided: each statement finds a row if the fact holds (or, if its
+// name says so, if it does not).
+const HEAD_IS_CURRENT: &str = "select 1 from tenants where id = ? and head_seq = ?";
+const NODE_IS_LIVE: &str = "select 1 from nodes where id = ? and swept = 0";
+const CREDENTIAL_IS_VALID: &str = "\
+    select 1 from credentials \
+    where id = ? and tenant_id = ? and kind = ? and revoked_at is null";
+const KEY_IS_USED: &str = "\
+    select 1 from idempotency_records \
+    where tenant_id = ? and principal = ? and operation = ? and key = ?";
+const NAME_IS_USED: &str = "\
+    select 1 from conversations \
+    where tenant_id = ? and agent_id = ? and coalesce(user_id, '') = ? and key = ? \
+        and key is not null and deleted_at is null";
 
 /// The statements of this module.
 pub(crate) const STATEMENTS: &[&[&str]] = &[
-    &[IS_CURRENT],
+    &[
+        HEAD_IS_CURRENT,
+        NODE_IS_LIVE,
+        CREDENTIAL_IS_VALID,
+        KEY_IS_USED,
+        NAME_IS_USED,
+    ],
     agents::STATEMENTS,
     conversations::STATEMENTS,
     credentials::STATEMENTS,
@@ -69,15 +56,18 @@ pub(crate) const STATEMENTS: &[&[&str]] = &[
     log::STATEMENTS,
 ];
 
-/// Writes all of `rows`. Keys are released before others are recorded, since a key may move from a
-/// failed turn to the next one.
+/// Writes all of `rows` through the driver.
 pub(crate) async fn write(
     connection: &mut SqliteConnection,
     rows: &Rows,
 ) -> Result<(), RepositoryError> {
-    let mut script = Script::default();
-    add_changes(&mut script, rows)?;
-    script.run(connection).await
+    changes(rows)?.run(connection).await
+}
+
+/// Writes all of `rows` in this thread.
+pub(crate) fn write_directly(connection: &Connection, rows: &Rows) -> Result<(), RepositoryError> {
+    let written = changes(rows)?.run_directly(connection);
+    written.map_err(from_rusqlite)
 }
 
 /// Writes the rows of `batch` in a transaction, unless a fact has changed on which it was decided;
@@ -86,70 +76,92 @@ pub(crate) fn write_if_current(
     connection: &mut Connection,
     batch: &PlannedBatch,
 ) -> Result<bool, WriteError> {
-    let mut script = Script::default();
-    add_changes(&mut script, &batch.rows).map_err(WriteError::RolledBack)?;
+    let changes = changes(&batch.rows).map_err(WriteError::RolledBack)?;
     let rolled_back = |error| WriteError::RolledBack(from_rusqlite(error));
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate);
     let transaction = transaction.map_err(rolled_back)?;
     if !is_current(&transaction, batch).map_err(rolled_back)? {
         return Ok(false);
     }
-    script.run_directly(&transaction).map_err(rolled_back)?;
-    transaction.commit().map_err(|error| {
-        let code = error.sqlite_error().map(|error| error.extended_code);
-        commit_error(code, from_rusqlite(error))
-    })?;
+    changes.run_directly(&transaction).map_err(rolled_back)?;
+    transaction.commit().map_err(from_direct_commit)?;
     Ok(true)
 }
 
 /// Returns true if the facts of `batch` are unchanged.
 fn is_current(connection: &Connection, batch: &PlannedBatch) -> rusqlite::Result<bool> {
     let PlannedBatch { query, facts, .. } = batch;
-    let heads = facts.heads.iter().map(|(of, head)| (of.as_str(), head.0));
-    let nodes = query.nodes.iter().map(|id| id.uuid().simple());
-    let credentials = facts.credentials.iter();
-    let credentials =
-        credentials.map(|(id, facts)| (id.as_str(), facts.tenant.as_str(), facts.kind.as_str()));
-    let condition = json!({
-        "heads": heads.collect::<Vec<_>>(),
-        "nodes": nodes.collect::<Vec<_>>(),
-        "keys": query.idempotency.iter().map(key_columns).collect::<Vec<_>>(),
-        "credentials": credentials.collect::<Vec<_>>(),
-        "names": query.names.iter().map(name_columns).collect::<Vec<_>>(),
-    });
-    let mut statement = connection.prepare_cached(IS_CURRENT)?;
-    statement.query_row([condition.to_string()], |row| row.get(0))
-}
-
-fn add_changes(script: &mut Script, rows: &Rows) -> Result<(), RepositoryError> {
-    agents::insert(script, &rows.agents)?;
-    agents::update(script, &rows.agent_updates)?;
-    conversations::insert(script, &rows.conversations)?;
-    conversations::advance(script, &rows.advances)?;
-    conversations::update(script, &rows.conversation_updates)?;
-    conversations::delete(script, &rows.conversation_deletions)?;
-    credentials::insert(script, &rows.credentials)?;
-    credentials::revoke(script, &rows.revocations)?;
-    credentials::change_state(script, rows.state)?;
-    turns::insert(script, &rows.turns)?;
-    turns::end(script, &rows.ends)?;
-    turns::start(script, &rows.starts)?;
-    messages::copy(script, &rows.copies)?;
-    messages::supersede(script, &rows.superseded)?;
-    messages::set_turns(script, &rows.answered)?;
-    messages::insert(script, &rows.messages)?;
-    log::insert_events(script, &rows.events)?;
-    log::insert_snapshots(script, &rows.events)?;
-    log::release_keys(script, &rows.released)?;
-    log::write_records(script, &rows.idempotency)?;
-    log::raise_heads(script, &rows.heads)
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
+    for (tenant, head) in &facts.heads {
+        if !exists(
+            connection,
+            HEAD_IS_CURRENT,
+            params![tenant.as_str(), head.0],
+        )? {
+            return Ok(false);
+        }
     }
-    text
+    for node in &query.nodes {
+        if !exists(connection, NODE_IS_LIVE, [node.uuid().as_bytes()])? {
+            return Ok(false);
+        }
+    }
+    for (id, credential) in &facts.credentials {
+        let valid = (
+            id.as_str(),
+            credential.tenant.as_str(),
+            credential.kind.as_str(),
+        );
+        if !exists(connection, CREDENTIAL_IS_VALID, valid)? {
+            return Ok(false);
+        }
+    }
+    for record in &query.idempotency {
+        if exists(connection, KEY_IS_USED, key_columns(record))? {
+            return Ok(false);
+        }
+    }
+    for (tenant, name) in &query.names {
+        let user = name.user_id.as_deref().unwrap_or_default();
+        let agent = name.agent_id.uuid();
+        let name = params![tenant.as_str(), agent.as_bytes(), user, name.key.as_str()];
+        if exists(connection, NAME_IS_USED, name)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn exists(
+    connection: &Connection,
+    statement: &str,
+    parameters: impl Params,
+) -> rusqlite::Result<bool> {
+    connection.prepare_cached(statement)?.exists(parameters)
+}
+
+/// The statements that write `rows`. Keys are released before others are recorded, since a key may
+/// move from a failed turn to the next one.
+fn changes(rows: &Rows) -> Result<Changes<'_>, RepositoryError> {
+    let mut changes = Changes::default();
+    changes.try_each(&rows.agents, agents::insert)?;
+    changes.try_each(&rows.agent_updates, agents::update)?;
+    changes.try_each(&rows.conversations, conversations::insert)?;
+    changes.each(&rows.advances, conversations::advance);
+    changes.try_each(&rows.conversation_updates, conversations::update)?;
+    changes.each(&rows.conversation_deletions, conversations::delete);
+    changes.try_each(&rows.credentials, credentials::insert)?;
+    changes.each(&rows.revocations, credentials::revoke);
+    credentials::change_state(&mut changes, rows.state);
+    changes.try_each(&rows.turns, turns::insert)?;
+    changes.try_each(&rows.ends, turns::end)?;
+    changes.each(&rows.starts, turns::start);
+    changes.each(&rows.copies, messages::copy);
+    changes.each(&rows.superseded, messages::supersede);
+    changes.each(&rows.answered, messages::set_turn);
+    changes.each(&rows.messages, messages::insert);
+    changes.each(&rows.events, log::insert_event);
+    changes.each(&rows.released, log::release_key);
+    changes.each(&rows.idempotency, log::write_record);
+    changes.each(&rows.heads, log::raise_head);
+    Ok(changes)
 }

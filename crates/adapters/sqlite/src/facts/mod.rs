@@ -19,8 +19,8 @@ use uuid::{Uuid, fmt::Simple};
 
 use crate::{
     SqliteStore,
+    batch_query::{BatchQuery, fetch},
     error::from_sqlx,
-    script::{self, BatchQuery},
 };
 
 pub(crate) use statements::STATEMENTS;
@@ -60,7 +60,7 @@ pub(crate) async fn read(
         credentials,
         idempotency,
         live_nodes,
-    ] = script::fetch(connection, queries).await?;
+    ] = fetch(connection, queries).await?;
     let mut facts = Facts {
         heads: read::rows("tenants", heads, head)?,
         conversations: read::rows("conversations", conversations, conversation)?,
@@ -88,7 +88,7 @@ async fn read_more(
     let agents = query.more_agents(&facts.conversations);
     if !agents.is_empty() {
         let query = BatchQuery::new(AGENTS, agents.iter().map(agent_key))?;
-        let [found] = script::fetch(connection, [query]).await?;
+        let [found] = fetch(connection, [query]).await?;
         facts.agents.extend(read::rows::<_, _, _, Vec<_>>(
             "agents",
             found,
@@ -112,7 +112,7 @@ pub(crate) async fn turns(
     wanted: &[InTenant<TurnId>],
 ) -> Result<HashMap<InTenant<TurnId>, TurnRow>, RepositoryError> {
     let query = BatchQuery::new(TURNS, wanted.iter().map(turn_key))?;
-    let [found] = script::fetch(connection, [query]).await?;
+    let [found] = fetch(connection, [query]).await?;
     read::rows("turns", found, turn)
 }
 
@@ -134,11 +134,8 @@ fn turn_key((tenant, id): &InTenant<TurnId>) -> (&str, Simple) {
     key(tenant, id.uuid())
 }
 
-/// The columns of a conversation's name. The user is empty if the conversation has
-/// no user.
-pub(crate) fn name_columns(
-    (tenant, name): &InTenant<ConversationName>,
-) -> (&str, Simple, &str, &str) {
+/// The columns of a conversation's name. The user is empty if the conversation has no user.
+fn name_columns((tenant, name): &InTenant<ConversationName>) -> (&str, Simple, &str, &str) {
     (
         tenant.as_str(),
         name.agent_id.uuid().simple(),

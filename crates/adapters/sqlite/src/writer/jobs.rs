@@ -8,7 +8,7 @@ use sqlx::{Connection as _, SqliteConnection};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{WriteError, connections::Connections};
-use crate::error::{code_of, from_sqlx, is_full};
+use crate::error::{code_of, from_rusqlite, from_sqlx, is_full};
 
 /// The start of every transaction.
 const BEGIN: &str = "begin immediate";
@@ -96,8 +96,46 @@ where
     }
 }
 
+/// Reads through the driver, and then writes directly, under one lock of the file.
+pub(super) async fn read_then_write<F, T, R, W>(
+    connections: &mut Connections,
+    read: R,
+    write: W,
+) -> Result<T, WriteError>
+where
+    R: for<'c> FnOnce(&'c mut SqliteConnection) -> Work<'c, F> + Send,
+    W: FnOnce(F, &rusqlite::Connection) -> Result<T, RepositoryError> + Send,
+{
+    let rolled_back = |error| WriteError::RolledBack(from_rusqlite(error));
+    // A guard would borrow the connection, which cannot be shared between threads, across an await.
+    let direct = connections.direct().map_err(WriteError::RolledBack)?;
+    direct.execute_batch(BEGIN).map_err(rolled_back)?;
+    let found = match connections.driver().await {
+        Ok(connection) => read(connection).await,
+        Err(error) => Err(error),
+    };
+    let direct = connections.direct().map_err(WriteError::RolledBack)?;
+    match found.and_then(|found| write(found, direct)) {
+        Ok(value) => {
+            let committed = direct.execute_batch("commit");
+            committed.map_err(from_direct_commit)?;
+            Ok(value)
+        }
+        Err(error) => {
+            direct.execute_batch("rollback").map_err(rolled_back)?;
+            Err(WriteError::RolledBack(error))
+        }
+    }
+}
+
+/// Returns the error of a failed commit of the direct connection.
+pub(crate) fn from_direct_commit(error: rusqlite::Error) -> WriteError {
+    let code = error.sqlite_error().map(|error| error.extended_code);
+    commit_error(code, from_rusqlite(error))
+}
+
 /// Returns the error of a commit that failed with the extended result code `code`.
-pub(crate) fn commit_error(code: Option<i32>, error: RepositoryError) -> WriteError {
+fn commit_error(code: Option<i32>, error: RepositoryError) -> WriteError {
     // A commit on a full disk is rolled back, so its outcome is known.
     if code.is_some_and(is_full) {
         WriteError::RolledBack(error)

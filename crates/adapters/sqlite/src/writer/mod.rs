@@ -18,10 +18,10 @@ use tokio::{
 };
 use tokio_util::task::TaskTracker;
 
-pub(crate) use self::jobs::commit_error;
+pub(crate) use self::jobs::from_direct_commit;
 use self::{
     connections::Connections,
-    jobs::{Command, Job, WholeTransaction, in_transaction, run, run_job},
+    jobs::{Command, Job, WholeTransaction, in_transaction, read_then_write, run, run_job},
 };
 
 /// The time limit of a call; after it, the store counts as unavailable.
@@ -103,6 +103,24 @@ impl Writer {
             })
         })
         .await
+    }
+
+    /// Runs `read` and then `write` in one transaction, with the same limits as
+    /// [`Self::transaction_without_deadline`]: `read` through the driver, while the direct
+    /// connection holds the lock of the file, and `write` in the thread of the task.
+    pub(crate) async fn read_then_write<F, T, R, W>(
+        &self,
+        read: R,
+        write: W,
+    ) -> Result<T, WriteError>
+    where
+        F: Send + 'static,
+        T: Send + 'static,
+        R: for<'c> FnOnce(&'c mut SqliteConnection) -> Work<'c, F> + Send + 'static,
+        W: FnOnce(F, &rusqlite::Connection) -> Result<T, RepositoryError> + Send + 'static,
+    {
+        self.run(move |connections| Box::pin(read_then_write(connections, read, write)))
+            .await
     }
 
     /// Runs `work`, which begins and ends a transaction itself, in the thread of the task, with the
