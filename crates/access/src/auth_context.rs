@@ -1,6 +1,9 @@
 //! The result of authentication.
 
-use domain::{CredentialId, CredentialSource, LimitOverrides, Principal, QuotaHolder, Timestamp};
+use domain::{
+    Credential, CredentialId, CredentialSource, LimitOverrides, Principal, QuotaHolder,
+    SecretDigest, Timestamp,
+};
 use ports::RepositoryError;
 
 /// The reason why a credential was rejected.
@@ -43,6 +46,27 @@ pub struct AuthContext {
 }
 
 impl AuthContext {
+    /// The access of an API key whose secret has this digest and ends at `ends_at`.
+    pub(crate) fn of_key(
+        key: Credential,
+        digest: SecretDigest,
+        ends_at: Option<Timestamp>,
+    ) -> Self {
+        Self {
+            principal: Principal {
+                id: key.principal(),
+                tenant: key.tenant,
+                scopes: key.scopes,
+                user_id: None,
+            },
+            credential: Some(key.id.clone()),
+            source: CredentialSource::Key { id: key.id, digest },
+            allowed_origins: key.allowed_origins,
+            limits: key.limits,
+            ends_at,
+        }
+    }
+
     /// The holder of the principal's quotas.
     pub fn quota_holder(&self) -> QuotaHolder {
         QuotaHolder::from(&self.principal)

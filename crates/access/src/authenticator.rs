@@ -8,10 +8,7 @@ use std::{
     time::Duration,
 };
 
-use domain::{
-    Credential, CredentialKind, CredentialSecret, CredentialSource, Principal, SecretDigest,
-    Timestamp,
-};
+use domain::{CredentialKind, CredentialSecret, CredentialSource, Timestamp};
 use ports::{Clock, CredentialRepository, RepositoryError};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -127,7 +124,7 @@ impl Authenticator {
             .await?;
         let verified = found.and_then(|key| {
             let verified = key.verify(&secret.digest(), now)?;
-            Some(context_of_key(key, secret.digest(), verified.until))
+            Some(AuthContext::of_key(key, secret.digest(), verified.until))
         });
         verified.ok_or(AccessError::Invalid)
     }
@@ -183,10 +180,13 @@ impl Authenticator {
                 generation,
             } => {
                 let tokens = self.own_tokens();
-                let issuer = (*issuer_kind, issuer);
-                let status = tokens.check_status(*id, issuer, signing_key, auth_context.ends_at);
                 let user = &auth_context.principal;
-                tokens.check_user_status(user, *generation, status).await
+                if !tokens.is_current_generation(user, *generation).await? {
+                    return Ok(CredentialStatus::Revoked);
+                }
+                let issuer = (*issuer_kind, issuer);
+                let found = tokens.check_status(*id, issuer, signing_key, auth_context.ends_at);
+                found.await
             }
             CredentialSource::ExternalToken => Ok(CredentialStatus::Valid {
                 ends_at: auth_context.ends_at,
@@ -246,25 +246,5 @@ impl Authenticator {
                 "access version cannot be read after a change"
             );
         }
-    }
-}
-
-fn context_of_key(
-    key: Credential,
-    digest: SecretDigest,
-    ends_at: Option<Timestamp>,
-) -> AuthContext {
-    AuthContext {
-        principal: Principal {
-            id: key.principal(),
-            tenant: key.tenant,
-            scopes: key.scopes,
-            user_id: None,
-        },
-        credential: Some(key.id.clone()),
-        source: CredentialSource::Key { id: key.id, digest },
-        allowed_origins: key.allowed_origins,
-        limits: key.limits,
-        ends_at,
     }
 }

@@ -1,30 +1,23 @@
 //! The access tokens of this service (RFC 9068): issue, verify and revoke.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use domain::{
-    Credential, CredentialId, CredentialKind, CredentialSource, LimitOverrides, Principal,
-    PrincipalId, Scopes, Timestamp,
-};
-use futures::future::try_join;
+use domain::{Credential, CredentialKind, CredentialSource, LimitOverrides, Principal, Scopes};
 use ports::{Clock, CredentialRepository, IdSource, RepositoryError, TokenRepository};
-use uuid::Uuid;
 
 use super::{
     ReservedUserIds,
-    own_token::{
-        AccessTokenClaims, IssuedToken, OwnToken, OwnTokenClaims, TokenUser, UserClaims,
-        unix_seconds,
-    },
+    own_token::{OwnToken, OwnTokenClaims, TokenUser, UserClaims},
 };
 use crate::{
-    AccessError, AuthContext, CredentialStatus,
-    jwt::{ACCESS_TOKEN, Claims, LEEWAY, SignatureAlgorithm, UnverifiedToken},
-    signing_keys::{SigningKeyError, SigningKeys},
+    AccessError, AuthContext,
+    jwt::{ACCESS_TOKEN, Claims, SignatureAlgorithm, UnverifiedToken},
+    signing_keys::SigningKeys,
 };
 
-/// The lifetime of an access token of a client.
-const LIFETIME: Duration = Duration::from_mins(10);
+mod issue;
+mod status;
+
 /// The algorithms that this service signs with.
 const ALGORITHMS: &[SignatureAlgorithm] = &[SignatureAlgorithm::Es256];
 
@@ -196,47 +189,6 @@ impl OwnTokens {
         })
     }
 
-    /// Checks the current status of the token of a user, as [`Self::check_status`] does.
-    pub(crate) async fn check_user_status(
-        &self,
-        user: &Principal,
-        generation: i64,
-        status: impl Future<Output = Result<CredentialStatus, AccessError>>,
-    ) -> Result<CredentialStatus, AccessError> {
-        let user_id = user.user_id.as_deref().unwrap_or_default();
-        if self.tokens.user_generation(&user.tenant, user_id).await? == generation {
-            status.await
-        } else {
-            Ok(CredentialStatus::Revoked)
-        }
-    }
-
-    /// Checks the current status of a token that was verified before. The arguments are its `jti`,
-    /// its client or issuer, its signing key and its end.
-    pub(crate) async fn check_status(
-        &self,
-        id: Uuid,
-        (kind, credential): (CredentialKind, &CredentialId),
-        signing_key: &str,
-        ends_at: Option<Timestamp>,
-    ) -> Result<CredentialStatus, AccessError> {
-        let found = self.credentials.find(kind, credential);
-        let is_revoked = self.tokens.is_revoked(id);
-        let (found, is_revoked) = try_join(found, is_revoked).await?;
-        let is_key_valid = self.keys.verifying_key(signing_key).await?.is_some();
-        let credential = found.filter(|credential| credential.revoked_at.is_none());
-        Ok(match credential {
-            Some(credential) if is_key_valid && !is_revoked => {
-                if credential.is_alive(self.clock.now()) {
-                    CredentialStatus::Valid { ends_at }
-                } else {
-                    CredentialStatus::Expired
-                }
-            }
-            _ => CredentialStatus::Revoked,
-        })
-    }
-
     async fn signed_claims(
         &self,
         token: &UnverifiedToken<'_>,
@@ -245,74 +197,5 @@ impl OwnTokens {
         let key = self.keys.verifying_key(signing_key).await?;
         key.and_then(|key| token.verify(&key, ALGORITHMS))
             .ok_or(AccessError::Invalid)
-    }
-
-    /// Issues a token to a client. Returns `None` if the client expires within this second.
-    pub(crate) fn issue(
-        &self,
-        client: &Credential,
-        scopes: Scopes,
-    ) -> Result<Option<IssuedToken>, SigningKeyError> {
-        self.sign(client, client.id.as_str(), None, scopes, LIFETIME)
-    }
-
-    /// Issues a token of the current generation to a user. Returns `None` if the issuer expires
-    /// within this second.
-    pub(crate) async fn issue_to_user(
-        &self,
-        issuer: &Credential,
-        user_id: &str,
-        allowed_origins: Vec<String>,
-        scopes: Scopes,
-        lifetime: Duration,
-    ) -> Result<Option<IssuedToken>, SigningKeyError> {
-        let claims = UserClaims {
-            client_kind: issuer.kind,
-            generation: self.tokens.user_generation(&issuer.tenant, user_id).await?,
-            allowed_origins,
-        };
-        let subject = PrincipalId::user(user_id);
-        self.sign(issuer, subject.as_str(), Some(claims), scopes, lifetime)
-    }
-
-    fn sign(
-        &self,
-        credential: &Credential,
-        subject: &str,
-        user: Option<UserClaims>,
-        scopes: Scopes,
-        lifetime: Duration,
-    ) -> Result<Option<IssuedToken>, SigningKeyError> {
-        let issued_at = unix_seconds(self.clock.now());
-        let longest = issued_at + i64::try_from(lifetime.as_secs()).unwrap_or(i64::MAX);
-        let ends_at = credential
-            .expires_at
-            .map_or(longest, |end| unix_seconds(end).min(longest));
-        if ends_at <= issued_at {
-            return Ok(None);
-        }
-        let claims = AccessTokenClaims {
-            iss: &self.issuer,
-            aud: &self.issuer,
-            sub: subject,
-            client_id: &credential.id,
-            iat: issued_at,
-            exp: ends_at,
-            jti: self.ids.next_id(),
-            scope: &scopes.joined(" "),
-            user,
-        };
-        let text = self.keys.sign(ACCESS_TOKEN, &claims, lifetime + LEEWAY)?;
-        Ok(Some(IssuedToken {
-            text,
-            expires_in: ends_at - issued_at,
-            scopes,
-        }))
-    }
-
-    /// Revokes a token.
-    pub(crate) async fn revoke(&self, token: &OwnToken) -> Result<(), RepositoryError> {
-        // Without the entry, the token would be accepted until this time.
-        self.tokens.revoke(token.id, token.ends_at + LEEWAY).await
     }
 }

@@ -161,25 +161,34 @@ impl Planner<'_> {
             message_seq: after.last_message_seq,
             started_at: at,
         });
-        let place = TurnMessages {
-            message: AnsweredMessage {
-                id: row.message_id,
-                seq: after.last_message_seq,
-            },
-            reply_seq: after.last_message_seq + 1,
-            turn_number: after.turn_count,
-            retry_of: None,
-        };
-        let promoted = PromotedTurn {
-            tenant: after.tenant.clone(),
-            turn: row.turn,
-            principal: row.principal,
-            user_id: conversation.user_id.clone(),
-            place,
-            reply_id: row.reply_id,
-        };
+        let promoted = promoted_turn(row, conversation, after);
         after.turn_count += 1;
         Some((seq, promoted))
+    }
+}
+
+/// The started turn of `row`, whose message is the last one of the conversation.
+fn promoted_turn(
+    row: TurnRow,
+    conversation: &ConversationFacts,
+    after: &ConversationAdvance,
+) -> PromotedTurn {
+    let place = TurnMessages {
+        message: AnsweredMessage {
+            id: row.message_id,
+            seq: after.last_message_seq,
+        },
+        reply_seq: after.last_message_seq + 1,
+        turn_number: after.turn_count,
+        retry_of: None,
+    };
+    PromotedTurn {
+        tenant: after.tenant.clone(),
+        turn: row.turn,
+        principal: row.principal,
+        user_id: conversation.user_id.clone(),
+        place,
+        reply_id: row.reply_id,
     }
 }
 
