@@ -64,9 +64,9 @@ async fn next(signals: &mut BoxStream<'static, Signal>) -> Option<Signal> {
     next.expect("nothing comes")
 }
 
-/// Subscribes to all signals.
+/// Subscribes to all signals but the bus's own report on lost ones, which may come at any time.
 fn all(bus: &Arc<dyn EventBus>) -> BoxStream<'static, Signal> {
-    bus.subscribe(Box::new(|_| true))
+    bus.subscribe(Box::new(|signal| *signal != Signal::SignalsLost))
 }
 
 async fn next_head(signals: &mut BoxStream<'static, Signal>) -> i64 {

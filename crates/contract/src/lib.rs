@@ -79,6 +79,7 @@ pub mod released_keys;
 pub mod reply_engine;
 pub mod rotation_idempotency;
 pub mod round_trips;
+pub mod shared_event_bus;
 pub mod signing_key_repository;
 pub mod stream_slots;
 pub mod supersession;

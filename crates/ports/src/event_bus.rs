@@ -2,10 +2,17 @@
 
 use domain::{AgentId, ConversationId, PrincipalId, Seq, TenantId};
 use futures::stream::BoxStream;
+use serde::{Deserialize, Serialize};
 
 /// A hint that something happened. A lost signal does no harm: the log contains every change, and
-/// live data that is not in the log matters only at its moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// live data that is not in the log matters only at its moment. Nodes of different versions exchange
+/// the serialised form: a node ignores the types and members that it does not know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    tag = "type",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
 pub enum Signal {
     /// The log of a tenant has grown.
     LogAppended {
@@ -31,6 +38,9 @@ pub enum Signal {
         /// `true` if typing started, `false` if it stopped.
         typing: bool,
     },
+    /// Signals of other nodes may have been lost: the connection to them was interrupted. Delivered
+    /// by the bus of this node, never sent.
+    SignalsLost,
 }
 
 /// Selects the signals that a subscriber receives. Publishers call it, so it MUST return at once.

@@ -22,6 +22,31 @@ const MAX_SIGNALS: usize = 1_024;
 /// wrote it.
 const SETTLE_TIME: Duration = Duration::from_millis(10);
 
+/// The content of several signals.
+enum Signalled {
+    /// The newest head of each tenant.
+    Heads(HashMap<TenantId, Seq>),
+    /// Signals were lost, so the log of any tenant may have grown.
+    Lost,
+}
+
+impl Signalled {
+    fn of(signals: Vec<Signal>) -> Self {
+        let mut heads = HashMap::new();
+        for signal in signals {
+            match signal {
+                Signal::LogAppended { tenant, head } => {
+                    let newest = heads.entry(tenant).or_insert(head);
+                    *newest = head.max(*newest);
+                }
+                Signal::SignalsLost => return Self::Lost,
+                Signal::Typing { .. } => {}
+            }
+        }
+        Self::Heads(heads)
+    }
+}
+
 /// Follows the log and drops the cache entries that other processes have changed. It also reports
 /// changes of turns that run here or have waiters here. Signals trigger a read at once; the heads,
 /// which are read every second, are the upper bound for the caches and for the tails.
@@ -65,7 +90,10 @@ impl CacheInvalidator {
                 biased;
                 _ = ticks.tick() => round(self.catch_up()).await,
                 // If the bus ends, the ticks alone find every change.
-                Some(heads) = signalled.next() => round(self.apply_up_to(heads)).await,
+                Some(signalled) = signalled.next() => match signalled {
+                    Signalled::Heads(heads) => round(self.apply_up_to(heads)).await,
+                    Signalled::Lost => round(self.catch_up()).await,
+                },
             };
             if let Some(Err(error)) = applied {
                 tracing::warn!(
@@ -76,28 +104,18 @@ impl CacheInvalidator {
         }
     }
 
-    /// Returns a stream of the newest head of each tenant, as signals report them.
-    fn signalled_heads(&self) -> BoxStream<'static, HashMap<TenantId, Seq>> {
+    /// Returns a stream of what signals report.
+    fn signalled_heads(&self) -> BoxStream<'static, Signalled> {
         // Weak, because the progress owns the bus, which owns the filter.
         let applied = Arc::downgrade(&self.caches.applied);
         let signals = self.bus.subscribe(Box::new(move |signal| match signal {
             Signal::LogAppended { tenant, head } => applied
                 .upgrade()
                 .is_some_and(|applied| applied.is_behind(tenant, *head)),
+            Signal::SignalsLost => true,
             Signal::Typing { .. } => false,
         }));
-        let signals = signals.ready_chunks(MAX_SIGNALS);
-        let newest = |signals: Vec<Signal>| {
-            let mut heads = HashMap::new();
-            for signal in signals {
-                if let Signal::LogAppended { tenant, head } = signal {
-                    let newest = heads.entry(tenant).or_insert(head);
-                    *newest = head.max(*newest);
-                }
-            }
-            heads
-        };
-        signals.map(newest).boxed()
+        signals.ready_chunks(MAX_SIGNALS).map(Signalled::of).boxed()
     }
 
     /// Applies the changes of other processes up to these heads.

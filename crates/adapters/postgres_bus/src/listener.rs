@@ -1,0 +1,148 @@
+//! The task that receives the signals of other processes.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use local_bus::LocalBus;
+use ports::{EventBus as _, Signal, error::one_line};
+use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
+use tokio::time::timeout;
+use uuid::Uuid;
+
+use crate::{backoff::Backoff, message::Message, sender::HEARTBEAT};
+
+/// The time without a message after which the connection counts as lost.
+const SILENCE: Duration = HEARTBEAT.saturating_mul(2);
+/// The maximum number of processes whose last message is known. Processes that have ended stay until
+/// then.
+const MAX_PROCESSES: usize = 1_024;
+
+/// Delivers the signals of other processes to the subscribers of this one.
+pub(crate) struct Listener {
+    connect: PgConnectOptions,
+    channel: String,
+    /// This process, whose own messages show only that the channel works.
+    process: Uuid,
+    local: Weak<LocalBus>,
+    /// The number of the last message of each process.
+    last: HashMap<Uuid, u64>,
+    /// True once a message was received.
+    has_received: bool,
+    /// True if the operator was warned that no messages arrive.
+    has_warned: bool,
+}
+
+/// The bus of this process was dropped.
+struct Closed;
+
+impl Listener {
+    pub(crate) fn new(
+        connect: PgConnectOptions,
+        channel: String,
+        process: Uuid,
+        local: Weak<LocalBus>,
+    ) -> Self {
+        Self {
+            connect,
+            channel,
+            process,
+            local,
+            last: HashMap::new(),
+            has_received: false,
+            has_warned: false,
+        }
+    }
+
+    /// Delivers signals until the bus is dropped.
+    pub(crate) async fn run(mut self) {
+        let mut backoff = Backoff::new();
+        loop {
+            match self.connect().await {
+                Ok(listener) => {
+                    backoff.reset();
+                    if let Err(Closed) = self.deliver(listener).await {
+                        return;
+                    }
+                }
+                Err(error) => {
+                    let error = one_line(&error);
+                    tracing::debug!(error, "cannot listen to other nodes; retrying");
+                }
+            }
+            metrics::gauge!("bus_connected").set(0.0);
+            backoff.pause().await;
+        }
+    }
+
+    async fn connect(&self) -> Result<PgListener, sqlx::Error> {
+        let pool = PgPoolOptions::new()
+            .max_connections(1)
+            .max_lifetime(None)
+            .idle_timeout(None)
+            .connect_with(self.connect.clone())
+            .await?;
+        let mut listener = PgListener::connect_with(&pool).await?;
+        listener.eager_reconnect(false);
+        listener.listen(&self.channel).await?;
+        Ok(listener)
+    }
+
+    /// Delivers the signals that arrive until the connection is lost.
+    async fn deliver(&mut self, mut listener: PgListener) -> Result<(), Closed> {
+        // Signals may have been sent before this connection.
+        self.last.clear();
+        self.publish(Signal::SignalsLost)?;
+        loop {
+            match timeout(SILENCE, listener.try_recv()).await {
+                Ok(Ok(Some(notification))) => self.receive(notification.payload())?,
+                Ok(Ok(None) | Err(_)) => return Ok(()),
+                Err(_silence) => {
+                    self.warn();
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn receive(&mut self, payload: &str) -> Result<(), Closed> {
+        let Some(message) = Message::read(payload) else {
+            return Ok(());
+        };
+        if !std::mem::replace(&mut self.has_received, true) {
+            tracing::debug!("signals of other nodes arrive");
+        }
+        metrics::gauge!("bus_connected").set(1.0);
+        if message.process == self.process {
+            return Ok(());
+        }
+        if self.last.len() >= MAX_PROCESSES {
+            self.last.clear();
+        }
+        let last = self.last.insert(message.process, message.number);
+        if last.is_some_and(|last| message.number != last + 1) {
+            self.publish(Signal::SignalsLost)?;
+        }
+        message
+            .signals()
+            .try_for_each(|signal| self.publish(signal))
+    }
+
+    fn publish(&self, signal: Signal) -> Result<(), Closed> {
+        let local: Arc<LocalBus> = self.local.upgrade().ok_or(Closed)?;
+        local.publish(signal);
+        Ok(())
+    }
+
+    /// Warns once that no messages arrive, although the database can be reached.
+    fn warn(&mut self) {
+        if !self.has_received && !std::mem::replace(&mut self.has_warned, true) {
+            tracing::warn!(
+                "LISTEN does not work on this database connection, as behind a pooler in transaction \
+                 mode; changes of other nodes are found once a second, and their replies arrive whole"
+            );
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The task that sends the signals of this process.
+
+use std::{sync::Arc, time::Duration};
+
+use ports::error::one_line;
+use sqlx::{ConnectOptions as _, PgConnection, postgres::PgConnectOptions};
+use tokio::time::{Instant, sleep_until, timeout};
+use uuid::Uuid;
+
+use crate::{Outbox, backoff::Backoff, message::MessageWriter};
+
+/// The shortest time between two sends. Signals that arrive meanwhile are sent together.
+const INTERVAL: Duration = Duration::from_millis(20);
+/// The longest time between two messages. The listeners of all processes recognise a lost
+/// connection by silence.
+pub(crate) const HEARTBEAT: Duration = Duration::from_secs(5);
+/// The time limit of a call.
+const CALL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A commit need not wait for the disk: messages are not stored.
+const SESSION: &str = "set synchronous_commit = off";
+const NOTIFY: &str = "select pg_notify($1, message) from unnest($2::text[]) message";
+
+/// Sends the signals of the outbox.
+pub(crate) struct Sender {
+    connect: PgConnectOptions,
+    channel: String,
+    writer: MessageWriter,
+    outbox: Arc<Outbox>,
+}
+
+impl Sender {
+    pub(crate) const fn new(
+        connect: PgConnectOptions,
+        channel: String,
+        process: Uuid,
+        outbox: Arc<Outbox>,
+    ) -> Self {
+        Self {
+            connect,
+            channel,
+            writer: MessageWriter::new(process),
+            outbox,
+        }
+    }
+
+    /// Sends until the task is dropped.
+    pub(crate) async fn run(mut self) {
+        let mut backoff = Backoff::new();
+        loop {
+            match self.send_until_error(&mut backoff).await {
+                Ok(never) => match never {},
+                Err(error) => {
+                    let error = one_line(&error);
+                    tracing::debug!(error, "cannot send signals to other nodes; reconnecting");
+                }
+            }
+            backoff.pause().await;
+        }
+    }
+
+    async fn send_until_error(
+        &mut self,
+        backoff: &mut Backoff,
+    ) -> Result<std::convert::Infallible, sqlx::Error> {
+        let mut connection = in_time(self.connect.connect()).await?;
+        in_time(sqlx::query(SESSION).execute(&mut connection)).await?;
+        loop {
+            let sent_at = Instant::now();
+            self.send(&mut connection).await?;
+            backoff.reset();
+            // A heartbeat if nothing else is to be sent.
+            let _filled = timeout(HEARTBEAT, self.outbox.filled()).await;
+            sleep_until(sent_at + INTERVAL).await;
+        }
+    }
+
+    async fn send(&mut self, connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+        let messages = self.writer.write(&self.outbox.take());
+        let notify = sqlx::query(NOTIFY).bind(&self.channel).bind(messages);
+        in_time(notify.execute(connection)).await.map(drop)
+    }
+}
+
+async fn in_time<T>(call: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, sqlx::Error> {
+    let elapsed = |_| sqlx::Error::PoolTimedOut;
+    timeout(CALL_TIMEOUT, call).await.map_err(elapsed)?
+}

@@ -1,0 +1,87 @@
+//! The contract tests of the port, on the server of `TEST_DATABASE_URL`.
+
+use std::{str::FromStr as _, sync::Arc, time::Duration};
+
+use contract::shared_event_bus::Buses;
+use futures::StreamExt as _;
+use ports::{EventBus, Signal};
+use postgres_bus::PostgresBus;
+use sqlx::{ConnectOptions as _, postgres::PgConnectOptions};
+use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
+use uuid::Uuid;
+
+const TERMINATE: &str = "\
+    select count(pg_terminate_backend(pid)) from pg_stat_activity where application_name = $1";
+
+fn server() -> PgConnectOptions {
+    #[expect(clippy::disallowed_methods, reason = "the only setting of these tests")]
+    let url = std::env::var("TEST_DATABASE_URL")
+        .expect("TEST_DATABASE_URL is not set; `cargo xtask test` starts a server");
+    PgConnectOptions::from_str(&url).expect("a URL of Postgres")
+}
+
+#[expect(clippy::disallowed_methods, reason = "names a bus and nothing else")]
+fn new_id() -> Uuid {
+    Uuid::now_v7()
+}
+
+fn start(server: &PgConnectOptions, store: Uuid) -> Arc<dyn EventBus> {
+    let bus = PostgresBus::start(server, store, new_id(), &TaskTracker::new());
+    Arc::new(bus)
+}
+
+#[expect(clippy::unused_async, reason = "the contract awaits its fixture")]
+async fn bus() -> Arc<dyn EventBus> {
+    start(&server(), new_id())
+}
+
+#[expect(clippy::unused_async, reason = "the contract awaits its fixture")]
+async fn buses() -> Buses {
+    let store = new_id();
+    (start(&server(), store), start(&server(), store))
+}
+
+contract::event_bus_contract!(crate::bus);
+contract::shared_event_bus_contract!(crate::buses);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_connection_is_reported_and_replaced() {
+    let store = new_id();
+    let name = format!("bus {}", store.simple());
+    let sender = start(&server(), store);
+    let receiver = start(&server().application_name(&name), store);
+    let mut lost = receiver.subscribe(Box::new(|signal| *signal == Signal::SignalsLost));
+    lost.next().await.unwrap();
+    let mut connection = server().connect().await.unwrap();
+    let terminate = sqlx::query_scalar::<_, i64>(TERMINATE).bind(&name);
+    let terminated = terminate.fetch_one(&mut connection).await.unwrap();
+    assert!(terminated > 0);
+    let reported = timeout(Duration::from_secs(5), lost.next()).await;
+    assert_eq!(reported.unwrap(), Some(Signal::SignalsLost));
+    let head = Signal::LogAppended {
+        tenant: "default".parse().unwrap(),
+        head: domain::Seq(1),
+    };
+    let mut signals = receiver.subscribe(Box::new(|signal| *signal != Signal::SignalsLost));
+    sender.publish(head.clone());
+    let next = timeout(Duration::from_secs(5), signals.next()).await;
+    assert_eq!(next.unwrap(), Some(head));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn buses_of_different_stores_are_separate() {
+    let (one, other) = (start(&server(), new_id()), start(&server(), new_id()));
+    let mut lost = other.subscribe(Box::new(|signal| *signal == Signal::SignalsLost));
+    lost.next().await.unwrap();
+    let mut signals = other.subscribe(Box::new(|signal| *signal != Signal::SignalsLost));
+    one.publish(Signal::LogAppended {
+        tenant: "default".parse().unwrap(),
+        head: domain::Seq(1),
+    });
+    assert!(
+        timeout(Duration::from_secs(1), signals.next())
+            .await
+            .is_err()
+    );
+}
