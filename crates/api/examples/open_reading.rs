@@ -48,15 +48,18 @@ async fn main() -> Result<()> {
     let tasks = TaskTracker::new();
     let store = Store::open(&settings.database, true, &tasks).await?;
     wiring::prepare_schema(&store, false).await?;
+    let stop = CancellationToken::new();
+    let (_clock, ids) = wiring::system();
     let wired = wiring::wire(Parts {
         settings: &settings,
         storage: store.storage(),
+        bus: store.event_bus(&*ids, &tasks, &stop).await?,
         engines: wiring::built_in_engines()?,
         metrics: telemetry::init(&settings.log)?,
         public_url: settings.server.public_url(address),
         tasks,
         tool_tasks: TaskTracker::new(),
-        stop: CancellationToken::new(),
+        stop,
     })
     .await?;
     let server = serve(listener, settings.server.workers, wired)?;

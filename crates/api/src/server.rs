@@ -101,9 +101,11 @@ impl Service {
         let address = listener.local_addr()?;
         let public_url = settings.server.public_url(address);
         write_first_key(settings, &store, public_url.clone(), show_first_key).await?;
+        let (_clock, ids) = wiring::system();
         let wired = wiring::wire(Parts {
             settings,
             storage: wrap_storage(store.storage()),
+            bus: store.event_bus(&*ids, &tasks, &stop).await?,
             engines,
             metrics,
             public_url,

@@ -29,7 +29,7 @@ use application::{node::Node, purge::Purge, retention::LogRetention};
 use cpu_pool::CpuPool;
 use domain::web_address;
 use metrics_exporter_prometheus::PrometheusHandle;
-use ports::{Clock, IdSource, Storage};
+use ports::{Clock, EventBus, IdSource, Storage};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -61,6 +61,8 @@ pub struct Parts<'a> {
     pub settings: &'a Settings,
     /// The store's ports.
     pub storage: Storage,
+    /// The bus between all processes on the store.
+    pub bus: Arc<dyn EventBus>,
     /// The engines.
     pub engines: EnginesByName,
     /// The handle that renders the metrics.

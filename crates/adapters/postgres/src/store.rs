@@ -14,6 +14,7 @@ use sqlx::{
 };
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
+use uuid::Uuid;
 
 use crate::{
     batch::PostgresBatchStore,
@@ -22,6 +23,7 @@ use crate::{
     idempotency::IdempotencyRecords,
     maintenance::StoreMaintenance,
     nodes::Nodes,
+    store_state,
     tenants::Tenants,
     tickets::Tickets,
     tokens::Tokens,
@@ -159,6 +161,16 @@ impl PostgresStore {
                 })
             })
             .await
+    }
+
+    /// Returns the options of its connections, for others to the same database.
+    pub const fn connect_options(&self) -> &PgConnectOptions {
+        &self.options
+    }
+
+    /// Returns the random id of the store.
+    pub async fn id(&self) -> Result<Uuid, RepositoryError> {
+        store_state::store_id(self).await
     }
 
     /// Returns the ports of this store.

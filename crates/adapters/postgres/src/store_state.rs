@@ -2,6 +2,7 @@
 
 use ports::RepositoryError;
 use sqlx::PgConnection;
+use uuid::Uuid;
 
 use crate::{
     PostgresStore,
@@ -12,9 +13,16 @@ const LOCK: &str = "select access_version from store_state for update";
 const ACCESS_VERSION: &str = "select access_version from store_state";
 const RAISE_ACCESS_VERSION: &str = "update store_state set access_version = access_version + 1";
 const HAD_KEY: &str = "select had_key from store_state";
+const STORE_ID: &str = "select store_id from store_state";
 
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[LOCK, ACCESS_VERSION, RAISE_ACCESS_VERSION, HAD_KEY];
+pub(crate) const STATEMENTS: &[&str] = &[
+    LOCK,
+    ACCESS_VERSION,
+    RAISE_ACCESS_VERSION,
+    HAD_KEY,
+    STORE_ID,
+];
 
 /// Locks the state until the transaction ends.
 pub(crate) async fn lock(connection: &mut PgConnection) -> Result<(), RepositoryError> {
@@ -40,4 +48,10 @@ pub(crate) async fn raise_access_version(
 pub(crate) async fn had_key(connection: &mut PgConnection) -> Result<bool, RepositoryError> {
     let read = sqlx::query_scalar(HAD_KEY).fetch_one(connection);
     read.await.map_err(in_table("store_state"))
+}
+
+/// Returns the random id of the store.
+pub(crate) async fn store_id(store: &PostgresStore) -> Result<Uuid, RepositoryError> {
+    let read = sqlx::query(STORE_ID);
+    store.connections.fetch_value("store_state", read).await
 }

@@ -24,15 +24,16 @@ pub struct PostgresBus {
 impl PostgresBus {
     /// Starts the tasks of the bus. All processes with the same `store` exchange signals; it is part
     /// of the channel's name, so it should be hard to guess for other users of the database.
-    /// `process` is unique to this process.
+    /// `process` is unique to this process. The tasks also end with `stop`.
     pub fn start(
         connect: &PgConnectOptions,
         store: Uuid,
         process: Uuid,
         tasks: &TaskTracker,
+        stop: &CancellationToken,
     ) -> Self {
         let (local, outbox) = (Arc::new(LocalBus::new()), Arc::new(Outbox::default()));
-        let stop = CancellationToken::new();
+        let stop = stop.child_token();
         let channel = format!("agent_service_{}", store.simple());
         let sender = Sender::new(
             connect.clone(),

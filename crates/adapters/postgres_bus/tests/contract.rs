@@ -8,7 +8,7 @@ use ports::{EventBus, Signal};
 use postgres_bus::PostgresBus;
 use sqlx::{ConnectOptions as _, postgres::PgConnectOptions};
 use tokio::time::timeout;
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
 const TERMINATE: &str = "\
@@ -27,7 +27,8 @@ fn new_id() -> Uuid {
 }
 
 fn start(server: &PgConnectOptions, store: Uuid) -> Arc<dyn EventBus> {
-    let bus = PostgresBus::start(server, store, new_id(), &TaskTracker::new());
+    let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+    let bus = PostgresBus::start(server, store, new_id(), &tasks, &stop);
     Arc::new(bus)
 }
 

@@ -114,24 +114,39 @@ fn describe() {
         "The approximate size of each cache in memory."
     );
     describe_gauge!(
-        "open_streams",
-        Unit::Count,
-        "Open streams, by kind: events or sockets."
-    );
-    describe_gauge!(
         "log_position",
         Unit::Count,
         "The newest event in the log of each tenant that this process has seen."
     );
     describe_counter!(
-        "sockets_ended",
-        Unit::Count,
-        "Ended sockets, by reason: the close code, 'client', 'gone' (connection lost), or 'dropped' (server stopped)."
-    );
-    describe_counter!(
         LOG_LINES_DROPPED,
         Unit::Count,
         "Log lines that could not be written, for example because the disk was full."
+    );
+    describe_connections();
+}
+
+/// Describes the metrics of connections, to clients and other processes.
+fn describe_connections() {
+    describe_gauge!(
+        "open_streams",
+        Unit::Count,
+        "Open streams, by kind: events or sockets."
+    );
+    describe_gauge!(
+        "bus_connected",
+        Unit::Count,
+        "1 while signals of other processes arrive; 0 if their changes are found once a second."
+    );
+    describe_counter!(
+        "bus_signals_dropped",
+        Unit::Count,
+        "Signals to other processes that could not be sent in time."
+    );
+    describe_counter!(
+        "sockets_ended",
+        Unit::Count,
+        "Ended sockets, by reason: the close code, 'client', 'gone' (connection lost), or 'dropped' (server stopped)."
     );
 }
 

@@ -1,12 +1,14 @@
 //! The store that the configuration names.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use anyhow::{Context, Result, bail};
-use ports::Storage;
+use local_bus::LocalBus;
+use ports::{EventBus, IdSource, Storage};
+use postgres_bus::PostgresBus;
 use postgres_store::{PostgresOptions, PostgresStore};
 use sqlite_store::{SqliteOptions, SqliteStore};
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::settings::{DatabaseKind, DatabaseUrl};
 
@@ -66,6 +68,24 @@ impl Store {
             Self::Postgres(store) => store.pending_migrations().await,
         };
         pending.context("the store's schema cannot be read")
+    }
+
+    /// Starts the event bus between all processes on this store.
+    pub async fn event_bus(
+        &self,
+        ids: &dyn IdSource,
+        tasks: &TaskTracker,
+        stop: &CancellationToken,
+    ) -> Result<Arc<dyn EventBus>> {
+        Ok(match self {
+            // One process serves a file.
+            Self::Sqlite(_) => Arc::new(LocalBus::new()),
+            Self::Postgres(store) => {
+                let id = store.id().await.context("the store's id cannot be read")?;
+                let (connect, process) = (store.connect_options(), ids.next_id());
+                Arc::new(PostgresBus::start(connect, id, process, tasks, stop))
+            }
+        })
     }
 
     /// Returns the ports of the store.

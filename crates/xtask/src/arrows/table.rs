@@ -36,6 +36,7 @@ pub(super) const LAYERS: &[Layer] = &[
     Layer::new("mcp_tools", &["domain", "ports"]),
     Layer::new("local_limiter", &["domain", "ports"]),
     Layer::new("local_bus", &["domain", "ports"]),
+    Layer::new("postgres_bus", &["domain", "ports", "local_bus"]),
     Layer::new("web_documents", &["domain", "ports"]),
     Layer::new("http_server", &[]),
     Layer {
@@ -57,6 +58,7 @@ pub(super) const LAYERS: &[Layer] = &[
             "mcp_tools",
             "local_limiter",
             "local_bus",
+            "postgres_bus",
             "web_documents",
         ],
     },
@@ -75,7 +77,13 @@ pub(super) const WIRING: &str = "wiring";
 const HOMES: &[(&str, &[&str])] = &[
     (
         "sqlx",
-        &["relational", "postgres_store", "sqlite_store", "dev_bench"],
+        &[
+            "relational",
+            "postgres_store",
+            "sqlite_store",
+            "postgres_bus",
+            "dev_bench",
+        ],
     ),
     ("actix", &["agent-service", "http_server", "dev_bench"]),
     ("jsonwebtoken", &["access", "dev_bench"]),
@@ -112,6 +120,7 @@ const HOMES: &[(&str, &[&str])] = &[
             "mcp_tools",
             "local_limiter",
             "local_bus",
+            "postgres_bus",
             "web_documents",
             "http_server",
             "agent-service",

@@ -7,3 +7,4 @@ mod histories;
 pub(crate) mod pair;
 mod queued;
 mod racing;
+mod signals;

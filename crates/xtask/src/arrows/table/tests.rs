@@ -10,6 +10,7 @@ const ADAPTERS: &[&str] = &[
     "scripted_engine",
     "local_limiter",
     "local_bus",
+    "postgres_bus",
     "web_documents",
 ];
 
