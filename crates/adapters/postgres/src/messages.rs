@@ -59,23 +59,39 @@ const HISTORY: &str = concat!(
      where m.characters <= $5 order by m.seq"
 );
 
-/// The newest message with an id: most clients refer to recent messages. `before` counts the
-/// messages before it that are not superseded.
-const FIND: &str = concat!(
-    "select m.*, (select count(*) from messages p where p.tenant_id = $1 \
-        and p.conversation_id = $2 and p.seq < m.seq and num_nonnulls(p.superseded_at) = 0) as before, \
-     (select max(p.seq) from messages p where p.tenant_id = $1 \
-        and p.conversation_id = $2 and p.seq < m.seq and num_nonnulls(p.superseded_at) = 0) as previous \
-     from (select ",
-    message_columns!(),
-    ", ",
-    message_turn_columns!(),
-    " from messages m left join lateral (select * from turns r where r.tenant_id = m.tenant_id \
-        and r.id = m.turn_id offset 0) r on true \
-     where m.tenant_id = $1 and m.conversation_id = $2 and (m.id = $3 or r.client_message_id = $4 and m.role = 'user') \
-     and exists (select 1 from conversations c where c.tenant_id = $1 and c.id = $2 and ",
-    visible!(),
-    ") order by m.seq desc limit 1) m"
+/// A message at a position. Clients refer to recent messages, so `before`, the number of messages
+/// before it that are not superseded, is computed from those after it.
+macro_rules! find {
+    ($position:literal) => {
+        concat!(
+            "select m.*, m.visible - (select count(*) from messages p where p.tenant_id = $1 \
+                and p.conversation_id = $2 and p.seq >= m.seq and num_nonnulls(p.superseded_at) = 0) \
+                as before, \
+             (select p.seq from messages p where p.tenant_id = $1 \
+                and p.conversation_id = $2 and p.seq < m.seq and num_nonnulls(p.superseded_at) = 0 \
+                order by p.seq desc limit 1) as previous \
+             from (select c.message_count - c.superseded_count as visible, ",
+            message_columns!(),
+            ", ",
+            message_turn_columns!(),
+            " from conversations c join messages m \
+             on m.tenant_id = c.tenant_id and m.conversation_id = c.id \
+             left join lateral (select * from turns r where r.tenant_id = m.tenant_id \
+                and r.id = m.turn_id offset 0) r on true \
+             where c.tenant_id = $1 and c.id = $2 and m.tenant_id = $1 and m.conversation_id = $2 and ",
+            visible!(),
+            " and ",
+            $position,
+            " order by m.seq desc limit 1) m"
+        )
+    };
+}
+
+const FIND: &str = find!("m.id = $3");
+/// An edited message has the id of the one that it replaces; the newest is found.
+const FIND_BY_CLIENT_ID: &str = find!(
+    "m.seq = (select max(t.message_seq) from turns t where t.tenant_id = $1 \
+        and t.conversation_id = $2 and t.client_message_id = $3)"
 );
 const AT: &str = concat!(
     "select ",
@@ -88,7 +104,14 @@ const AT: &str = concat!(
 );
 
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[PAGE_ASCENDING, PAGE_DESCENDING, HISTORY, FIND, AT];
+pub(crate) const STATEMENTS: &[&str] = &[
+    PAGE_ASCENDING,
+    PAGE_DESCENDING,
+    HISTORY,
+    FIND,
+    FIND_BY_CLIENT_ID,
+    AT,
+];
 
 /// Returns one page of a conversation's messages; `None` if the conversation does not exist.
 pub(crate) async fn page(
@@ -124,15 +147,15 @@ pub(crate) async fn find(
     id: ConversationId,
     message: &MessageReference,
 ) -> Result<Option<StoredFoundMessage>, RepositoryError> {
-    let (message_id, client_id) = match message {
-        MessageReference::Id(id) => (Some(id.uuid()), None),
-        MessageReference::ClientId(id) => (None, Some(id.as_str())),
+    let statement = match message {
+        MessageReference::Id(_) => FIND,
+        MessageReference::ClientId(_) => FIND_BY_CLIENT_ID,
     };
-    let find = sqlx::query(FIND)
-        .bind(tenant.as_str())
-        .bind(id.uuid())
-        .bind(message_id)
-        .bind(client_id);
+    let find = sqlx::query(statement).bind(tenant.as_str()).bind(id.uuid());
+    let find = match message {
+        MessageReference::Id(id) => find.bind(id.uuid()),
+        MessageReference::ClientId(id) => find.bind(id),
+    };
     read::one(
         "messages",
         store.connections.fetch_optional(find).await?,

@@ -75,6 +75,7 @@ macro_rules! conversation_promises {
                 a_message_is_found_with_its_place,
                 superseded_messages_have_no_place_among_the_others,
                 a_message_is_found_in_its_conversation_only,
+                a_message_is_found_by_the_clients_own_id,
             }
             log_replay {
                 a_client_that_replays_the_log_has_the_stored_messages,
