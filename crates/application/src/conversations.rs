@@ -13,8 +13,8 @@ use domain::{
     Stamp, TenantId,
 };
 use ports::{
-    AgentRepository, Clock, ConversationName, ConversationRepository, DeleteOutcome, FoundMessage,
-    IdSource, IdempotencyRepository, MessageReference, RepositoryError,
+    AgentRepository, Clock, ConversationName, ConversationRepository, DeleteOutcome, IdSource,
+    IdempotencyRepository, RepositoryError,
 };
 
 use crate::{KeyedSemaphore, VersionCondition};
@@ -101,20 +101,6 @@ impl ConversationService {
         };
         let conversations = &self.conversations;
         Ok(conversations.find_by_name(&caller.tenant, &name).await?)
-    }
-
-    /// Finds a message of a conversation, superseded or not.
-    pub async fn find_message(
-        &self,
-        caller: &Principal,
-        id: ConversationId,
-        message: &MessageReference,
-    ) -> Result<Option<FoundMessage>, ConversationError> {
-        self.find_accessible(caller, id).await?;
-        let conversations = &self.conversations;
-        Ok(conversations
-            .find_message(&caller.tenant, id, message)
-            .await?)
     }
 
     /// Deletes a conversation with its messages.

@@ -1,12 +1,13 @@
 //! Messages that a later turn replaces, forks and repeated messages.
 
-use domain::ProblemCode;
+use domain::{ProblemCode, Scope};
 use ports::ReplyError;
 use serde_json::{Value, json};
 
 use crate::{
     api_server::{ApiServer, id_of},
     engines::{contents, scripted_agent},
+    user_tokens::{BACKEND, backend, user},
 };
 
 /// A conversation with these messages to an agent that replies by rules.
@@ -135,6 +136,54 @@ async fn what_cannot_be_superseded_is_rejected() {
         rejected.problem(ProblemCode::ValidationFailed);
         assert_eq!(rejected.faults(), [(pointer.to_owned(), code.to_owned())]);
     }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_supersedes_a_message_that_the_caller_may_not_read() {
+    let api = ApiServer::start().await;
+    let (id, messages) = conversation(&api, &["Secret"]).await;
+    let (sent, reply) = (&messages[0]["id"], &messages[1]["id"]);
+    let sender = api.caller_with_scopes(&[Scope::ChatWrite]).await;
+    let edit =
+        |message: &Value| json!({"conversationId": id, "supersedes": message, "message": "Mine"});
+    let again = |message: &Value| json!({"conversationId": id, "supersedes": message});
+    for body in [edit(sent), again(reply), edit(&json!(id))] {
+        let rejected = sender.post("/api/chat", body).await;
+        rejected.problem(ProblemCode::ValidationFailed);
+        let expected = [("/supersedes".to_owned(), "unknown_value".to_owned())];
+        assert_eq!(rejected.faults(), expected);
+    }
+    assert_eq!(listed(&api, &id, "").await, messages);
+    // Its own messages, and those of others with the scope to read them.
+    let body = json!({"conversationId": id, "message": "Mine"});
+    let own = sender.post("/api/chat", body).await.ok();
+    sender
+        .post("/api/chat", again(&own["messageId"]))
+        .await
+        .ok();
+    let scopes = [Scope::ChatWrite, Scope::ConversationsRead];
+    let reader = api.caller_with_scopes(&scopes).await;
+    reader.post("/api/chat", edit(sent)).await.ok();
+
+    let (_, backend) = backend(&api, BACKEND).await;
+    let (ada, bob) = (
+        user(&api, &backend, "ada").await,
+        user(&api, &backend, "bob").await,
+    );
+    let agent = api.agent_id().await;
+    let first = json!({"agentId": agent, "conversationKey": "c1", "message": "Hello"});
+    let of_ada = ada.post("/api/chat", first.clone()).await.ok();
+    let of_bob = bob.post("/api/chat", first).await.ok();
+    let supersede = |conversation: &Value| json!({"conversationId": conversation, "supersedes": of_ada["messageId"]});
+    let rejected = bob
+        .post("/api/chat", supersede(&of_ada["conversationId"]))
+        .await;
+    rejected.problem(ProblemCode::ConversationNotFound);
+    let rejected = bob
+        .post("/api/chat", supersede(&of_bob["conversationId"]))
+        .await;
+    rejected.problem(ProblemCode::ValidationFailed);
     api.stop().await;
 }
 

@@ -8,7 +8,7 @@ use domain::{
 };
 use ports::{BeginTurn, ReplyRequest};
 
-use super::{command::ChatCommand, target::ChatTarget};
+use super::{command::ChatCommand, service::after_deletion, target::ChatTarget};
 use crate::live_turns::TurnSubject;
 
 /// A message on its way to its turn.
@@ -62,6 +62,16 @@ impl ChatAttempt {
     pub(super) fn resumed(&self, resumption: Resumption) -> Self {
         Self {
             resumption,
+            ..self.clone()
+        }
+    }
+
+    /// Returns the attempt with another key, after the turn of its key was deleted.
+    pub(super) fn after_deletion(&self, turn: TurnId) -> Self {
+        let entry = self.idempotency.as_ref();
+        Self {
+            idempotency: entry.map(|entry| after_deletion(entry, turn)),
+            resumption: Resumption::None,
             ..self.clone()
         }
     }

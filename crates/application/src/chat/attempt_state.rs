@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use domain::Problem;
+use domain::{Problem, TurnId};
 use ports::Idempotent;
 
 use super::{
@@ -31,6 +31,9 @@ pub(super) enum AttemptState {
     Decided(Result<Idempotent<AcceptedTurn>, ChatError>),
     /// A failed turn has released its idempotency key. Another pass begins.
     Resuming(Resumption),
+    /// Its idempotency key has started this turn, which was deleted with its named conversation.
+    /// Another pass begins, with another key.
+    Deleted(TurnId),
     /// Its turn, or the one that its idempotency key has started, is stored.
     Accepted(AcceptedTurn),
 }

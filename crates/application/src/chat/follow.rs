@@ -20,14 +20,7 @@ impl ChatContext {
         conversation: ConversationId,
     ) -> Result<Option<AcceptedTurn>, ChatError> {
         let (ports, tenant) = (&self.ports, &caller.tenant);
-        let found = ports
-            .conversations
-            .find_context(tenant, conversation)
-            .await?;
-        found
-            .value
-            .filter(|found| caller.may_reach(found.user_id.as_deref()))
-            .ok_or(ChatError::ConversationNotFound)?;
+        self.check_access(caller, conversation).await?;
         let found = ports.turns.find_current(tenant, conversation).await?;
         Ok(found
             .filter(|found| self.may_be_followed(found) && caller.may_follow(&found.principal))
@@ -37,6 +30,21 @@ impl ChatContext {
                 let waiter = TurnWaiter::new(live, Arc::clone(&ports.turns));
                 AcceptedTurn::replayed(waiter, Some(turn))
             }))
+    }
+
+    /// Checks that a conversation exists and that the caller can reach it.
+    pub(super) async fn check_access(
+        &self,
+        caller: &Principal,
+        conversation: ConversationId,
+    ) -> Result<(), ChatError> {
+        let conversations = &self.ports.conversations;
+        let found = conversations.find_context(&caller.tenant, conversation);
+        let found = found.await?.value;
+        if found.is_some_and(|found| caller.may_reach(found.user_id.as_deref())) {
+            return Ok(());
+        }
+        Err(ChatError::ConversationNotFound)
     }
 
     /// Returns a turn of any state.

@@ -15,6 +15,7 @@ mod conversation_locks;
 mod ephemeral;
 mod finish;
 mod follow;
+mod messages;
 mod pending_finishes;
 mod runner;
 mod service;

@@ -3,7 +3,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{ConversationId, IdempotencyKey, MessageId, Principal, Stamp, TurnId};
+use domain::{
+    ConversationId, IdempotencyEntry, IdempotencyKey, MessageId, Principal, Stamp, TurnId,
+};
 use ports::Idempotent;
 
 use super::{
@@ -56,6 +58,10 @@ impl ChatService {
         }
     }
 
+    pub(super) fn context(&self) -> &ChatContext {
+        &self.pipeline.context
+    }
+
     /// Accepts a message; its turn is stored when this returns. If the future is dropped, it
     /// continues in the background: an accepted message is always answered.
     pub fn send(
@@ -96,17 +102,20 @@ impl ChatService {
         caller: &Principal,
         key: IdempotencyKey,
     ) -> Result<Option<AcceptedTurn>, ChatError> {
-        let context = &self.pipeline.context;
+        let context = self.context();
         let now = context.ports.clock.now();
-        let Some(entry) = idempotency::new_entry(caller, OPERATION, Some(key), &(), now) else {
-            return Ok(None);
-        };
-        let found = context.ports.idempotency.find(&caller.tenant, &entry);
-        let turn = found.await?.and_then(|it| it.turn_id.or(it.released_by));
-        match turn {
-            Some(turn) => context.find_turn(caller, turn).await,
-            None => Ok(None),
+        let mut entry = idempotency::new_entry(caller, OPERATION, Some(key), &(), now);
+        for _ in 0..MAX_PASSES {
+            let Some(sent) = entry else { break };
+            let found = context.ports.idempotency.find(&caller.tenant, &sent);
+            let turn = found.await?.and_then(|it| it.turn_id.or(it.released_by));
+            let Some(turn) = turn else { break };
+            if let Some(found) = context.find_turn(caller, turn).await? {
+                return Ok(Some(found));
+            }
+            entry = Some(after_deletion(&sent, turn));
         }
+        Ok(None)
     }
 
     /// Starts a turn of which nothing is stored. It is stopped when the result is dropped.
@@ -157,6 +166,10 @@ impl ChatPipeline {
                 AttemptState::Decided(outcome) => self.check_key(&attempt, outcome).await?,
                 AttemptState::Resuming(resumption) => {
                     attempt = Arc::new(attempt.resumed(resumption));
+                    AttemptState::Resolving(None)
+                }
+                AttemptState::Deleted(turn) => {
+                    attempt = Arc::new(attempt.after_deletion(turn));
                     AttemptState::Resolving(None)
                 }
                 AttemptState::Accepted(accepted) => return Ok(accepted),
@@ -213,10 +226,14 @@ impl ChatPipeline {
             Idempotent::Replayed(record) => record,
         };
         match (record.turn_id, record.released_into) {
-            (Some(turn), _) => {
-                let accepted = self.replay(&attempt.caller, turn).await?;
-                Ok(AttemptState::Accepted(accepted))
-            }
+            (Some(turn), _) => match self.context.find_turn(&attempt.caller, turn).await? {
+                Some(accepted) => Ok(AttemptState::Accepted(accepted)),
+                // The name is free, so the message begins another conversation with it.
+                None if attempt.command.conversation_key.is_some() => {
+                    Ok(AttemptState::Deleted(turn))
+                }
+                None => Err(ChatError::ConversationNotFound),
+            },
             // The key's turn failed and released the key: a new turn starts in its conversation.
             (None, Some(conversation)) => {
                 Ok(AttemptState::Resuming(Resumption::ContinueIn(conversation)))
@@ -224,10 +241,13 @@ impl ChatPipeline {
             (None, None) => Err(IdempotencyConflict::InUse.into()),
         }
     }
+}
 
-    /// Returns the turn that an earlier request with the same key started, in its current state.
-    async fn replay(&self, caller: &Principal, id: TurnId) -> Result<AcceptedTurn, ChatError> {
-        let found = self.context.find_turn(caller, id).await?;
-        found.ok_or(ChatError::ConversationNotFound)
+/// Returns the idempotency entry of a message whose conversation was deleted with its turn.
+pub(super) fn after_deletion(entry: &IdempotencyEntry, turn: TurnId) -> IdempotencyEntry {
+    let parts = [entry.key.as_str(), &turn.to_string()];
+    IdempotencyEntry {
+        key: IdempotencyKey::derived("deleted", &parts),
+        ..entry.clone()
     }
 }

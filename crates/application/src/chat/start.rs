@@ -95,7 +95,9 @@ impl TurnStarter {
         };
         let key = (attempt.caller.tenant.clone(), id);
         let on_busy = match target.replacement {
-            Some(_) => OnBusy::Reject,
+            Some(_) if attempt.idempotency.is_none() => OnBusy::Reject,
+            // The turn before may be that of the key.
+            Some(_) => OnBusy::Queue,
             None => attempt.command.on_busy,
         };
         let locking = self.locks.lock(key, on_busy);

@@ -63,7 +63,7 @@ pub(super) async fn resolve_target(
         other => other,
     })?;
     let replacement = match find_superseded(ports, attempt, &conversation).await? {
-        Some(message) => Some(find_replacement(ports, attempt, id, message).await?),
+        Some(message) => find_replacement(ports, attempt, id, message).await?,
         None => None,
     };
     Ok(ChatTarget {
@@ -153,13 +153,14 @@ async fn repeats_failed_turn(ports: &ChatPorts, attempt: &ChatAttempt) -> Result
     Ok(record.is_some_and(|record| record.released_into.is_some()))
 }
 
-/// Finds the messages that an attempt supersedes.
+/// Finds the messages that an attempt supersedes. Returns `None` if the message was not sent before:
+/// that of another principal, to which the caller may not refer, only has the same id.
 async fn find_replacement(
     ports: &ChatPorts,
     attempt: &ChatAttempt,
     conversation: ConversationId,
     message: MessageId,
-) -> Result<Replacement, ChatError> {
+) -> Result<Option<Replacement>, ChatError> {
     let tenant = &attempt.caller.tenant;
     let reference = MessageReference::Id(message);
     let found = ports
@@ -172,13 +173,19 @@ async fn find_replacement(
         }
         return Err(unknown_message());
     };
+    if !ports.may_refer_to(&attempt.caller, &found.message).await? {
+        return match attempt.command.supersedes {
+            Some(_) => Err(unknown_message()),
+            None => Ok(None),
+        };
+    }
     if found.message.superseded_at.is_some() {
         return Err(ChatError::MessageSuperseded);
     }
     let has_text = attempt.command.message.is_some();
     let answered = answered_message(&found, has_text);
     let answered = answered.map_err(|fault| ChatError::Invalid(vec![fault]))?;
-    Ok(Replacement {
+    Ok(Some(Replacement {
         supersession: Supersession {
             from_seq: found.message.seq,
             kept: found.before,
@@ -188,7 +195,7 @@ async fn find_replacement(
             }),
         },
         answered,
-    })
+    }))
 }
 
 /// Returns the user's message that receives another reply; `None` if the attempt has a text of its

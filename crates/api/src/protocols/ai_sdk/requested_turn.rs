@@ -1,8 +1,8 @@
-//! The turn that a request wants: a new one, or the one that is open.
+//! The turn that a request wants: a new one, or the one of the request that it repeats.
 
 use application::ChatCommand;
-use domain::{ConversationId, IdempotencyKey, Message, ProblemCode, Role, TurnStatus};
-use ports::{ListingOrder, MessageReference};
+use domain::{ConversationId, IdempotencyKey, Message, ProblemCode, Role, TurnId, TurnStatus};
+use ports::{FoundMessage, ListingOrder, MessageReference};
 use serde_json::json;
 
 use super::{
@@ -22,8 +22,8 @@ use crate::{
 pub(super) enum RequestedTurn {
     /// A new turn, or the one that the idempotency key has started.
     New(Box<ChatCommand>, Option<IdempotencyKey>),
-    /// The open turn of the conversation.
-    Open(ConversationId),
+    /// This turn, which an equal request has started.
+    Sent(TurnId),
 }
 
 /// A request with the chat that it is for.
@@ -77,18 +77,18 @@ impl Submission<'_> {
     }
 
     async fn edited(self, message: UserMessage, edited: String) -> Result<RequestedTurn, ApiError> {
-        let Some((conversation, old)) = self.find(&edited).await? else {
+        let Some((_, old)) = self.find(&edited).await? else {
             // The edited message was never received.
             return Ok(self.submitted(message));
         };
-        if is_open(&old) && old.content == message.text {
-            return Ok(RequestedTurn::Open(conversation));
+        if let Some(sent) = self.authorized.chat.repeated_edit(&old, &message.text) {
+            return Ok(RequestedTurn::Sent(sent));
         }
         let message = UserMessage {
             id: message.id.or(Some(edited)),
             ..message
         };
-        Ok(self.replacing(message, &old))
+        Ok(self.replacing(message, &old.message))
     }
 
     async fn regenerated(
@@ -98,17 +98,23 @@ impl Submission<'_> {
     ) -> Result<RequestedTurn, ApiError> {
         if let Some(named) = &named
             && let Some((_, reply)) = self.find(named).await?
-            && reply.role == Role::Agent
+            && reply.message.role == Role::Agent
         {
-            return Ok(self.regenerating(&reply));
+            return Ok(self.regenerating(&reply.message));
         }
         // No stored reply is named, so the message before it receives another reply.
         let id = message.id.as_deref().unwrap_or_default();
-        let Some((conversation, stored)) = self.find(id).await? else {
+        let Some((
+            conversation,
+            FoundMessage {
+                message: stored, ..
+            },
+        )) = self.find(id).await?
+        else {
             return Ok(self.submitted(message));
         };
-        if is_open(&stored) {
-            return Ok(RequestedTurn::Open(conversation));
+        if let Some(open) = stored.turn_id.filter(|_| is_open(&stored)) {
+            return Ok(RequestedTurn::Sent(open));
         }
         match self.newest(conversation).await? {
             Some(reply) if reply.role == Role::Agent && reply.turn_id == stored.turn_id => {
@@ -167,7 +173,7 @@ impl Submission<'_> {
     }
 
     /// Finds a message by the client's own id or else by the id of the service.
-    async fn find(&self, id: &str) -> Result<Option<(ConversationId, Message)>, ApiError> {
+    async fn find(&self, id: &str) -> Result<Option<(ConversationId, FoundMessage)>, ApiError> {
         let (conversations, caller) = (&self.authorized.conversations, self.authorized.caller());
         let Some(conversation) = self.chat.find(conversations, caller).await? else {
             return Ok(None);
@@ -175,9 +181,10 @@ impl Submission<'_> {
         let by_client_id = MessageReference::ClientId(id.to_owned());
         let by_id = id.parse().map(MessageReference::Id).ok();
         for reference in [Some(by_client_id), by_id].into_iter().flatten() {
-            let found = conversations.find_message(caller, conversation, &reference);
+            let chat = &self.authorized.chat;
+            let found = chat.find_message(caller, conversation, &reference);
             if let Some(found) = found.await? {
-                return Ok(Some((conversation, found.message)));
+                return Ok(Some((conversation, found)));
             }
         }
         Ok(None)

@@ -62,9 +62,9 @@ pub(super) async fn accept(
     let (chat, caller) = (&authorized.chat, authorized.caller());
     match requested {
         RequestedTurn::New(command, key) => Ok(chat.send(caller, *command, key).await?),
-        RequestedTurn::Open(conversation) => {
-            let open = chat.follow(caller, conversation).await?;
-            open.ok_or(ApiError::new(ProblemCode::ConversationBusy))
+        RequestedTurn::Sent(turn) => {
+            let sent = chat.find_turn(caller, turn).await?;
+            sent.ok_or(ApiError::new(ProblemCode::TurnNotFound))
         }
     }
 }

@@ -47,7 +47,7 @@ impl Chat {
         PartStream::new(self.request("GET", "/c1/stream").open().await)
     }
 
-    async fn stop(&self) {
+    pub(super) async fn stop(&self) {
         let stopped = self.request("POST", "/c1/stop").open().await;
         assert_eq!(stopped.status(), 204);
     }
@@ -78,8 +78,12 @@ impl PartStream {
         }
     }
 
+    pub(super) fn status(&self) -> u16 {
+        self.response.status().as_u16()
+    }
+
     /// Reads until a text has arrived.
-    async fn until(&mut self, text: &str) {
+    pub(super) async fn until(&mut self, text: &str) {
         while !self.received.contains(text) {
             let chunk = self.chunk().await.expect("no cut").expect("no end");
             self.received.push_str(&chunk);
@@ -103,7 +107,7 @@ impl PartStream {
     }
 
     /// Returns all parts up to the clean end.
-    async fn parts_with_metadata(mut self) -> Vec<Value> {
+    pub(super) async fn parts_with_metadata(mut self) -> Vec<Value> {
         let headers = self.response.headers();
         assert_eq!(headers["content-type"], "text/event-stream");
         assert_eq!(headers["x-vercel-ai-ui-message-stream"], "v1");

@@ -1,0 +1,73 @@
+//! The messages to which a caller refers.
+
+use std::time::Duration;
+
+use domain::{ConversationId, Message, Principal, TurnId, TurnStatus};
+use ports::{FoundMessage, MessageReference, RepositoryError};
+
+use super::{ChatPorts, ChatService, command::ChatError};
+
+/// The time for which a client sends a request again.
+const REPEATABLE_FOR: Duration = Duration::from_mins(2);
+
+impl ChatPorts {
+    /// Returns whether a caller may refer to a message of a conversation that it can reach. One that
+    /// cannot read conversations may only refer to messages of turns that it has started.
+    pub(super) async fn may_refer_to(
+        &self,
+        caller: &Principal,
+        message: &Message,
+    ) -> Result<bool, RepositoryError> {
+        if caller.may_read_conversations() {
+            return Ok(true);
+        }
+        let Some(turn) = message.turn_id else {
+            return Ok(false);
+        };
+        let turn = self.turns.find(&caller.tenant, turn).await?.value;
+        Ok(turn.is_some_and(|turn| caller.may_follow(&turn.principal)))
+    }
+}
+
+impl ChatService {
+    /// Finds a message of a conversation, superseded or not. Returns `None` if the caller may not
+    /// refer to it.
+    pub async fn find_message(
+        &self,
+        caller: &Principal,
+        conversation: ConversationId,
+        message: &MessageReference,
+    ) -> Result<Option<FoundMessage>, ChatError> {
+        let (context, tenant) = (&self.context(), &caller.tenant);
+        context.check_access(caller, conversation).await?;
+        let ports = &context.ports;
+        let found = ports
+            .conversations
+            .find_message(tenant, conversation, message);
+        let Some(found) = found.await? else {
+            return Ok(None);
+        };
+        let is_visible = ports.may_refer_to(caller, &found.message).await?;
+        Ok(is_visible.then_some(found))
+    }
+
+    /// Returns the turn of an edit that is sent again: that of a message that has this text, while
+    /// the turn is open or, if the message has replaced another one, shortly after.
+    pub fn repeated_edit(&self, found: &FoundMessage, text: &str) -> Option<TurnId> {
+        let message = &found.message;
+        if message.content != text || message.superseded_at.is_some() {
+            return None;
+        }
+        let is_repeated = match message.turn_status? {
+            TurnStatus::Queued | TurnStatus::InProgress => true,
+            TurnStatus::Completed => {
+                let before = found.previous.as_ref().map_or(0, |previous| previous.seq);
+                let has_replaced = before + 1 < message.seq;
+                let now = self.context().ports.clock.now();
+                has_replaced && now < message.created_at + REPEATABLE_FOR
+            }
+            TurnStatus::Failed | TurnStatus::Cancelled => false,
+        };
+        message.turn_id.filter(|_| is_repeated)
+    }
+}
