@@ -8,7 +8,7 @@ use ports::{FoundMessage, MessageReference, RepositoryError};
 use super::{ChatPorts, ChatService, command::ChatError};
 
 /// The time for which a client sends a request again.
-const REPEATABLE_FOR: Duration = Duration::from_mins(2);
+pub const REPEATABLE_FOR: Duration = Duration::from_mins(2);
 
 impl ChatPorts {
     /// Returns whether a caller may refer to a message of a conversation that it can reach. One that

@@ -22,6 +22,7 @@ mod service;
 mod start;
 mod target;
 mod turn_task;
+mod unnamed_messages;
 
 use std::sync::Arc;
 
@@ -34,8 +35,10 @@ use tokio_util::task::TaskTracker;
 pub use accepted_turn::AcceptedTurn;
 pub use command::{ChatCommand, ChatError, OnBusy};
 pub use ephemeral::EphemeralChat;
+pub use messages::REPEATABLE_FOR;
 pub use runner::TurnRunner;
 pub use service::{ChatService, MAX_QUEUE_TIME};
+pub use unnamed_messages::{FirstId, UnnamedMessages};
 
 use pending_finishes::PendingFinishes;
 

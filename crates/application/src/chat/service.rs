@@ -18,6 +18,7 @@ use super::{
     ephemeral::EphemeralChat,
     runner::TurnRunner,
     start::TurnStarter,
+    unnamed_messages::UnnamedMessages,
 };
 use crate::{
     IdempotencyConflict,
@@ -37,6 +38,8 @@ const OPERATION: &str = "chat";
 /// Stores a user's message as a turn, and has an engine reply to it.
 pub struct ChatService {
     pipeline: Arc<ChatPipeline>,
+    /// The messages to which their clients give no ids.
+    pub unnamed: UnnamedMessages,
 }
 
 /// The state that all messages share.
@@ -54,6 +57,7 @@ impl ChatService {
             locks: ConversationLocks::default(),
         };
         Self {
+            unnamed: UnnamedMessages::new(Arc::clone(&context.ports.clock)),
             pipeline: Arc::new(ChatPipeline { context, starter }),
         }
     }

@@ -13,7 +13,7 @@ use ports::{IdSource, StreamSlot};
 use super::{
     models,
     request::{CompletionBody, CompletionRequest, StoredConversation},
-    resend,
+    resend::{MessageId, SentMessage},
     response::{Chunks, Completion, Head},
     stream::ReplyStream,
 };
@@ -92,35 +92,53 @@ impl Submission<'_> {
         message: String,
         own_key: Option<IdempotencyKey>,
     ) -> Result<AcceptedTurn, ApiError> {
-        let request_id = RequestId::of(self.request);
-        // A client with its own key can repeat the request with it.
-        let (client_message_id, key) = if own_key.is_some() {
-            (None, own_key)
-        } else {
-            let sent = resend::SentMessage {
-                agent: self.agent,
-                user: self.user.as_deref(),
-                conversation: &conversation.key,
-                text: &message,
-            };
-            let headers = self.request.headers();
-            let id = sent.id(self.authorized, headers, self.ids).await?;
-            let key = sent.key(&id);
-            (Some(id), Some(key))
-        };
+        let (authorized, caller) = (self.authorized, self.authorized.caller());
         let command = ChatCommand {
-            message: Some(message),
-            client_message_id,
+            message: Some(message.clone()),
             metadata: conversation.metadata,
             ..ChatCommand::in_named_conversation(
                 self.agent,
-                conversation.key,
-                self.user,
-                request_id,
+                conversation.key.clone(),
+                self.user.clone(),
+                RequestId::of(self.request),
             )
         };
-        let caller = self.authorized.caller();
-        Ok(self.authorized.chat.send(caller, command, key).await?)
+        if own_key.is_some() {
+            // The client can repeat the request with its own key.
+            return Ok(authorized.chat.send(caller, command, own_key).await?);
+        }
+        let sent = SentMessage {
+            agent: self.agent,
+            user: self.user.as_deref(),
+            conversation: &conversation.key,
+            text: &message,
+        };
+        let send = |id: String| {
+            let key = sent.key(&id);
+            let client_message_id = Some(id);
+            let command = ChatCommand {
+                client_message_id,
+                ..command.clone()
+            };
+            authorized.chat.send(caller, command, Some(key))
+        };
+        match sent
+            .id(authorized, self.request.headers(), self.ids)
+            .await?
+        {
+            MessageId::Known(id) => Ok(send(id).await?),
+            MessageId::New(id) => {
+                let accepted = send(id).await?;
+                if !accepted.is_replayed {
+                    return Ok(accepted);
+                }
+                let other = sent.other_id(authorized, accepted.turn_id, self.ids);
+                match other.await? {
+                    Some(id) => Ok(send(id).await?),
+                    None => Ok(accepted),
+                }
+            }
+        }
     }
 
     /// Sends a message of which nothing is stored.

@@ -1,12 +1,14 @@
 //! Requests that a client repeats. OpenAI clients give their messages no ids, so each message in a
-//! stored conversation gets one. A repeated request finds that message, and has the same idempotency
-//! key.
-
-use std::time::Duration;
+//! stored conversation gets one. A repeated request finds that id, and has the same idempotency key.
+//! On the process of the first request it is known before the message is stored; on others, requests
+//! at the same time compute the same id from what the conversation contains.
 
 use actix_web::http::header::{HeaderMap, HeaderName};
-use application::PAGE_LIMIT;
-use domain::{AgentId, ConversationKey, IdempotencyKey};
+use application::{
+    ConversationError, PAGE_LIMIT,
+    chat::{FirstId, REPEATABLE_FOR},
+};
+use domain::{AgentId, ConversationId, ConversationKey, IdempotencyKey, TurnId};
 use ports::{IdSource, ListingOrder, TurnFilter};
 
 use super::PROTOCOL;
@@ -17,9 +19,6 @@ use crate::{
 
 /// The number of times that the official clients have already sent the request.
 const RETRY_COUNT: HeaderName = HeaderName::from_static("x-stainless-retry-count");
-
-/// The time for which a request can be repeated.
-const REPEATABLE_FOR: Duration = Duration::from_mins(2);
 
 /// A message of a request.
 pub(super) struct SentMessage<'a> {
@@ -33,21 +32,61 @@ pub(super) struct SentMessage<'a> {
     pub(super) text: &'a str,
 }
 
+/// The id of a message.
+pub(super) enum MessageId {
+    /// The message is new.
+    New(String),
+    /// The message may be stored or being stored, with the turn that the request joins.
+    Known(String),
+}
+
 impl SentMessage<'_> {
-    /// Returns the id of the message: a new one or, if the request repeats a recent one, the id that
-    /// the message has since then.
+    /// Returns the id of the message: a new one or, if an equal request was repeated, the id that the
+    /// message has since the first of them.
     pub(super) async fn id(
         &self,
         authorized: &Authorized<ChatWrite>,
         headers: &HeaderMap,
         ids: &dyn IdSource,
-    ) -> Result<String, ApiError> {
-        if is_repeated(headers)
-            && let Some(known) = self.find(authorized).await?
-        {
-            return Ok(known);
+    ) -> Result<MessageId, ApiError> {
+        let (caller, unnamed) = (authorized.caller(), &authorized.chat.unnamed);
+        let content = self.key("");
+        if !is_repeated(headers) {
+            let (id, other) = (self.next_id(authorized).await?, ids.next_id().to_string());
+            return Ok(match unnamed.first(caller, &content, id, other) {
+                FirstId::New(id) => MessageId::New(id),
+                FirstId::Overtaken(id) => MessageId::Known(id),
+            });
         }
-        Ok(ids.next_id().to_string())
+        if let Some(known) = unnamed.find(caller, &content) {
+            return Ok(MessageId::Known(known));
+        }
+        // Computed first: if the message is stored meanwhile, it is found.
+        let next = self.next_id(authorized).await?;
+        let id = match self.find(authorized).await? {
+            Some(stored) => (stored, true),
+            None => (next, false),
+        };
+        Ok(MessageId::Known(unnamed.again(caller, &content, id)))
+    }
+
+    /// Returns another id for a message whose new id turned out to be that of an equal message, and
+    /// of the turn `stored`. Returns `None` if the request joins that turn, which a repeated request
+    /// may have just started on another process.
+    pub(super) async fn other_id(
+        &self,
+        authorized: &Authorized<ChatWrite>,
+        stored: TurnId,
+        ids: &dyn IdSource,
+    ) -> Result<Option<String>, ApiError> {
+        let (caller, unnamed) = (authorized.caller(), &authorized.chat.unnamed);
+        let turn = authorized.turns.get(caller, stored).await?.value;
+        if unnamed.may_be_late(turn.created_at) {
+            return Ok(None);
+        }
+        let id = ids.next_id().to_string();
+        unnamed.first(caller, &self.key(""), id.clone(), id.clone());
+        Ok(Some(id))
     }
 
     /// Returns the idempotency key of the message with this id.
@@ -56,11 +95,40 @@ impl SentMessage<'_> {
         PROTOCOL.resend_key(self.agent, self.user, &parts)
     }
 
+    /// Returns the id that all processes give to the message while nothing else is stored in its
+    /// conversation.
+    async fn next_id(&self, authorized: &Authorized<ChatWrite>) -> Result<String, ApiError> {
+        let (caller, conversations) = (authorized.caller(), &authorized.conversations);
+        let mut before = String::new();
+        if let Some(conversation) = self.conversation(authorized).await? {
+            match conversations.find_accessible(caller, conversation).await {
+                Ok(context) => {
+                    let newest = context.newest_message.as_ref().map(|it| it.id.to_string());
+                    let newest = newest.unwrap_or_default();
+                    before = format!("{conversation} {} {newest}", context.last_message_seq);
+                }
+                // It has been deleted since.
+                Err(ConversationError::NotFound) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let id = self.key(&format!("after {before}"));
+        Ok(id.as_str().to_owned())
+    }
+
+    async fn conversation(
+        &self,
+        authorized: &Authorized<ChatWrite>,
+    ) -> Result<Option<ConversationId>, ApiError> {
+        let (caller, key) = (authorized.caller(), self.conversation.clone());
+        let conversations = &authorized.conversations;
+        let named = conversations.find_named(caller, self.agent, self.user, key);
+        Ok(named.await?)
+    }
+
     async fn find(&self, authorized: &Authorized<ChatWrite>) -> Result<Option<String>, ApiError> {
         let (caller, conversations) = (authorized.caller(), &authorized.conversations);
-        let key = self.conversation.clone();
-        let named = conversations.find_named(caller, self.agent, self.user, key);
-        let Some(conversation) = named.await? else {
+        let Some(conversation) = self.conversation(authorized).await? else {
             return Ok(None);
         };
         // The message of a queued turn is not stored yet.

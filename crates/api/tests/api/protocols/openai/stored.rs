@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use domain::ProblemCode;
+use futures::future::join_all;
 use ports::ReplyError;
 use serde_json::{Value, json};
 
@@ -10,6 +11,7 @@ use super::{ask_stored, completion, error, header, ok};
 use crate::{
     api_server::ApiServer,
     engines::{contents, scripted_agent},
+    nodes::pair::{NodePair, SOON},
     response::Request,
     script::{EngineCall, Script},
 };
@@ -126,6 +128,53 @@ async fn a_repeated_request_joins_the_turn() {
     let expected = ["Hello", "Hi", "Hello", "Hi again"];
     assert_eq!(contents(&api, &id).await, expected);
     api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn repeated_requests_at_the_same_time_join_the_turn() {
+    let api = ApiServer::start().await;
+    let agent = api.agent_id().await;
+    let writer = api.writer();
+    let send = |text: &str, count: &str| {
+        let request = completion(&writer, &ask_stored(&agent, text, "c-1"));
+        ok(request.header(RETRY_COUNT, count))
+    };
+    // A repeated request may also arrive first.
+    let orders = [["0", "1", "2"], ["1", "0", "2"], ["2", "1", "0"]];
+    for (round, order) in orders.iter().cycle().take(6).enumerate() {
+        let text = format!("Hello {round}");
+        let replies = join_all(order.map(|count| send(&text, count))).await;
+        for reply in &replies {
+            assert_eq!(reply["id"], replies[0]["id"], "{order:?}");
+        }
+    }
+    // The client did not repeat these: they are two messages.
+    let equal = join_all(["0", "0"].map(|count| send("Hello", count))).await;
+    assert_ne!(equal[0]["id"], equal[1]["id"]);
+    let id = conversation(&api, &agent, "c-1").await.expect("it exists");
+    assert_eq!(contents(&api, &id).await.len(), 2 * (6 + 2));
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repeated_request_on_another_node_joins_the_turn() {
+    let pair = NodePair::start().await;
+    let agent = pair.a.api.agent_id().await;
+    for round in 0..4 {
+        let text = format!("Hello {round}");
+        let send = |api: &ApiServer, count: &str| {
+            let request = completion(&api.writer(), &ask_stored(&agent, &text, "c-1"));
+            ok(request.header(RETRY_COUNT, count))
+        };
+        let (first, second) = tokio::join!(send(&pair.a.api, "0"), send(&pair.b.api, "1"));
+        assert_eq!(first["id"], second["id"], "round {round}");
+        // Within this time, both nodes know the message.
+        tokio::time::sleep(SOON).await;
+    }
+    let id = conversation(&pair.a.api, &agent, "c-1").await;
+    let contents = contents(&pair.a.api, &id.expect("it exists")).await;
+    assert_eq!(contents.len(), 8, "{contents:?}");
+    pair.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
