@@ -1,11 +1,12 @@
 //! `GET /ag-ui/agents/{id}/run`: joins a run, or reads a thread.
 
 use actix_web::{HttpRequest, HttpResponse, web::Data};
-use application::chat::AcceptedTurn;
-use domain::{AgentId, ConversationId, FaultCode, ProblemCode};
+use application::{PAGE_LIMIT, TurnError, chat::AcceptedTurn};
+use domain::{AgentId, ConversationId, ConversationKey, FaultCode, ProblemCode, Turn};
+use ports::{ListingOrder, TurnFilter};
 
 use super::{
-    PROTOCOL, last_event_id,
+    PROTOCOL, RUN_ID, last_event_id,
     run_events::{Run, RunEvents},
     stream,
 };
@@ -86,16 +87,11 @@ pub(super) struct Attaching<'a> {
 impl Attaching<'_> {
     /// Streams a run from its beginning, or from the last event that the client has received.
     async fn join(&self, run_id: &str, thread_id: Option<&str>) -> Result<HttpResponse, ApiError> {
-        let (caller, chat) = (self.authorized.caller(), &self.authorized.chat);
-        let mut found = match run_id.parse() {
-            Ok(turn_id) => chat.find_turn(caller, turn_id).await?,
-            Err(_) => None,
+        let caller = self.authorized.caller();
+        let found = match thread_id {
+            Some(thread_id) => self.find_in_thread(run_id, thread_id).await?,
+            None => self.find(run_id).await?,
         };
-        if found.is_none() {
-            let user_id = self.user_id.as_deref();
-            let key = PROTOCOL.resend_key(self.agent_id, user_id, &[run_id]);
-            found = chat.find_sent(caller, key).await?;
-        }
         let turn = found.filter(|turn| {
             let subject = turn.subject();
             subject.agent_id == self.agent_id && subject.user_id == self.user_id
@@ -118,6 +114,59 @@ impl Attaching<'_> {
         };
         let events = RunEvents::new(run, turn.turn_id, cursor.map(|cursor| cursor.received));
         self.stream(events, turn).await
+    }
+
+    /// Finds the turn with an id, or the first run that the caller has given it.
+    async fn find(&self, run_id: &str) -> Result<Option<AcceptedTurn>, ApiError> {
+        let (caller, chat) = (self.authorized.caller(), &self.authorized.chat);
+        if let Ok(turn_id) = run_id.parse()
+            && let Some(found) = chat.find_turn(caller, turn_id).await?
+        {
+            return Ok(Some(found));
+        }
+        let user_id = self.user_id.as_deref();
+        let key = PROTOCOL.resend_key(self.agent_id, user_id, &[run_id]);
+        Ok(chat.find_sent(caller, key).await?)
+    }
+
+    /// Finds the turn with an id, or the newest run that has it, in a thread.
+    async fn find_in_thread(
+        &self,
+        run_id: &str,
+        thread_id: &str,
+    ) -> Result<Option<AcceptedTurn>, ApiError> {
+        let (caller, authorized) = (self.authorized.caller(), self.authorized);
+        let Some(conversation) = self.conversation(thread_id).await? else {
+            return Ok(None);
+        };
+        let newest = (TurnFilter::All, ListingOrder::Descending);
+        let turns = &authorized.turns;
+        let page = turns.list(caller, conversation, newest, None, PAGE_LIMIT);
+        let (page, _) = match page.await {
+            // It has been deleted since.
+            Err(TurnError::ConversationNotFound) => return Ok(None),
+            page => page?.value,
+        };
+        let named = |turn: &Turn| turn.metadata.get(RUN_ID).is_some_and(|own| own == run_id);
+        if let Some(turn) = page.items.into_iter().find(named) {
+            return Ok(authorized.chat.find_turn(caller, turn.id).await?);
+        }
+        let found = self.find(run_id).await?;
+        Ok(found.filter(|turn| turn.conversation_id == conversation))
+    }
+
+    /// Returns the conversation of a thread, if it exists.
+    pub(super) async fn conversation(
+        &self,
+        thread_id: &str,
+    ) -> Result<Option<ConversationId>, ApiError> {
+        let (caller, conversations) = (self.authorized.caller(), &self.authorized.conversations);
+        let key = thread_id.parse::<ConversationKey>().map_err(|error| {
+            ApiError::parameter("threadId", FaultCode::BadFormat, error.to_string())
+        })?;
+        let user_id = self.user_id.as_deref();
+        let named = conversations.find_named(caller, self.agent_id, user_id, key);
+        Ok(named.await?)
     }
 
     /// Streams a run.

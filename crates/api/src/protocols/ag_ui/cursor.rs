@@ -19,6 +19,14 @@ pub(super) struct Received {
 }
 
 impl Received {
+    /// Returns whether all of it is part of `other`.
+    pub(super) const fn is_within(self, other: Self) -> bool {
+        self.text <= other.text
+            && self.boundaries <= other.boundaries
+            && self.calls <= other.calls
+            && self.results <= other.results
+    }
+
     /// Returns the larger of both numbers, for each.
     pub(super) fn max(self, other: Self) -> Self {
         Self {

@@ -68,6 +68,9 @@ const OPERATIONS: &[Operation] = &[
     ),
 ];
 
+/// The key of a turn's metadata with the id of its run.
+const RUN_ID: &str = "ag-ui.runId";
+
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// Returns the position at which a client has lost its stream.

@@ -9,7 +9,7 @@ use domain::{AgentId, ConversationKey, IdempotencyKey, config::Metadata};
 use serde_json::json;
 
 use super::{
-    PROTOCOL,
+    PROTOCOL, RUN_ID,
     cursor::{EventCursor, Received},
     input::{RunInput, UserMessage},
     last_event_id,
@@ -27,8 +27,6 @@ use crate::{
 
 /// The header of clients that can join a run again. They show the parts of a message in their order.
 const X_RUN_ID: HeaderName = HeaderName::from_static("x-run-id");
-/// The key of a turn's metadata with the id of its run.
-const RUN_ID: &str = "ag-ui.runId";
 
 /// Sends the newest message of the user, and streams the run that replies to it. A run that is
 /// requested again is continued.

@@ -35,6 +35,9 @@ pub(super) struct RunEvents {
     emitted: Received,
     /// The part of the turn that the client has received on an earlier connection.
     received: Received,
+    /// The events of the turn up to that part, until it is reached. If the turn never had it, they
+    /// are sent as well.
+    passed: Vec<TurnEvent>,
     ready: Vec<Event>,
     has_ended: bool,
 }
@@ -58,24 +61,45 @@ impl RunEvents {
             is_message_open: false,
             emitted: Received::default(),
             received: received.unwrap_or_default(),
+            passed: Vec::new(),
             ready: Vec::new(),
             has_ended: false,
         };
         if received.is_none() {
-            let event = RunEvent::RunStarted {
-                thread_id: &events.run.thread,
-                run_id: &events.run.id,
-                protocol_version: events.run.knows_outcomes.then_some(PROTOCOL_VERSION),
-            };
-            let event = event.encode(events.id());
-            events.ready.push(event);
+            events.add_start();
         }
         events
     }
 
-    /// Returns the events that were emitted since the last call.
+    fn add_start(&mut self) {
+        let event = RunEvent::RunStarted {
+            thread_id: &self.run.thread,
+            run_id: &self.run.id,
+            protocol_version: self.run.knows_outcomes.then_some(PROTOCOL_VERSION),
+        };
+        let event = event.encode(self.id());
+        self.ready.push(event);
+    }
+
+    /// Sends the run from its beginning to a client that has lost it at a position that its turn,
+    /// which is complete, never had.
+    fn restart(&mut self) {
+        let passed = std::mem::take(&mut self.passed);
+        (self.emitted, self.received) = (Received::default(), Received::default());
+        self.ready.clear();
+        self.add_start();
+        for event in passed {
+            self.add_turn_event(event);
+        }
+    }
+
+    /// Returns the events that were emitted since the last call. Until the turn has reached the part
+    /// that the client has received, they are kept: it may never reach it.
     pub(super) fn take(&mut self) -> Vec<Event> {
-        std::mem::take(&mut self.ready)
+        if self.has_ended || self.received.is_within(self.emitted) {
+            return std::mem::take(&mut self.ready);
+        }
+        Vec::new()
     }
 
     /// Returns whether the last event was emitted.
@@ -95,6 +119,11 @@ impl RunEvents {
 
     /// Adds the events for an event of the turn.
     pub(super) fn add_turn_event(&mut self, event: TurnEvent) {
+        if self.received.is_within(self.emitted) {
+            self.passed.clear();
+        } else if !matches!(event, TurnEvent::Completed(_)) {
+            self.passed.push(event.clone());
+        }
         match event {
             TurnEvent::Queued { turn_id, .. } => {
                 self.add_custom("queued", json!({ "turnId": turn_id }));
@@ -138,6 +167,10 @@ impl RunEvents {
     }
 
     fn complete(&mut self, reply: &ChatReply) {
+        self.close_message();
+        if !self.received.is_within(self.emitted) {
+            self.restart();
+        }
         if reply.degraded {
             self.close_message();
             self.add_custom("degraded", json!({ "engine": reply.engine }));

@@ -5,7 +5,7 @@ use actix_web::{
     http::header::{ACCEPT, CACHE_CONTROL},
 };
 use application::PAGE_LIMIT;
-use domain::{ConversationId, ConversationKey, FaultCode, Message, Page, Turn};
+use domain::{ConversationId, Message, Page, Turn};
 use ports::{ListingOrder, TurnFilter};
 use serde_json::json;
 
@@ -35,16 +35,10 @@ impl Attaching<'_> {
         thread_id: &str,
         query: &AttachQuery,
     ) -> Result<HttpResponse, ApiError> {
-        let (caller, conversations) = (self.authorized.caller(), &self.authorized.conversations);
-        if !caller.may_read_conversations() {
+        if !self.authorized.caller().may_read_conversations() {
             return Err(missing_conversations_read());
         }
-        let key = thread_id.parse::<ConversationKey>().map_err(|error| {
-            ApiError::parameter("threadId", FaultCode::BadFormat, error.to_string())
-        })?;
-        let user_id = self.user_id.as_deref();
-        let named = conversations.find_named(caller, self.agent_id, user_id, key);
-        let thread = match named.await? {
+        let thread = match self.conversation(thread_id).await? {
             Some(id) => self.thread(id, query).await?,
             None => Thread::default(),
         };
