@@ -134,7 +134,8 @@ impl Socket {
                     }
                     self.context.session.ping(b"").await.ok()?;
                 }
-                message = self.messages.next() => {
+                // A client that does not read its rejections is not read either.
+                message = self.messages.next(), if self.tasks.len() < MAX_REQUESTS + MAX_REJECTIONS => {
                     last_frame_at = Instant::now();
                     if let Err(code) = self.handle(message?).await {
                         return code;
@@ -173,9 +174,6 @@ impl Socket {
                 stopped.cancel();
             }
             return Ok(());
-        }
-        if self.tasks.len() >= MAX_REQUESTS + MAX_REJECTIONS {
-            return Err(Some(CloseCode::RateLimited));
         }
         let is_open = self.requests.contains_key(&request_id);
         let stopped = CancellationToken::new();

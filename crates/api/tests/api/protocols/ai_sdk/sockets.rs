@@ -7,7 +7,16 @@ use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio_tungstenite::{
     WebSocketStream,
-    tungstenite::{Message, protocol::Role},
+    tungstenite::{
+        Message,
+        protocol::{
+            Role,
+            frame::{
+                Frame,
+                coding::{Data, OpCode},
+            },
+        },
+    },
 };
 
 use crate::{
@@ -43,6 +52,11 @@ impl ChatSocket {
     async fn send(&mut self, frame: impl ToString) {
         let sent = self.0.send(Message::text(frame.to_string())).await;
         sent.expect("the socket is open");
+    }
+
+    /// Sends a frame during which the service may close the socket.
+    async fn send_or_lose(&mut self, frame: impl ToString) {
+        let _ = self.0.send(Message::text(frame.to_string())).await;
     }
 
     async fn receive(&mut self) -> Message {
@@ -238,6 +252,67 @@ async fn a_frame_that_is_too_large_closes_the_socket() {
         .send(send_frame("r1", "c1", &"a".repeat(65_536)))
         .await;
     assert_eq!(socket.close_code().await, 1009);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_size_above_the_maximum_closes_the_socket_as_too_large() {
+    let api = ApiServer::start().await;
+    let agent = api.agent_id().await;
+    for size in [65_530, 70_000, 300_000, 2_000_000] {
+        let mut socket = ChatSocket::open(&api, &agent).await;
+        socket
+            .send_or_lose(send_frame("r1", "c1", &"a".repeat(size)))
+            .await;
+        assert_eq!(socket.close_code().await, 1009, "{size}");
+    }
+    // In fragments, each of which is small enough.
+    let mut socket = ChatSocket::open(&api, &agent).await;
+    for number in 0..6 {
+        let code = if number == 0 {
+            Data::Text
+        } else {
+            Data::Continue
+        };
+        let frame = Frame::message(vec![b'a'; 60_000], OpCode::Data(code), number == 5);
+        if socket.0.send(Message::Frame(frame)).await.is_err() {
+            break;
+        }
+    }
+    assert_eq!(socket.close_code().await, 1009, "fragments");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_above_the_limit_do_not_close_the_socket() {
+    let (engine, mut script) = scripted();
+    let builder = ApiServerBuilder::default().engine("scripted", engine);
+    let builder = builder.setting("LIMITS__CHAT__BURST", "1000");
+    let api = builder.setting("LIMITS__STREAMS", "1000").start().await;
+    let draft = json!({"name": "Ada", "config": {"engine": "scripted"}});
+    let agent = id_of(&api.agent(draft).await);
+    let mut socket = ChatSocket::open(&api, &agent).await;
+    for number in 0..200 {
+        let name = format!("r{number}");
+        socket.send(send_frame(&name, &name, "Hello")).await;
+    }
+    let (mut started, mut rejected) = (0, 0);
+    while started + rejected < 200 {
+        let text = socket.receive().await.into_text().expect("a text frame");
+        let frame: Value = serde_json::from_str(&text).expect("JSON");
+        match frame["type"].as_str() {
+            Some("start") => started += 1,
+            Some("error") => rejected += 1,
+            _ => {}
+        }
+    }
+    assert_eq!((started, rejected), (32, 168));
+    for _ in 0..32 {
+        script.next_call().await.answer("Hi").await;
+    }
+    for _ in 0..32 {
+        socket.frame("end").await;
+    }
     api.stop().await;
 }
 
