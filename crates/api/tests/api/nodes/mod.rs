@@ -6,5 +6,5 @@ mod expired_lease;
 mod histories;
 pub(crate) mod pair;
 mod queued;
-mod racing;
+pub(crate) mod racing;
 mod signals;

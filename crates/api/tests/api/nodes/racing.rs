@@ -53,7 +53,7 @@ async fn logged(pair: &NodePair) -> Vec<(i64, String)> {
 }
 
 /// Checks that both nodes and the log have the same messages, and returns them.
-async fn agreed(pair: &NodePair, conversation: &str) -> Vec<(i64, String)> {
+pub(crate) async fn agreed(pair: &NodePair, conversation: &str) -> Vec<(i64, String)> {
     let of_a = shown(&messages(&pair.a, conversation).await);
     assert_eq!(of_a, shown(&messages(&pair.b, conversation).await));
     assert_eq!(of_a, logged(pair).await);

@@ -2,5 +2,6 @@
 
 mod clients;
 mod edits;
+mod nodes;
 mod sockets;
 mod wire;
