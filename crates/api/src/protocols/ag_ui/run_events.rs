@@ -1,17 +1,17 @@
 //! The events of a run, made from those of its turn.
 
 use application::live_turns::{ReplyPiece, TurnEvent};
-use domain::{ChatReply, Problem, ProblemCode, ReplyDelta, ToolCalled, ToolReturned, TurnId};
+use domain::{ChatReply, Problem, ProblemCode, ReplyDelta, TurnId};
 use serde_json::{Value, json};
 
 use super::{
     cursor::{EventCursor, Received},
-    event::{
-        Outcome, PROTOCOL_VERSION, RunEvent, result_content, result_message_id, result_metadata,
-    },
+    event::{Outcome, PROTOCOL_VERSION, RunEvent},
     reply::Reply,
 };
 use crate::sse::Event;
+
+mod tool_calls;
 
 /// A run, as its client names it.
 #[derive(Debug, Clone)]
@@ -214,47 +214,6 @@ impl RunEvents {
             };
             self.ready.push(event.encode(self.id()));
         }
-    }
-
-    fn add_call(&mut self, call: &ToolCalled) {
-        self.close_message();
-        self.reply.add_call();
-        let arguments = serde_json::to_string(&call.arguments).unwrap_or_default();
-        let message_id = self.reply.message_id().to_owned();
-        for part in [
-            RunEvent::ToolCallStart {
-                tool_call_id: &call.id,
-                tool_call_name: &call.name,
-                parent_message_id: &message_id,
-            },
-            RunEvent::ToolCallArgs {
-                tool_call_id: &call.id,
-                delta: &arguments,
-            },
-            RunEvent::ToolCallEnd {
-                tool_call_id: &call.id,
-            },
-        ] {
-            self.emitted.calls += 1;
-            if self.emitted.calls > self.received.calls {
-                self.ready.push(part.encode(self.id()));
-            }
-        }
-    }
-
-    fn add_result(&mut self, call: &ToolReturned) {
-        self.emitted.results += 1;
-        if self.emitted.results <= self.received.results {
-            return;
-        }
-        let event = RunEvent::ToolCallResult {
-            message_id: &result_message_id(&call.id),
-            tool_call_id: &call.id,
-            content: result_content(call.result.as_deref(), &call.status),
-            role: "tool",
-            metadata: result_metadata(&call.status),
-        };
-        self.ready.push(event.encode(self.id()));
     }
 
     /// Adds an event that a client may receive again.

@@ -1,5 +1,5 @@
 use application::live_turns::ReplyPiece;
-use domain::{ConversationId, FinishReason, MessageId, Usage};
+use domain::{ConversationId, FinishReason, MessageId, ToolCalled, ToolReturned, Usage};
 use serde_json::Map;
 use uuid::Uuid;
 

@@ -3,6 +3,7 @@
 mod client;
 mod clients;
 mod ends;
+mod joins;
 mod nodes;
 mod refusals;
 mod runs;
