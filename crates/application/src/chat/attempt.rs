@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use domain::{
-    ConversationContext, ConversationId, IdempotencyEntry, MessageId, NodeId, Principal, Stamp,
-    Timestamp, TurnId, TurnStarted,
+    ConversationContext, ConversationId, IdempotencyEntry, IdempotencyKey, MessageId, NodeId,
+    Principal, Stamp, Timestamp, TurnId, TurnStarted,
 };
 use ports::{BeginTurn, ReplyRequest};
 
-use super::{command::ChatCommand, service::after_deletion, target::ChatTarget};
+use super::{command::ChatCommand, target::ChatTarget};
 use crate::live_turns::TurnSubject;
 
 /// A message on its way to its turn.
@@ -170,5 +170,14 @@ impl ChatAttempt {
             agent_id: target.agent.id,
             agent_version: target.agent.version,
         }
+    }
+}
+
+/// Returns the idempotency entry of a message whose conversation was deleted with its turn.
+pub(super) fn after_deletion(entry: &IdempotencyEntry, turn: TurnId) -> IdempotencyEntry {
+    let parts = [entry.key.as_str(), &turn.to_string()];
+    IdempotencyEntry {
+        key: IdempotencyKey::derived("deleted", &parts),
+        ..entry.clone()
     }
 }

@@ -3,15 +3,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{
-    ConversationId, IdempotencyEntry, IdempotencyKey, MessageId, Principal, Stamp, TurnId,
-};
+use domain::{ConversationId, IdempotencyKey, MessageId, Principal, Stamp, TurnId};
 use ports::Idempotent;
 
 use super::{
     ChatContext,
     accepted_turn::AcceptedTurn,
-    attempt::{ChatAttempt, Resumption},
+    attempt::{ChatAttempt, Resumption, after_deletion},
     attempt_state::AttemptState,
     command::{ChatCommand, ChatError},
     conversation_locks::ConversationLocks,
@@ -244,14 +242,5 @@ impl ChatPipeline {
             }
             (None, None) => Err(IdempotencyConflict::InUse.into()),
         }
-    }
-}
-
-/// Returns the idempotency entry of a message whose conversation was deleted with its turn.
-pub(super) fn after_deletion(entry: &IdempotencyEntry, turn: TurnId) -> IdempotencyEntry {
-    let parts = [entry.key.as_str(), &turn.to_string()];
-    IdempotencyEntry {
-        key: IdempotencyKey::derived("deleted", &parts),
-        ..entry.clone()
     }
 }

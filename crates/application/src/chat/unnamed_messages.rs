@@ -24,7 +24,8 @@ pub struct UnnamedMessages {
 
 struct Entry {
     id: String,
-    named_at: Timestamp,
+    /// The running time of the clock.
+    named_at: Duration,
     /// True if only repeated requests have arrived.
     awaits_first: bool,
 }
@@ -56,11 +57,11 @@ impl UnnamedMessages {
         id: String,
         other: String,
     ) -> FirstId {
-        let now = self.clock.now();
+        let now = self.clock.running_for();
         let mut entries = self.entries.lock();
         let known = entries.get_mut(&key(caller, content));
         let id = match known {
-            Some(entry) if entry.awaits_first && self.may_be_late(entry.named_at) => {
+            Some(entry) if entry.awaits_first && now < entry.named_at + MAX_DELAY => {
                 entry.awaits_first = false;
                 return FirstId::Overtaken(entry.id.clone());
             }
@@ -84,7 +85,7 @@ impl UnnamedMessages {
 
     /// Returns the id of a message that is sent again, if this process knows it.
     pub fn find(&self, caller: &Principal, content: &IdempotencyKey) -> Option<String> {
-        let now = self.clock.now();
+        let now = self.clock.running_for();
         let entries = self.entries.lock();
         let known = entries.get(&key(caller, content));
         known
@@ -100,7 +101,7 @@ impl UnnamedMessages {
         content: &IdempotencyKey,
         (id, is_stored): (String, bool),
     ) -> String {
-        let now = self.clock.now();
+        let now = self.clock.running_for();
         let mut entries = self.entries.lock();
         let known = entries.get(&key(caller, content));
         if let Some(known) = known.filter(|entry| entry.is_recent(now)) {
@@ -117,7 +118,7 @@ impl UnnamedMessages {
 }
 
 impl Entry {
-    fn is_recent(&self, now: Timestamp) -> bool {
+    fn is_recent(&self, now: Duration) -> bool {
         now < self.named_at + REPEATABLE_FOR
     }
 }
@@ -135,3 +136,6 @@ fn insert(entries: &mut HashMap<Key, Entry>, key: Key, entry: Entry) {
     }
     entries.insert(key, entry);
 }
+
+#[cfg(test)]
+mod tests;

@@ -93,16 +93,7 @@ impl Submission<'_> {
         own_key: Option<IdempotencyKey>,
     ) -> Result<AcceptedTurn, ApiError> {
         let (authorized, caller) = (self.authorized, self.authorized.caller());
-        let command = ChatCommand {
-            message: Some(message.clone()),
-            metadata: conversation.metadata,
-            ..ChatCommand::in_named_conversation(
-                self.agent,
-                conversation.key.clone(),
-                self.user.clone(),
-                RequestId::of(self.request),
-            )
-        };
+        let command = self.command(&conversation, &message);
         if own_key.is_some() {
             // The client can repeat the request with its own key.
             return Ok(authorized.chat.send(caller, command, own_key).await?);
@@ -113,7 +104,7 @@ impl Submission<'_> {
             conversation: &conversation.key,
             text: &message,
         };
-        let send = |id: String| {
+        let start = |id: String| {
             let key = sent.key(&id);
             let client_message_id = Some(id);
             let command = ChatCommand {
@@ -126,18 +117,28 @@ impl Submission<'_> {
             .id(authorized, self.request.headers(), self.ids)
             .await?
         {
-            MessageId::Known(id) => Ok(send(id).await?),
+            MessageId::Known(id) => Ok(start(id).await?),
             MessageId::New(id) => {
-                let accepted = send(id).await?;
+                let accepted = start(id).await?;
                 if !accepted.is_replayed {
                     return Ok(accepted);
                 }
                 let other = sent.other_id(authorized, accepted.turn_id, self.ids);
                 match other.await? {
-                    Some(id) => Ok(send(id).await?),
+                    Some(id) => Ok(start(id).await?),
                     None => Ok(accepted),
                 }
             }
+        }
+    }
+
+    fn command(&self, conversation: &StoredConversation, message: &str) -> ChatCommand {
+        let (key, user_id) = (conversation.key.clone(), self.user.clone());
+        let request_id = RequestId::of(self.request);
+        ChatCommand {
+            message: Some(message.to_owned()),
+            metadata: conversation.metadata.clone(),
+            ..ChatCommand::in_named_conversation(self.agent, key, user_id, request_id)
         }
     }
 
