@@ -54,7 +54,7 @@ const oldest = {
 /** Tests that depend on the store run again on Postgres, if there is a server. */
 const postgres = {
   extends: true,
-  test: { name: "postgres", env: { STORE: "postgres" }, include: ["test/{chat,conversation,cuts,events,rest}.test.ts"] },
+  test: { name: "postgres", env: { STORE: "postgres" }, include: ["test/{chat,conversation*,cuts,events,rest}.test.ts"] },
 } as const;
 const measures = { extends: true, test: { name: "measures", include: ["test/measures/*.ts"], testTimeout: 120_000 } } as const;
 

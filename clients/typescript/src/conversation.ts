@@ -4,23 +4,23 @@ import type { Feed } from "./feed.js";
 import { applyPart, type ConversationState, type Messages, withFailed, withSending } from "./message.js";
 import { openOutbox, type Outbox, type Unsent } from "./outbox.js";
 import type { Rest } from "./rest.js";
-import { defaultStorage, type KeyValueStorage, memoryStorage } from "./store.js";
+import type { LiveState } from "./state.js";
+import { defaultStorage, type KeyValueStorage, memoryStorage } from "./storage.js";
 import type { Transport } from "./transport.js";
 import { streamTurn, type TurnPart } from "./turn.js";
-import { type ConversationName, createView } from "./view.js";
+import { type ConversationName, createView, type NameParts } from "./view.js";
 
 /** Names a conversation. */
-export interface ConversationOptions extends ConversationName {
+export type ConversationOptions = ConversationName & {
   /** Keeps unsent messages over a reload; `sessionStorage` by default. */
   storage?: KeyValueStorage;
-}
+};
+
+/** What a message can have besides its text. `title` is that of the conversation, if the message creates it. */
+export type SendOptions = Pick<ChatMessage, "title" | "metadata">;
 
 /** A conversation with its live state, for user interfaces of any framework. */
-export interface Conversation {
-  /** Returns the current state; the same object until it changes. */
-  getSnapshot(this: void): ConversationState;
-  /** Calls `listener` after each change. Returns a function that ends this. */
-  subscribe(this: void, listener: () => void): () => void;
+export interface Conversation extends LiveState<ConversationState> {
   /**
    * Reads the messages, sends those that a reload has interrupted, follows the replies in progress
    * to their end, and from then on shows the changes by other tabs and devices. Further calls do
@@ -28,7 +28,7 @@ export interface Conversation {
    */
   load(this: void): Promise<void>;
   /** Sends a message, after the turns of earlier ones; resolves at the end of its turn. */
-  send(this: void, text: string): Promise<void>;
+  send(this: void, text: string, options?: SendOptions): Promise<void>;
   /** Replaces a message of the user, and all later messages. */
   edit(this: void, id: string, text: string): Promise<void>;
   /** Generates the newest reply, or the reply with this id, again; answers a message that has failed. */
@@ -44,22 +44,28 @@ const withNew = (messages: Messages, message: ChatMessage): Messages =>
   message.supersedes ? messages : withSending(messages, message);
 
 export const createConversation = (transport: Transport, rest: Rest, feed: Feed, options: ConversationOptions): Conversation => {
-  const { agentId, key, userId } = options;
+  const name: NameParts = options;
+  const { id, agentId, key, userId } = name;
+  if (!id && !(agentId && key)) throw new TypeError("`id`, or `agentId` and `key`, are missing");
   const storage = memoryStorage(options.storage ?? defaultStorage());
-  const view = createView(transport, rest, feed, options);
-  const { getSnapshot, subscribe, update } = view.store;
+  const view = createView(transport, rest, feed, name);
+  const { getSnapshot, subscribe, update } = view.shown;
   let closing = new AbortController();
   let loading: Promise<void> | undefined;
   /** The end of the newest request: requests follow each other. */
   let last: Promise<void> = Promise.resolve();
+  /** True if the turn is to be cancelled as soon as it is known. */
   let isStopped = false;
+  /** The conversation, for a message, and for the place where it is kept. */
+  const target = id ? { conversationId: id } : { agentId, conversationKey: key, userId };
+  const owner = id ? [id] : [agentId ?? "", userId ?? "", key ?? ""];
 
   /** Messages of a principal that is not known yet. */
   const unsaved: Unsent[] = [];
 
   /** Returns the messages of the current principal that are not known to be received. */
   const outboxOf = async (): Promise<Outbox> => {
-    const outbox = openOutbox(storage, [...(await transport.identity()), agentId, userId ?? "", key]);
+    const outbox = openOutbox(storage, [...(await transport.identity()), ...owner]);
     for (const unsent of unsaved.splice(0)) outbox.add(unsent);
     return outbox;
   };
@@ -71,7 +77,6 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
     const { signal } = closing;
     view.active += 1;
     last = last.then(async () => {
-      isStopped = false;
       try {
         signal.throwIfAborted();
         await request(signal);
@@ -82,6 +87,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
       }
       view.turnId = undefined;
       view.active -= 1;
+      isStopped = false;
     });
     return last;
   };
@@ -139,7 +145,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
 
   const start = async (part: Partial<ChatMessage>): Promise<void> => {
     if (closing.signal.aborted) void load();
-    const message = { agentId, conversationKey: key, userId, clientMessageId: part.message && crypto.randomUUID(), ...part } as ChatMessage;
+    const message = { ...target, clientMessageId: part.message && crypto.randomUUID(), ...part } as ChatMessage;
     const unsent = { message, idempotencyKey: crypto.randomUUID(), after: getSnapshot().messages.at(-1)?.id };
     update(({ status, messages }) => ({
       status: status === "ready" || status === "failed" ? "sending" : status,
@@ -185,7 +191,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
     subscribe,
     load,
     edit,
-    send: (text) => start({ message: text }),
+    send: (text, more) => start({ ...more, message: text }),
     async regenerate(id) {
       const { messages } = getSnapshot();
       const newest = messages.findLast((known) => id === undefined || known.id === id);
@@ -195,9 +201,9 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
       return newest && sent && edit(sent.id, sent.text);
     },
     async stop() {
-      isStopped = true;
       const turnId = view.turnId ?? getSnapshot().messages.find(({ status }) => status === "streaming")?.turnId;
       if (turnId) await cancel(turnId);
+      else isStopped = view.active > 0;
     },
     close() {
       closing.abort();

@@ -30,11 +30,11 @@ export class ConnectionError extends Error {
   override readonly name = "ConnectionError";
 }
 
-/** Returns a problem as it is, and any other error as a lost connection. */
-export const lost = (error?: unknown): ProblemError | ConnectionError =>
+/** Returns a problem as it is, and any other error as a lost connection with this message. */
+export const lost = (error?: unknown, message = "the connection was lost"): ProblemError | ConnectionError =>
   error instanceof ProblemError || error instanceof ConnectionError
     ? error
-    : new ConnectionError("the connection was lost", { cause: error });
+    : new ConnectionError(message, { cause: error });
 
 /** Returns the reason of a failure as a page shows it. */
 export const reasonOf = (error: unknown): Problem | ConnectionError => {

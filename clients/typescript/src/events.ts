@@ -1,5 +1,5 @@
 import { lost, ProblemError } from "./errors.js";
-import type { Feed, Received } from "./feed.js";
+import type { ChannelFrame, Feed } from "./feed.js";
 import type { components } from "./generated/schema.js";
 import { readEvents } from "./sse.js";
 import type { Transport } from "./transport.js";
@@ -84,8 +84,8 @@ async function* sharedEvents(transport: Transport, feed: Feed, options: EventsOp
 }
 
 /** Returns what a channel receives, until the reader stops or `signal` aborts. */
-async function* follow(feed: Feed, channel: string, since: number, signal: AbortSignal | undefined): AsyncGenerator<Received, never> {
-  const waiting: Received[] = [];
+async function* follow(feed: Feed, channel: string, since: number, signal: AbortSignal | undefined): AsyncGenerator<ChannelFrame, never> {
+  const waiting: ChannelFrame[] = [];
   let wake = () => {};
   const stop = feed.follow(channel, since, (received) => {
     waiting.push(received);

@@ -1,5 +1,5 @@
 import { ConnectionError, type ProblemError } from "./errors.js";
-import { createHub, type FeedFrame, type Hub } from "./hub.js";
+import { createSharedConnection, type FeedFrame, type SharedConnection } from "./shared-connection.js";
 import { joinTabs, type Tabs } from "./tabs.js";
 import type { Transport } from "./transport.js";
 
@@ -18,22 +18,22 @@ type Message =
   | { type: "frame"; leader: string; frame: FeedFrame; channels: string[]; seq: number | undefined };
 
 /** A frame for a subscription. No other follows `rejected` or `end`. */
-export type Received = FeedFrame | { type: "rejected"; error: ProblemError | ConnectionError };
+export type ChannelFrame = FeedFrame | { type: "rejected"; error: ProblemError | ConnectionError };
 
 interface Subscription {
   channel: string;
   position: number;
-  receive(received: Received): void;
+  receive(received: ChannelFrame): void;
 }
 
 /** The events and live replies of channels, over one connection for all tabs of a browser. */
 export interface Feed {
   /** Calls `receive` for each frame of a channel after the position `since`. Returns a function that ends this. */
-  follow(channel: string, since: number, receive: (received: Received) => void): () => void;
+  follow(channel: string, since: number, receive: (received: ChannelFrame) => void): () => void;
 }
 
 /**
- * The tabs elect a leader, whose hub holds the connection and passes every frame on. Each tab
+ * The tabs elect a leader, which holds the connection and passes every frame on. Each tab
  * announces the positions of its subscriptions, ignores frames until the leader serves that
  * announcement, and ignores events up to its positions. So nothing is lost or repeated when a tab
  * subscribes, another tab leads, or the page has slept.
@@ -46,7 +46,8 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | u
   let listening: AbortController | undefined;
   let isAsleep = false;
   let tabs: Tabs<Message> | undefined;
-  let hub: Hub | undefined;
+  /** Only while this tab leads. */
+  let shared: SharedConnection | undefined;
   /** The number of the newest announcement, of the newest one that is served, and the leader that serves it. */
   let number = 0;
   let served = 0;
@@ -64,7 +65,7 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | u
   /** Takes the lead if the leader is silent. */
   const watch = (milliseconds: number): void => {
     clearTimeout(silence);
-    if (!hub) silence = setTimeout(() => tabs?.elect(true), milliseconds);
+    if (!shared) silence = setTimeout(() => tabs?.elect(true), milliseconds);
   };
 
   const awaitLeader = (): void => {
@@ -94,15 +95,15 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | u
   };
 
   const lead = (isLeader: boolean): void => {
-    hub?.close();
-    hub = undefined;
+    shared?.close();
+    shared = undefined;
     clearTimeout(heartbeat);
     if (!isLeader) {
       // Another tab has taken the lead.
       if (joined) awaitLeader();
       return;
     }
-    hub = createHub(transport, webSocket, (frame, channels, seq) => tabs?.post({ type: "frame", leader: tab, frame, channels, seq }), rejected);
+    shared = createSharedConnection(transport, webSocket, (frame, channels, seq) => tabs?.post({ type: "frame", leader: tab, frame, channels, seq }), rejected);
     showAlive();
   };
 
@@ -117,11 +118,11 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | u
 
   const receive = (message: Message): void => {
     if (message.type === "follow") {
-      if (!hub) return;
-      hub.serve(message.tab, message.channels);
+      if (!shared) return;
+      shared.serve(message.tab, message.channels);
       tabs?.post({ type: "served", leader: tab, tab: message.tab, number: message.number });
-      hub.repeatReplies();
-      if (message.isCheck) hub.ping();
+      shared.repeatReplies();
+      if (message.isCheck) shared.ping();
       return;
     }
     watch(SILENCE);

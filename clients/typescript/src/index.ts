@@ -9,18 +9,18 @@
  * ```
  */
 import { type ChatMessage, streamChat } from "./chat.js";
-import { type Conversation, type ConversationOptions, createConversation } from "./conversation.js";
+import { type Conversation, type ConversationOptions, createConversation, type SendOptions } from "./conversation.js";
 import { type EventsOptions, followEvents, type LogEvent } from "./events.js";
-import { createLazyFeed } from "./lazy_feed.js";
+import { createLazyFeed } from "./lazy-feed.js";
 import { createRest, type Rest } from "./rest.js";
 import { type ClientOptions, createTransport, type RequestOptions } from "./transport.js";
 import type { TurnPart } from "./turn.js";
 
 export { ConnectionError, ProblemError, type Problem, type ProblemCode } from "./errors.js";
 export type { ChatMessage, ClientOptions, EventsOptions, LogEvent, RequestOptions, Rest, TurnPart };
-export type { Conversation, ConversationOptions };
+export type { Conversation, ConversationOptions, SendOptions };
 export type { ConversationMessage, ConversationState, ToolCall } from "./message.js";
-export type { KeyValueStorage } from "./store.js";
+export type { KeyValueStorage } from "./storage.js";
 export type { Command, ServerFrame } from "./generated/frames.js";
 export type { components, paths } from "./generated/schema.js";
 

@@ -1,6 +1,6 @@
 import type { ChatMessage } from "./chat.js";
 import type { ConnectionError, Problem } from "./errors.js";
-import type { Received } from "./feed.js";
+import type { ChannelFrame } from "./feed.js";
 import type { components } from "./generated/schema.js";
 import type { TurnPart } from "./turn.js";
 
@@ -137,7 +137,7 @@ export const withReply = (messages: Messages, turnId: string): Messages => {
 };
 
 /** Applies live data of a reply. Data that does not continue the text is left out until the end of the turn. */
-export const applyLive = (messages: Messages, event: Extract<Received, { type: "live" }>["event"]): Messages => {
+export const applyLive = (messages: Messages, event: Extract<ChannelFrame, { type: "live" }>["event"]): Messages => {
   if (event.type === "typing.updated") return messages;
   if (event.type === "reply.snapshot") return change(messages, event.turnId, () => ({ text: event.text }));
   const reply = messages.find(({ role, turnId }) => role === "agent" && turnId === event.turnId);

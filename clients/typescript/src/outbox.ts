@@ -1,5 +1,5 @@
 import type { ChatMessage } from "./chat.js";
-import type { KeyValueStorage } from "./store.js";
+import type { KeyValueStorage } from "./storage.js";
 
 /** A message that was sent, and whose turn is not known to have ended. */
 export interface Unsent {

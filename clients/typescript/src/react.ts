@@ -4,17 +4,18 @@ import type { Conversation } from "./conversation.js";
 import type { LogEvent } from "./events.js";
 import type { Client } from "./index.js";
 import type { ConversationState } from "./message.js";
+import type { LiveState } from "./state.js";
 import { liveAgent } from "./stores/agent.js";
 import { liveConversations } from "./stores/conversations.js";
 import { liveEvents } from "./stores/events.js";
-import type { AgentState, ConversationFilter, ConversationsState, EventFilter, EventsState, Live, LiveConversations } from "./stores/index.js";
+import type { AgentState, ConversationFilter, ConversationsState, EventFilter, EventsState, LiveConversations } from "./stores/index.js";
 
 export type { AgentState, ConversationFilter, ConversationsState, EventFilter, EventsState };
 
 /** The state of a conversation with its actions. */
 export type Chat = ConversationState & Pick<Conversation, "send" | "stop" | "regenerate" | "edit">;
 
-const useLive = <State>({ subscribe, getSnapshot }: Live<State>): State => useSyncExternalStore(subscribe, getSnapshot, getSnapshot);
+const useLive = <State>({ subscribe, getSnapshot }: LiveState<State>): State => useSyncExternalStore(subscribe, getSnapshot, getSnapshot);
 
 /**
  * Loads a conversation and returns its state. Create the conversation outside of the component, or

@@ -27,7 +27,9 @@ type ResultOf<Of> = Of extends { responses: infer Responses }
 
 type IdOf<Key extends string> = Key extends `${string}{id}${string}` ? [id: string] : [];
 type InputOf<Key extends string> = Key extends `get ${string}` | `delete ${string}`
-  ? [query?: QueryOf<Operation<Key>>]
+  ? Operation<Key> extends { parameters: { query: object } }
+    ? [query: QueryOf<Operation<Key>>]
+    : [query?: QueryOf<Operation<Key>>]
   : [BodyOf<Operation<Key>>] extends [never]
     ? [body?: OptionalBodyOf<Operation<Key>>]
     : [body: BodyOf<Operation<Key>>];

@@ -1,7 +1,8 @@
 import { lost, type ProblemError } from "./errors.js";
 import type { Command, components, ServerFrame } from "./generated/frames.js";
-import type { Connection, ConnectionEvents } from "./hub.js";
-import { sleep, type Transport } from "./transport.js";
+import type { Connection, ConnectionEvents } from "./shared-connection.js";
+import { sleep } from "./pause.js";
+import type { Transport } from "./transport.js";
 
 /** The service sends at least a ping every 25 seconds, and answers one at once. */
 const SILENCE = 40_000;

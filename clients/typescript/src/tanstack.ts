@@ -93,7 +93,7 @@ export const followQueries = (client: Client, queries: QueryCacheClient): (() =>
     add([ROOT, kind, "list"], [ROOT, kind, id]);
   };
   // Without permission to follow events, the queries are read once.
-  eventHubOf(client).join({ onEvent, onReload: () => add([ROOT]) }, closing.signal).catch(() => {});
+  void eventHubOf(client).join({ onEvent, onReload: () => add([ROOT]) }, closing.signal);
   return () => closing.abort();
 };
 

@@ -1,4 +1,5 @@
-import { ConnectionError, ProblemError, problemOf } from "./errors.js";
+import { ConnectionError, lost, ProblemError, problemOf } from "./errors.js";
+import { backoff, sleep } from "./pause.js";
 
 /** The settings of a client. */
 export interface ClientOptions {
@@ -8,7 +9,7 @@ export interface ClientOptions {
   apiKey?: string;
   /**
    * Returns an access token. It is called when there is none yet, and again once the service has
-   * rejected the token.
+   * rejected the token. If it fails, requests fail with its message.
    */
   getToken?: () => string | Promise<string>;
   /** Sends requests; `globalThis.fetch` by default. */
@@ -55,31 +56,11 @@ export interface Transport {
   pause(attempt: number, error: unknown, signal?: AbortSignal, limit?: number): Promise<boolean>;
 }
 
-/** The pause before the first repetition, which doubles with each one. */
-const FIRST_PAUSE = 250;
-const LONGEST_PAUSE = 10_000;
-
 /** Returns the pause in milliseconds before a repetition; `undefined` if it would not help. */
 const pauseAfter = (error: unknown, attempt: number): number | undefined => {
-  const backoff = Math.min(FIRST_PAUSE * 2 ** attempt, LONGEST_PAUSE) * (0.5 + Math.random() / 2);
-  if (error instanceof ConnectionError) return backoff;
+  if (error instanceof ConnectionError) return backoff(attempt);
   if (!(error instanceof ProblemError) || !error.problem.retryable) return undefined;
-  return Math.max((error.problem.retryAfter ?? 0) * 1000, backoff);
-};
-
-/** Waits; with `untilOnline`, at most until the browser is online again. */
-export const sleep = async (milliseconds: number, signal?: AbortSignal, untilOnline = false): Promise<void> => {
-  const waiting = new AbortController();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  signal?.throwIfAborted();
-  await new Promise<unknown>((resolve) => {
-    timer = setTimeout(resolve, milliseconds);
-    signal?.addEventListener("abort", resolve, waiting);
-    if (untilOnline) globalThis.addEventListener?.("online", resolve, waiting);
-  });
-  clearTimeout(timer);
-  waiting.abort();
-  signal?.throwIfAborted();
+  return Math.max((error.problem.retryAfter ?? 0) * 1000, backoff(attempt));
 };
 
 /** Returns the members that are present, as texts. */
@@ -112,31 +93,43 @@ export const createTransport = (options: ClientOptions): Transport => {
 
   const credential = async (): Promise<string | undefined> => {
     if (apiKey !== undefined || getToken === undefined) return apiKey;
-    const requested = (token ??= Promise.resolve(getToken()));
-    // A failed attempt is not kept.
-    requested.catch(() => token === requested && (token = undefined));
-    return requested;
+    const requested = (token ??= (async () => getToken())());
+    try {
+      return await requested;
+    } catch (error) {
+      // A failed attempt is not kept.
+      if (token === requested) token = undefined;
+      throw lost(error, `No token: ${error instanceof Error ? error.message : error}`);
+    }
   };
 
-  const attempt = async <Result>(
-    request: TransportRequest,
-    used: string | undefined,
-    receive: (response: Response) => Promise<Result>,
-  ): Promise<Result> => {
+  const authorizedFetch: Transport["fetch"] = async (path, init = {}) => {
+    for (let isRepeated = false; ; isRepeated = true) {
+      const used = await credential();
+      const tokenUsed = token;
+      const headers = new Headers(init.headers);
+      if (used !== undefined) headers.set("Authorization", `Bearer ${used}`);
+      const response = await (options.fetch ?? fetch)(base + path, { ...init, headers });
+      if (response.status !== 401 || getToken === undefined || isRepeated) return response;
+      // Another request may have replaced the token meanwhile.
+      if (token === tokenUsed) token = undefined;
+    }
+  };
+
+  const attempt = async <Result>(request: TransportRequest, receive: (response: Response) => Promise<Result>): Promise<Result> => {
     const { method, path, query, body, headers, signal = null, idempotencyKey } = request;
-    const authorization = used && `Bearer ${used}`;
     const type = body && "application/json";
-    const named = { Authorization: authorization, "Content-Type": type, "Idempotency-Key": idempotencyKey, ...headers };
+    const named = { "Content-Type": type, "Idempotency-Key": idempotencyKey, ...headers };
     const init = { method, headers: textsOf(named), body: JSON.stringify(body), signal };
     const parameters = String(new URLSearchParams(textsOf(query)));
     let problem: ProblemError | ConnectionError;
     try {
-      const response = await (options.fetch ?? fetch)(base + path + (parameters && `?${parameters}`), init);
+      const response = await authorizedFetch(path + (parameters && `?${parameters}`), init);
       if (response.ok) return await receive(response);
       problem = await problemOf(response);
     } catch (error) {
       signal?.throwIfAborted();
-      throw new ConnectionError(`${base} cannot be reached`, { cause: error });
+      throw lost(error, `${base} cannot be reached`);
     }
     throw problem;
   };
@@ -151,35 +144,13 @@ export const createTransport = (options: ClientOptions): Transport => {
   const send: Transport["send"] = async (request, receive = async (response) => response as never) => {
     // The service executes a request with a key once, however often it arrives.
     const canRepeat = request.method !== "POST" || request.idempotencyKey !== undefined;
-    let hasFreshToken = false;
     for (let number = 0; ; number += 1) {
-      const used = await credential();
-      const tokenUsed = token;
       try {
-        return await attempt(request, used, receive);
+        return await attempt(request, receive);
       } catch (error) {
         if (error instanceof ConnectionError && !canRepeat) throw error;
-        const isRejected = error instanceof ProblemError && error.status === 401;
-        if (isRejected && getToken !== undefined && !hasFreshToken) {
-          hasFreshToken = true;
-          // Another request may have replaced the token meanwhile.
-          if (token === tokenUsed) token = undefined;
-        } else if (!(await pause(number, error, request.signal, request.retries))) {
-          throw error;
-        }
+        if (!(await pause(number, error, request.signal, request.retries))) throw error;
       }
-    }
-  };
-
-  const authorizedFetch = async (path: string, init: RequestInit = {}): Promise<Response> => {
-    for (let isRepeated = false; ; isRepeated = true) {
-      const used = await credential();
-      const tokenUsed = token;
-      const headers = new Headers(init.headers);
-      if (used !== undefined) headers.set("Authorization", `Bearer ${used}`);
-      const response = await (options.fetch ?? fetch)(base + path, { ...init, headers });
-      if (response.status !== 401 || getToken === undefined || isRepeated) return response;
-      if (token === tokenUsed) token = undefined;
     }
   };
 

@@ -10,7 +10,7 @@ const isLast = ({ type }: TurnPart): boolean =>
   type === "turn.completed" || type === "turn.failed" || type === "turn.cancelled";
 
 /** The parts of a turn that were received, of which repeated streams return the rest. */
-class Received {
+class ReceivedParts {
   #turnId = "";
   #bytes = 0;
   readonly #names = new Set<string>();
@@ -52,7 +52,7 @@ export async function* streamTurn(
   request: TransportRequest,
   canRepeat: boolean,
 ): AsyncGenerator<TurnPart, void> {
-  const received = new Received();
+  const received = new ReceivedParts();
   for (let attempt = 0; ; attempt += 1) {
     const { body } = await transport.send(request);
     if (body === null) return;

@@ -1,30 +1,37 @@
-import { ProblemError, reasonOf } from "./errors.js";
-import type { Feed, Received } from "./feed.js";
+import { type ProblemCode, ProblemError, reasonOf } from "./errors.js";
+import type { ChannelFrame, Feed } from "./feed.js";
 import { applyLive, type ConversationState, hasEnded, merge, messageOf, withReply } from "./message.js";
 import type { Rest } from "./rest.js";
-import { createStore, type Store } from "./store.js";
+import { createState, type MutableState } from "./state.js";
 import type { Transport } from "./transport.js";
 
-/** The identity of a conversation. */
-export interface ConversationName {
-  agentId: string;
-  /**
-   * Your own name for the conversation. The first message creates it. Choose a random one where
-   * several visitors share a token.
-   */
-  key: string;
-  /** The user, for callers that act for several users. */
-  userId?: string | undefined;
-}
+/** The identity of a conversation: its id, such as one of a list, or your own name for it. */
+export type ConversationName =
+  | { id: string }
+  | {
+      agentId: string;
+      /**
+       * Your own name for the conversation. The first message creates it. Choose a random one where
+       * several visitors share a token.
+       */
+      key: string;
+      /** The user, for callers that act for several users. */
+      userId?: string | undefined;
+    };
+
+/** The members of a name, of which those of its kind are present. */
+export type NameParts = { [Part in "id" | "agentId" | "key" | "userId"]?: string | undefined };
 
 type Page<Operation extends keyof Rest["conversations"]> = Awaited<ReturnType<Rest["conversations"][Operation]>>;
+
+const reasonIs = (error: unknown, code: ProblemCode): boolean => error instanceof ProblemError && error.code === code;
 
 /** The number of messages that are loaded. */
 const LOADED = 100;
 
 /** The messages of a conversation as they are stored, with their changes by other tabs and devices. */
 export interface View {
-  readonly store: Store<ConversationState>;
+  readonly shown: MutableState<ConversationState>;
   /** The turn whose stream this tab reads. */
   turnId: string | undefined;
   /** Resolves once the turn of the newest request of this tab is known. */
@@ -34,37 +41,37 @@ export interface View {
   /** Reads the conversation and its newest messages. */
   read(signal: AbortSignal): Promise<Page<"get"> | undefined>;
   /** Follows the changes of the conversation since it was read; those of the agent until it exists. */
-  follow(id: string | undefined, signal: AbortSignal): void;
+  follow(conversationId: string | undefined, signal: AbortSignal): void;
   unfollow(): void;
   fail(error: unknown): void;
   ready(): void;
 }
 
-export const createView = (transport: Transport, rest: Rest, feed: Feed, { agentId, key, userId }: ConversationName): View => {
-  const store = createStore<ConversationState>({ messages: [], status: "loading" });
+export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, agentId, key, userId }: NameParts): View => {
+  const shown = createState<ConversationState>({ messages: [], status: "loading" });
   /** The position of the messages in the log, the channel that is followed from there, and the newest change. */
   let position = 0;
   let followed: string | undefined;
   let stop = () => {};
   let newest: Promise<void> = Promise.resolve();
 
-  const show = async (received: Received, signal: AbortSignal): Promise<void> => {
+  const show = async (received: ChannelFrame, signal: AbortSignal): Promise<void> => {
     // The turn of a request in progress is shown from its own stream, as soon as it is known.
     await view.turnKnown;
     if (signal.aborted || received.type === "end" || received.type === "caughtUp") return;
     if (received.type === "resync") return void (await view.read(signal));
     if (received.type === "rejected") {
       // Without the scope, the page shows what it sends itself.
-      return "code" in received.error && received.error.code === "insufficient_scope" ? undefined : view.fail(received.error);
+      return reasonIs(received.error, "insufficient_scope") ? undefined : view.fail(received.error);
     }
     const turnId = "turnId" in received.event ? received.event.turnId : undefined;
-    const { messages } = store.getSnapshot();
+    const { messages } = shown.getSnapshot();
     const isShown = turnId !== undefined && hasEnded(messages, turnId);
     const isFailure = received.type === "event" && received.event.type === "turn.failed" && messages.at(-1)?.turnId === turnId;
     // A read after an earlier event can show the failure of the newest turn, but not the reason.
     if ((turnId && turnId === view.turnId) || (isShown && !isFailure)) return;
     if (received.type === "live") {
-      return store.update((state) => ({ ...state, messages: applyLive(state.messages, received.event) }));
+      return shown.update((state) => ({ ...state, messages: applyLive(state.messages, received.event) }));
     }
     const { type, data } = received.event;
     if (type === "conversation.created" && "conversation" in data && "key" in data.conversation) {
@@ -74,33 +81,39 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { agent
     }
     if (!followed?.startsWith("conversation:") || type === "conversation.updated" || type === "turn.queued") return;
     if (!isShown) await view.read(signal);
-    if (type === "turn.started") store.update((state) => ({ ...state, messages: withReply(state.messages, turnId ?? "") }));
+    if (type === "turn.started") shown.update((state) => ({ ...state, messages: withReply(state.messages, turnId ?? "") }));
     if (view.active > 0) return;
     if (type === "turn.failed" && "turn" in data && "error" in data.turn && data.turn.error) view.fail(new ProblemError(data.turn.error));
     else view.ready();
   };
 
   const view: View = {
-    store,
+    shown,
     turnId: undefined,
     turnKnown: undefined,
     active: 0,
 
     async read(signal) {
-      const request = { method: "GET", path: "/api/conversations", query: { agentId, key, userId }, signal };
-      const { data } = await transport.send(request, async (response) => {
+      const named = id ? { path: `/api/conversations/${encodeURIComponent(id)}` } : { path: "/api/conversations", query: { agentId, key, userId } };
+      const receive = async (response: Response): Promise<Page<"get"> | undefined> => {
         // The events since the first of the two reads are followed: the second can show some of them.
         position = Number(response.headers.get("X-Event-Seq"));
-        return (await response.json()) as Page<"list">;
+        const body = await response.json();
+        return id ? body : (body as Page<"list">).data[0];
+      };
+      const found = await transport.send({ method: "GET", ...named, signal }, receive).catch((error: unknown) => {
+        // It was deleted, or never existed.
+        if (reasonIs(error, "conversation_not_found")) shown.update((state) => ({ ...state, messages: [] }));
+        throw error;
       });
-      const page = data[0] && (await rest.conversations.listMessages(data[0].id, { order: "desc", limit: LOADED }, { signal }));
+      const page = found && (await rest.conversations.listMessages(found.id, { order: "desc", limit: LOADED }, { signal }));
       const stored = (page?.data ?? []).map(messageOf).reverse();
-      store.update((state) => ({ ...state, messages: merge(stored, state.messages) }));
-      return data[0];
+      shown.update((state) => ({ ...state, messages: merge(stored, state.messages) }));
+      return found;
     },
 
-    follow(id, signal) {
-      const channel = id ? `conversation:${id}` : `agent:${agentId}`;
+    follow(conversationId, signal) {
+      const channel = conversationId ? `conversation:${conversationId}` : `agent:${agentId}`;
       if (channel === followed) return;
       view.unfollow();
       followed = channel;
@@ -118,11 +131,11 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { agent
     },
 
     fail(error) {
-      store.update(({ messages }) => ({ messages, status: "failed", error: reasonOf(error) }));
+      shown.update(({ messages }) => ({ messages, status: "failed", error: reasonOf(error) }));
     },
 
     ready() {
-      store.update(({ messages }) => {
+      shown.update(({ messages }) => {
         const isGenerated = messages.some(({ status }) => status === "streaming");
         return { messages, status: isGenerated ? "streaming" : "ready" };
       });

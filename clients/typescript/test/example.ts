@@ -1,22 +1,13 @@
 // The example in `examples/react-chat`, in front of a service of its own.
 import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { freePort } from "./free-port.js";
 import { startService } from "./service.js";
 import { createClient } from "../src/index.js";
 
 const folder = fileURLToPath(new URL("../../../examples/react-chat", import.meta.url));
 const SCOPES = "user-tokens:issue,chat:write,conversations:read,conversations:write,events:read";
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, "localhost");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  return port;
-};
 
 /** Starts the service and the example, with `more` variables. `url` is the address of the page. */
 export const startExample = async (more: Record<string, string> = {}) => {

@@ -1,12 +1,12 @@
 // Runs the backend and the page of docs/frontend.md, unchanged.
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { readBlocks, runModule } from "../../../crates/api/tests/clients/documents.mjs";
 import { startService } from "../../../crates/api/tests/clients/service.mjs";
+import { freePort } from "./free-port.js";
 import { createClient } from "../src/index.js";
 
 const DOCUMENT = new URL("../../../docs/frontend.md", import.meta.url);
@@ -16,21 +16,13 @@ let service: Awaited<ReturnType<typeof startService>>;
 let backend: ChildProcess;
 let backendUrl: string;
 
-const freePort = () =>
-  new Promise<number>((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
-
 beforeAll(async () => {
   service = await startService();
   const scopes = readFileSync(DOCUMENT, "utf8").match(/--name backend --scopes (\S+)/)?.[1];
   writeFileSync(join(folder, "backend.mjs"), block("// backend.mjs"));
   writeFileSync(join(folder, "session.mjs"), "export const userOf = async (request) => request.headers.cookie;");
   const port = await freePort();
-  backendUrl = `http://127.0.0.1:${port}`;
+  backendUrl = `http://localhost:${port}`;
   const env = { ...process.env, KEY: service.key(scopes), SERVICE: service.url, PORT: `${port}` };
   backend = spawn(process.execPath, ["backend.mjs"], { cwd: folder, env, stdio: "inherit" });
   await vi.waitUntil(() => fetch(backendUrl).catch(() => false), { timeout: 20_000 });

@@ -1,7 +1,7 @@
 import type { UIMessageChunk } from "ai";
 import { pause, Rejection, repeat } from "../repeat.js";
 import { readEvents } from "../sse.js";
-import { Received } from "./received.js";
+import { ReceivedChunks } from "./received-chunks.js";
 
 /** The request for a reply. */
 export interface ReplyRequest {
@@ -23,7 +23,7 @@ async function* chunksOf(
   again: (hasStarted: boolean) => Promise<Response>,
   signal: AbortSignal,
 ): AsyncGenerator<UIMessageChunk, void> {
-  const received = new Received();
+  const received = new ReceivedChunks();
   for (let response = first, attempt = 0; ; attempt += 1) {
     if (response.body === null) throw new Rejection("The reply is no longer available. Load the messages again.");
     const newIn = received.newIn();

@@ -1,7 +1,7 @@
 import type { RemoteThreadListAdapter, ThreadMessage } from "@assistant-ui/react";
 import type { components } from "../generated/schema.js";
 import type { Client } from "../index.js";
-import { sleep } from "../transport.js";
+import { sleep } from "../pause.js";
 import { findConversation, type ThreadOptions } from "./conversation.js";
 import { useHistoryAdapter } from "./history.js";
 

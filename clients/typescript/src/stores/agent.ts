@@ -1,9 +1,9 @@
 import { type ConnectionError, type Problem, reasonOf } from "../errors.js";
 import type { components } from "../generated/schema.js";
 import type { Client } from "../index.js";
-import { createStore } from "../store.js";
+import { createState, type LiveState } from "../state.js";
 import { eventHubOf } from "./event-hub.js";
-import { type Live, live } from "./live.js";
+import { live } from "./live.js";
 
 export type Agent = components["schemas"]["Agent"];
 
@@ -16,16 +16,16 @@ export interface AgentState {
 }
 
 /** Returns an agent whose changes are followed. */
-export const liveAgent = (client: Client, id: string): Live<AgentState> => {
-  const store = createStore<AgentState>({ status: "loading" });
+export const liveAgent = (client: Client, id: string): LiveState<AgentState> => {
+  const shown = createState<AgentState>({ status: "loading" });
   const show = (agent: Agent) =>
-    store.update((state) => (state.agent && state.agent.version >= agent.version ? state : { agent, status: "ready" }));
+    shown.update((state) => (state.agent && state.agent.version >= agent.version ? state : { agent, status: "ready" }));
   const start = (signal: AbortSignal) => {
     const read = () =>
       client.agents.get(id, undefined, { signal }).then(show, (error: unknown) => {
-        if (!signal.aborted) store.update(() => ({ status: "failed", error: reasonOf(error) }));
+        if (!signal.aborted) shown.update(() => ({ status: "failed", error: reasonOf(error) }));
       });
-    const events = eventHubOf(client).join(
+    const ready = eventHubOf(client).join(
       {
         onEvent({ type, agentId, data }) {
           if (agentId !== id) return;
@@ -37,7 +37,7 @@ export const liveAgent = (client: Client, id: string): Live<AgentState> => {
       signal,
     );
     // Read after the position is known, so that no change is missed. Without permission to follow events, it is read once.
-    void events.catch(() => {}).then(read);
+    void ready.then(read);
   };
-  return live(store, start);
+  return live(shown, start);
 };

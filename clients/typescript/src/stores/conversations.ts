@@ -1,10 +1,10 @@
 import { type ConnectionError, type Problem, reasonOf } from "../errors.js";
 import type { components } from "../generated/schema.js";
 import type { Client, LogEvent } from "../index.js";
-import { createStore } from "../store.js";
-import { sleep } from "../transport.js";
+import { createState, type LiveState } from "../state.js";
+import { sleep } from "../pause.js";
 import { eventHubOf } from "./event-hub.js";
-import { type Live, live } from "./live.js";
+import { live } from "./live.js";
 
 export type ConversationInfo = components["schemas"]["Conversation"];
 
@@ -28,7 +28,7 @@ export interface ConversationsState {
   error?: Problem | ConnectionError;
 }
 
-export interface LiveConversations extends Live<ConversationsState> {
+export interface LiveConversations extends LiveState<ConversationsState> {
   /** Reads the next page. */
   loadMore(): Promise<void>;
 }
@@ -64,7 +64,7 @@ const reader = (read: (extent: Extent) => Promise<void>, signal: AbortSignal): (
 
 /** Returns conversations whose changes are followed. */
 export const liveConversations = (client: Client, { agentId, userId, limit = 20 }: ConversationFilter = {}): LiveConversations => {
-  const store = createStore<ConversationsState>({ conversations: [], status: "loading", hasMore: false });
+  const shown = createState<ConversationsState>({ conversations: [], status: "loading", hasMore: false });
   const query = { limit, agentId, userId };
   const deleted = new Set<string>();
   /** The cursor of the next older page. */
@@ -72,12 +72,12 @@ export const liveConversations = (client: Client, { agentId, userId, limit = 20 
   let isLoadingMore = false;
 
   const show = (conversations: readonly ConversationInfo[]) =>
-    store.update(() => ({ conversations: conversations.filter(({ id }) => !deleted.has(id)), status: "ready", hasMore: typeof cursor === "string" }));
-  const fail = (error: unknown) => store.update((state) => ({ ...state, status: "failed", error: reasonOf(error) }));
+    shown.update(() => ({ conversations: conversations.filter(({ id }) => !deleted.has(id)), status: "ready", hasMore: typeof cursor === "string" }));
+  const fail = (error: unknown) => shown.update((state) => ({ ...state, status: "failed", error: reasonOf(error) }));
 
   const read = async (extent: Extent, signal: AbortSignal) => {
     const { data, nextCursor } = await client.conversations.list(query, { signal });
-    const { conversations } = store.getSnapshot();
+    const { conversations } = shown.getSnapshot();
     const last = data.at(-1);
     // Changed conversations come first: if the last one is unchanged, the known ones after it follow.
     const isUnchanged = conversations.some(({ id, updatedAt }) => id === last?.id && updatedAt === last.updatedAt);
@@ -91,20 +91,20 @@ export const liveConversations = (client: Client, { agentId, userId, limit = 20 
     const request = reader((extent) => read(extent, signal).catch((error: unknown) => void (signal.aborted || fail(error))), signal);
     const onEvent = ({ type, agentId: changedAgent, conversationId, data }: LogEvent) => {
       if (conversationId === undefined || (agentId !== undefined && changedAgent !== agentId)) return;
-      const { conversations } = store.getSnapshot();
+      const { conversations } = shown.getSnapshot();
       if (type === "conversation.deleted") {
         deleted.add(conversationId);
-        store.update((state) => ({ ...state, conversations: conversations.filter(({ id }) => id !== conversationId) }));
+        shown.update((state) => ({ ...state, conversations: conversations.filter(({ id }) => id !== conversationId) }));
       } else if (type === "conversation.updated" && "conversation" in data && "metadata" in data.conversation) {
         const { conversation } = data;
-        store.update((state) => ({ ...state, conversations: conversations.map((known) => (known.id === conversationId ? conversation : known)) }));
+        shown.update((state) => ({ ...state, conversations: conversations.map((known) => (known.id === conversationId ? conversation : known)) }));
       }
       void request("newest");
     };
-    const position = eventHubOf(client).join({ onEvent, onReload: () => void request("all") }, signal);
+    const ready = eventHubOf(client).join({ onEvent, onReload: () => void request("all") }, signal);
     // Read after the position is known, so that no change is missed. Without permission to follow events, the
     // conversations are read once.
-    void position.catch(() => {}).then(() => request("all"));
+    void ready.then(() => request("all"));
   };
 
   const loadMore = async () => {
@@ -116,7 +116,7 @@ export const liveConversations = (client: Client, { agentId, userId, limit = 20 
       // The list has begun anew meanwhile.
       if (cursor !== from) return;
       cursor = nextCursor;
-      const { conversations } = store.getSnapshot();
+      const { conversations } = shown.getSnapshot();
       show([...conversations, ...data.filter(({ id }) => !conversations.some((known) => known.id === id))]);
     } catch (error) {
       fail(error);
@@ -125,5 +125,5 @@ export const liveConversations = (client: Client, { agentId, userId, limit = 20 
     }
   };
 
-  return { ...live(store, start), loadMore };
+  return { ...live(shown, start), loadMore };
 };

@@ -1,7 +1,7 @@
 import { ConnectionError } from "../errors.js";
 import type { LogEvent } from "../events.js";
 import type { Client } from "../index.js";
-import { sleep } from "../transport.js";
+import { sleep } from "../pause.js";
 
 /** The time between two attempts to reach the service, in milliseconds. */
 const RETRY_INTERVAL = 5_000;
@@ -25,17 +25,23 @@ class EventHub {
     this.#client = client;
   }
 
-  /** Calls `listener` for each event after the position of the log, which it resolves to, until `signal` aborts. */
-  join(listener: EventListener, signal: AbortSignal): Promise<number> {
+  /**
+   * Calls `listener` for each event until `signal` aborts. Resolves as `ready`: what is read from
+   * then on is followed by all later events.
+   */
+  join(listener: EventListener, signal: AbortSignal): Promise<boolean> {
     this.#listeners.add(listener);
     signal.addEventListener("abort", () => this.#leave(listener), { once: true });
     this.#stream ??= this.#open();
-    return this.#stream.position;
+    return this.ready();
   }
 
-  /** Resolves when what is read from then on is followed by all later events, if there are listeners. */
-  async ready(): Promise<void> {
-    await this.#stream?.position.catch(() => {});
+  /** Resolves to true once the position of the log is known, and to false if events cannot be followed, or not yet. */
+  async ready(): Promise<boolean> {
+    return this.#stream?.position.then(
+      () => true,
+      () => false,
+    ) ?? false;
   }
 
   #leave(listener: EventListener): void {

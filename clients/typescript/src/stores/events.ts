@@ -1,9 +1,9 @@
 import { type ConnectionError, type Problem, reasonOf } from "../errors.js";
 import { type EventsOptions, isWanted, type LogEvent } from "../events.js";
 import type { Client } from "../index.js";
-import { createStore } from "../store.js";
+import { createState, type LiveState } from "../state.js";
 import { eventHubOf } from "./event-hub.js";
-import { type Live, live } from "./live.js";
+import { live } from "./live.js";
 
 /** Selects events, like the options of `events` of the client. */
 export type EventFilter = Pick<EventsOptions, "channels" | "types">;
@@ -22,19 +22,19 @@ export const liveEvents = (
   filter: EventFilter = {},
   limit = 50,
   receive: (event: LogEvent) => void = () => {},
-): Live<EventsState> => {
-  const store = createStore<EventsState>({ events: [], status: "loading" });
-  const fail = (error: unknown) => store.update(({ events }) => ({ events, status: "failed", error: reasonOf(error) }));
+): LiveState<EventsState> => {
+  const shown = createState<EventsState>({ events: [], status: "loading" });
+  const fail = (error: unknown) => shown.update(({ events }) => ({ events, status: "failed", error: reasonOf(error) }));
   const start = (signal: AbortSignal) => {
     const onEvent = (event: LogEvent) => {
       if (!isWanted(filter, event)) return;
-      store.update(({ events }) => ({ events: [event, ...events].slice(0, limit), status: "ready" }));
+      shown.update(({ events }) => ({ events: [event, ...events].slice(0, limit), status: "ready" }));
       receive(event);
     };
-    eventHubOf(client)
-      .join({ onEvent, onError: fail }, signal)
-      .then(() => store.update(({ events }) => ({ events, status: "ready" })))
-      .catch(() => {});
+    const onReload = () => shown.update(({ events }) => ({ events, status: "ready" }));
+    void eventHubOf(client)
+      .join({ onEvent, onReload, onError: fail }, signal)
+      .then((isFollowed) => isFollowed && onReload());
   };
-  return live(store, start);
+  return live(shown, start);
 };

@@ -2,4 +2,4 @@
 export { type Agent, type AgentState, liveAgent } from "./agent.js";
 export { type ConversationFilter, type ConversationInfo, type ConversationsState, type LiveConversations, liveConversations } from "./conversations.js";
 export { type EventFilter, type EventsState, liveEvents } from "./events.js";
-export type { Live } from "./live.js";
+export type { LiveState } from "../state.js";

@@ -153,6 +153,10 @@ export const adviceOn = (error: unknown): string => {
   return error.code === "rate_limitted" ? "" : error.message;
 };
 
+/** A parameter that the service requires is required here. */
+// @ts-expect-error: without the user
+export const incomplete = () => service.userTokens.withdraw();
+
 /** Streams end with one of three parts. */
 export const ends: Record<Extract<TurnPart, { type: "turn.completed" | "turn.failed" | "turn.cancelled" }>["type"], true> = {
   "turn.completed": true,

@@ -1,5 +1,5 @@
 import type { ProblemError } from "./errors.js";
-import { openEventStreams } from "./event_streams.js";
+import { openEventStreams } from "./event-streams.js";
 import type { components, ServerFrame } from "./generated/frames.js";
 import { openSocket } from "./socket.js";
 import type { Transport } from "./transport.js";
@@ -43,19 +43,19 @@ interface OpenChannel {
 }
 
 /** The connection of the leading tab, which serves all tabs. */
-export interface Hub extends Pick<Connection, "ping" | "close"> {
+export interface SharedConnection extends Pick<Connection, "ping" | "close"> {
   /** Serves a tab: its channels, each from the position up to which it has received all events. */
   serve(tab: string, channels: Record<string, number>): void;
   /** Sends the text so far of the replies in progress. */
   repeatReplies(): void;
 }
 
-export const createHub = (
+export const createSharedConnection = (
   transport: Transport,
   webSocket: typeof WebSocket | undefined,
   pass: Pass,
   rejected: (error: ProblemError) => void,
-): Hub => {
+): SharedConnection => {
   const wanted = new Map<string, string[]>();
   const open = new Map<string, OpenChannel>();
   /** The text so far of the replies in progress, for tabs that join. */

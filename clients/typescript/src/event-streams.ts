@@ -1,7 +1,7 @@
 import { ProblemError } from "./errors.js";
 import { type LogEvent, streamEvents } from "./events.js";
 import type { ServerFrame } from "./generated/frames.js";
-import type { Connection, ConnectionEvents } from "./hub.js";
+import type { Connection, ConnectionEvents } from "./shared-connection.js";
 import type { Transport } from "./transport.js";
 import { streamTurn } from "./turn.js";
 

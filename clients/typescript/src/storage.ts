@@ -33,27 +33,3 @@ export const defaultStorage = (): KeyValueStorage | undefined => {
     return undefined;
   }
 };
-
-/** A value with listeners, in the form that `useSyncExternalStore` and other frameworks read. */
-export interface Store<State> {
-  getSnapshot(): State;
-  subscribe(listener: () => void): () => void;
-  update(change: (state: State) => State): void;
-}
-
-export const createStore = <State>(state: State): Store<State> => {
-  const listeners = new Set<() => void>();
-  return {
-    getSnapshot: () => state,
-    subscribe(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    update(change) {
-      const next = change(state);
-      if (next === state) return;
-      state = next;
-      for (const listener of [...listeners]) listener();
-    },
-  };
-};

@@ -2,7 +2,7 @@ import type { UIMessageChunk } from "ai";
 import { Rejection } from "../repeat.js";
 
 /** The chunks of a reply that were received, of which repeated streams return the rest. */
-export class Received {
+export class ReceivedChunks {
   /** The number of characters of each text. */
   readonly #texts = new Map<string, number>();
   readonly #names = new Set<string>();

@@ -1,0 +1,74 @@
+// One conversation in several pages, and of several principals.
+import { expect, test } from "vitest";
+import { agentId, newKey, open, service, statuses, texts, unreliable, until, useService } from "./conversations.js";
+import { createClient } from "../src/index.js";
+import { memoryStorage } from "../src/storage.js";
+
+useService();
+
+test("a message is never sent for another principal or conversation", async () => {
+  const [key, kept, network] = [newKey(), memoryStorage(), unreliable()];
+  const other = service.key("chat:write,conversations:read");
+  const page = (apiKey: string, key: string, userId?: string) =>
+    createClient({ url: service.url, apiKey, fetch: network.fetch, retries: 0 })
+      .conversation({ agentId, key, storage: kept, ...(userId ? { userId } : {}) });
+  network.isOffline = true;
+  await page(service.admin, key, "x:y").send("secret");
+  network.isOffline = false;
+  for (const stranger of [page(other, key, "x:y"), page(service.admin, `y:${key}`, "x"), page(service.admin, key)]) {
+    await stranger.load();
+    expect(stranger.getSnapshot()).toEqual({ messages: [], status: "ready" });
+  }
+  const own = page(service.admin, key, "x:y");
+  await own.load();
+  expect(texts(own.getSnapshot())).toEqual(["secret", "You said: secret"]);
+});
+
+test("a message that is sent after the conversation was closed opens it again", async () => {
+  const [key, kept] = [newKey(), memoryStorage()];
+  const chat = open(key, kept);
+  await chat.send("one");
+  chat.close();
+  await chat.send("two");
+  expect(texts(chat.getSnapshot())).toEqual(["one", "You said: one", "two", "You said: two"]);
+  expect(chat.getSnapshot().status).toBe("ready");
+  expect(await service.turns(agentId, key)).toEqual(["completed", "completed"]);
+  // It shows the changes of other pages again, too.
+  await open(key).send("three");
+  await until(chat, (state) => texts(state).at(-1) === "You said: three");
+  chat.close();
+});
+
+test("changes by other pages are shown: messages, edits, failures and deletion", async () => {
+  const key = newKey();
+  const [chat, other] = [open(key), open(key)];
+  await Promise.all([chat.load(), other.load()]);
+  await other.send("one");
+  await until(chat, (state) => state.status === "ready" && texts(state).at(-1) === "You said: one");
+  expect(chat.getSnapshot().messages).toEqual(other.getSnapshot().messages);
+  await chat.edit(chat.getSnapshot().messages[0]!.id, "uno");
+  await until(other, (state) => state.status === "ready" && texts(state).join() === "uno,You said: uno");
+  await other.send("fail 2");
+  await until(chat, ({ status }) => status === "failed");
+  expect(chat.getSnapshot()).toMatchObject({ error: { code: "engine_failed" } });
+  expect(statuses(chat.getSnapshot()).at(-1)).toBe("failed");
+  const { data } = await createClient({ url: service.url, apiKey: service.admin }).conversations.list({ agentId, key });
+  await createClient({ url: service.url, apiKey: service.admin }).conversations.delete(data[0]!.id);
+  for (const page of [chat, other]) await until(page, ({ messages }) => messages.length === 0);
+  chat.close();
+  other.close();
+});
+
+test("a reply that another page has started can be stopped", async () => {
+  const key = newKey();
+  const [chat, other] = [open(key), open(key)];
+  await Promise.all([chat.load(), other.load()]);
+  const sent = other.send("hold");
+  await until(chat, (state) => texts(state).at(-1) === "First half, ");
+  expect(chat.getSnapshot().status).toBe("streaming");
+  await chat.stop();
+  await sent;
+  for (const page of [chat, other]) await until(page, (state) => statuses(state).join() === "cancelled,cancelled");
+  chat.close();
+  other.close();
+});

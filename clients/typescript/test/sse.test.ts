@@ -1,0 +1,30 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { createClient } from "../src/index.js";
+
+afterEach(() => vi.useRealTimers());
+
+test("a connection that is silent is replaced, and one that shows comments is not", async () => {
+  vi.useFakeTimers();
+  let [streams, closed] = [0, 0];
+  const silent: typeof fetch = async () => {
+    streams += 1;
+    const comments = streams === 1 ? 3 : 0;
+    const body = new ReadableStream({
+      start(controller) {
+        for (let count = 1; count <= comments; count += 1) setTimeout(() => controller.enqueue(new TextEncoder().encode(": alive\n\n")), 15_000 * count);
+      },
+      cancel: () => void (closed += 1),
+    });
+    return new Response(body, { headers: { "Content-Type": "text/event-stream" } });
+  };
+  const client = createClient({ url: "http://service", apiKey: "key", fetch: silent, webSocket: null });
+  const closing = new AbortController();
+  const next = client.events({ signal: closing.signal }).next().catch(() => "aborted");
+  await vi.advanceTimersByTimeAsync(80_000);
+  expect([streams, closed]).toEqual([1, 0]);
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect([streams, closed]).toEqual([2, 1]);
+  closing.abort();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(await next).toBe("aborted");
+});
