@@ -31,7 +31,7 @@ export interface Conversation extends LiveState<ConversationState> {
   send(this: void, text: string, options?: SendOptions): Promise<void>;
   /** Replaces a message of the user, and all later messages. */
   edit(this: void, id: string, text: string): Promise<void>;
-  /** Generates the newest reply, or the reply with this id, again; answers a message that has failed. */
+  /** Generates the newest reply, or the reply with this id, again; sends a message again that has failed. */
   regenerate(this: void, id?: string): Promise<void>;
   /** Cancels the turn in progress, or the one that is being started. */
   stop(this: void): Promise<void>;
@@ -195,10 +195,18 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
     async regenerate(id) {
       const { messages } = getSnapshot();
       const newest = messages.findLast((known) => id === undefined || known.id === id);
-      if (newest?.role === "agent" && newest.status !== "failed") return start({ supersedes: newest.id });
+      // Nothing was read, or a message is kept that has not arrived.
+      if (!newest || newest.status === "sending") return load();
+      const { role, text, turnId } = newest;
+      if (role === "agent" && newest.status !== "failed") return start({ supersedes: newest.id });
+      if (!turnId) {
+        // The service has rejected it.
+        update((state) => ({ ...state, messages: state.messages.filter((known) => known !== newest) }));
+        return start({ message: text });
+      }
       // A failed reply is not stored, so its message is sent again in its place.
-      const sent = messages.find(({ role, turnId }) => role === "user" && turnId === newest?.turnId);
-      return newest && sent && edit(sent.id, sent.text);
+      const sent = messages.find((known) => known.role === "user" && known.turnId === turnId);
+      return sent && edit(sent.id, sent.text);
     },
     async stop() {
       const turnId = view.turnId ?? getSnapshot().messages.find(({ status }) => status === "streaming")?.turnId;

@@ -6,8 +6,8 @@ import { freePort } from "./free-port.js";
 import { startService } from "./service.js";
 import { createClient } from "../src/index.js";
 
-const folder = fileURLToPath(new URL("../../../examples/react-chat", import.meta.url));
-const SCOPES = "user-tokens:issue,chat:write,conversations:read,conversations:write,events:read";
+export const folder = fileURLToPath(new URL("../../../examples/react-chat", import.meta.url));
+const SCOPES = "user-tokens:issue,agents:read,chat:write,conversations:read,conversations:write,events:read";
 
 /** Starts the service and the example, with `more` variables. `url` is the address of the page. */
 export const startExample = async (more: Record<string, string> = {}) => {

@@ -1,64 +1,60 @@
 import { createClient } from "agent-service-client";
 import { useChat, useConversations, useEvents } from "agent-service-client/react";
-import { useMemo, useSyncExternalStore } from "react";
+import { useMemo } from "react";
 import { createRoot } from "react-dom/client";
 
 const getToken = async () => {
-  const response = await fetch("/token", { method: "POST" });
-  if (!response.ok) throw new Error("The backend issues no tokens.");
-  return (await response.json()).token;
+  const { token, detail } = await (await fetch("/token", { method: "POST" })).json();
+  if (!token) throw new Error(detail);
+  return token;
 };
 const service = createClient({ url: SERVICE, getToken });
-
-const Chat = ({ id }) => {
-  const chat = useMemo(() => service.conversation({ agentId: AGENT, key: id }), [id]);
-  const { messages, status, error, send, stop, regenerate } = useChat(chat);
+// The address of the page ends with the key of a conversation, or a slash and its id.
+const nameOf = ({ id, key }) => key ?? `/${id}`;
+const open = (name) => service.conversation(name.startsWith("/") ? { id: name.slice(1) } : { agentId: AGENT, key: name });
+const Chat = ({ name }) => {
+  const chat = useMemo(() => open(name), [name]);
+  const { messages, status, error, send, stop, regenerate, edit } = useChat(chat);
   const isBusy = status === "sending" || status === "streaming";
-  const submit = (event) => {
-    event.preventDefault();
-    send(new FormData(event.target).get("text"));
-    event.target.reset();
-  };
+  // The first message gives the conversation its title.
+  const submit = (form) => void send(form.get("text"), { title: form.get("text").slice(0, 60) });
+  const change = (id, text) => text && edit(id, text);
   return (
     <main>
       <section><div>
-        {messages.map(({ id, role, status, text }) => <p key={id} className={`${role} ${status}`}>{text}</p>)}
-        {error && <p role="alert">{error.title ?? error.message} <button onClick={() => regenerate()}>Try again</button></p>}
+        {messages.map((it) => (
+          <p key={it.id} className={`${it.role} ${it.status}`}>
+            {it.text}{it.role === "user" && !isBusy && <button aria-label="Edit" onClick={() => change(it.id, prompt("Edit", it.text))}>✎</button>}
+          </p>
+        ))}
+        {error && <p role="alert">{error.title ?? error.message}</p>}
+        {!isBusy && (error || messages.length > 0) && <button onClick={() => regenerate()}>{error ? "Try again" : "Regenerate"}</button>}
       </div></section>
-      <form onSubmit={submit}>
+      <form action={submit}>
         <input name="text" aria-label="Message" placeholder="Message" autoComplete="off" required />
-        {isBusy ? <button type="button" onClick={stop}>Stop</button> : <button>Send</button>}
+        {isBusy ? <button key="stop" type="button" onClick={stop}>Stop</button> : <button>Send</button>}
       </form>
     </main>
   );
 };
-
 const Conversations = ({ current }) => {
   const { conversations, hasMore, loadMore } = useConversations(service, { agentId: AGENT });
   return (
     <nav>
       <button onClick={() => (location.hash = crypto.randomUUID())}>New chat</button>
-      {conversations.map(({ key, title, excerpt }) => (
-        <a key={key} href={`#${key}`} aria-current={key === current}>{title ?? excerpt ?? "New chat"}</a>
+      {conversations.map((it) => (
+        <a key={it.id} href={`#${nameOf(it)}`} aria-current={nameOf(it) === current}>{it.title ?? it.excerpt ?? "New chat"}</a>
       ))}
       {hasMore && <button onClick={loadMore}>More</button>}
     </nav>
   );
 };
-
 const Activity = () => {
   const { events } = useEvents(service, { limit: 8 });
-  return <aside>{events.map(({ seq, time, type }) => <p key={seq}><time>{time.slice(11, 19)}</time> {type}</p>)}</aside>;
+  return <aside>{events.map(({ seq, time, type }) => <p key={seq}><time>{new Date(time).toLocaleTimeString()}</time> {type}</p>)}</aside>;
 };
-
-// The address of the page names the conversation.
+const root = createRoot(document.getElementById("root"));
+const show = (name) => root.render(<><Conversations current={name} /><Chat key={name} name={name} /><Activity /></>);
+addEventListener("hashchange", () => show(location.hash.slice(1)));
 location.hash ||= crypto.randomUUID();
-const onHashChange = (listener) => {
-  addEventListener("hashchange", listener);
-  return () => removeEventListener("hashchange", listener);
-};
-const Page = () => {
-  const id = useSyncExternalStore(onHashChange, () => location.hash.slice(1));
-  return <><Conversations current={id} /><Chat key={id} id={id} /><Activity /></>;
-};
-createRoot(document.getElementById("root")).render(<Page />);
+show(location.hash.slice(1));
