@@ -13,7 +13,7 @@ const older = (): Plugin => ({
   },
 });
 
-/** Provides the first example of each section of the README, which imports `url`, `agentId` and `getToken`. */
+/** Provides the first page of each section of the README and of adapters.md, which imports `url`, `agentId` and `getToken`. */
 const readme = (): Plugin => ({
   name: "readme",
   enforce: "pre",
@@ -21,15 +21,15 @@ const readme = (): Plugin => ({
     const name = /^readme:(.*)/.exec(source)?.[1];
     if (name !== undefined) return fileURLToPath(new URL(`test/readme/${name}.jsx`, import.meta.url));
     // One for each example, since each test has settings of its own.
-    if (source === "./settings.js") return `\0settings of ${importer}`;
+    if (source === "./config.js") return `\0config of ${importer}`;
     const path = /^agent-service-client(\/.*)?$/.exec(source);
     return path && this.resolve(fileURLToPath(new URL(`src${path[1] ?? "/index"}`, import.meta.url)));
   },
   load(id) {
-    if (id.startsWith("\0settings")) return "export const { url, agentId, getToken } = globalThis.settings;";
+    if (id.startsWith("\0config")) return "export const { url, agentId, getToken } = globalThis.settings;";
     const name = /test\/readme\/(.*)\.jsx$/.exec(id)?.[1];
     if (name === undefined) return undefined;
-    const text = readFileSync(new URL("README.md", import.meta.url), "utf8");
+    const text = ["README.md", "adapters.md"].map((file) => readFileSync(new URL(file, import.meta.url), "utf8")).join("\n");
     return text.split(`\n## ${name}\n`)[1]?.split("```jsx\n")[1]?.split("```")[0];
   },
 });
