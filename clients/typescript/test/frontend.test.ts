@@ -20,7 +20,6 @@ beforeAll(async () => {
   service = await startService();
   const scopes = readFileSync(DOCUMENT, "utf8").match(/--name backend --scopes (\S+)/)?.[1];
   writeFileSync(join(folder, "backend.mjs"), block("// backend.mjs"));
-  writeFileSync(join(folder, "session.mjs"), "export const userOf = async (request) => request.headers.cookie;");
   const port = await freePort();
   backendUrl = `http://localhost:${port}`;
   const env = { ...process.env, KEY: service.key(scopes), SERVICE: service.url, PORT: `${port}` };
@@ -33,23 +32,41 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-test("the documented page shows the reply to its user", async () => {
+const order = (path: string, init: RequestInit = {}) => fetch(backendUrl + path, { method: "POST", ...init });
+
+test("the documented page shows the reply to its visitor", async () => {
   const agentId = await service.newAgent();
   const reply = { textContent: "" };
-  const forBackend: typeof fetch = (input, init) => {
-    expect(input).toBe("/token");
-    return fetch(backendUrl + input, { ...init, headers: { cookie: "grace" } });
-  };
+  const forBackend = (path: string, init: RequestInit) => order(path, init);
   const page = block("// page.js")
-    .replace("https://agents.example.org", service.url)
+    .replace("http://127.0.0.1:8080", service.url)
     .replace("01a1f9f5-e05d-732b-85dd-7c941357da9e", agentId);
   const globals = { fetch: forBackend, document: { getElementById: () => reply } };
   await runModule(page, { "agent-service-client": { createClient } }, { globals });
   expect(reply.textContent).toBe("You said: When do you open?");
   const { body } = await service.call("GET", `/api/conversations?agentId=${agentId}`);
-  expect(body.data.map(({ userId }: { userId: string }) => userId)).toEqual(["grace"]);
+  expect(body.data).toEqual([expect.objectContaining({ userId: expect.stringMatching(/^[\w-]{36}$/) })]);
 });
 
-test("a visitor who is not signed in gets no token", async () => {
-  expect((await fetch(backendUrl, { method: "POST" })).status).toBe(401);
+test("a visitor keeps its user, whose token reads agents too", async () => {
+  const first = await order("/token");
+  expect(first.headers.get("content-type")).toBe("application/json");
+  const [cookie] = first.headers.get("set-cookie")!.split(";");
+  const again = await order("/token", { headers: { cookie: cookie! } });
+  expect(again.headers.get("set-cookie")).toContain(cookie);
+  const { token } = (await again.json()) as { token: string };
+  const visitor = createClient({ url: service.url, getToken: () => token });
+  const agent = await service.newAgent();
+  expect((await visitor.agents.get(agent)).id).toBe(agent);
+  expect((await visitor.principal.get()).userId).toBe(cookie!.slice("user=".length));
+});
+
+test("the backend issues tokens at one path only, and survives an outage of the service", async () => {
+  expect((await order("/other")).status).toBe(404);
+  expect((await order("/token", { method: "GET" })).status).toBe(404);
+  service.signal("SIGKILL");
+  await expect.poll(async () => (await order("/token")).status).toBe(502);
+  expect(await (await order("/token")).json()).toEqual({ detail: "The service cannot be reached." });
+  await service.restart();
+  expect((await order("/token")).status).toBe(201);
 });

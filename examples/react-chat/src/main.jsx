@@ -13,8 +13,7 @@ const service = createClient({ url: SERVICE, getToken });
 const nameOf = ({ id, key }) => key ?? `/${id}`;
 const open = (name) => service.conversation(name.startsWith("/") ? { id: name.slice(1) } : { agentId: AGENT, key: name });
 const Chat = ({ name }) => {
-  const chat = useMemo(() => open(name), [name]);
-  const { messages, status, error, send, stop, regenerate, edit } = useChat(chat);
+  const { messages, status, error, send, stop, regenerate, edit } = useChat(useMemo(() => open(name), [name]));
   const isBusy = status === "sending" || status === "streaming";
   // The first message gives the conversation its title.
   const submit = (form) => void send(form.get("text"), { title: form.get("text").slice(0, 60) });
