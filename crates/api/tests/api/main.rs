@@ -69,7 +69,6 @@ mod protocols;
 mod rate_limit_headers;
 mod rate_limits;
 mod raw;
-mod readme_pages;
 mod redaction;
 mod response;
 mod rule_tests;
