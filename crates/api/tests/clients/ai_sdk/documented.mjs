@@ -83,6 +83,15 @@ const cases = {
     await until(async () => (await service.turns(agent, "again")).join() === "completed,completed", "two turns");
     await shows("You said: Hello");
   },
+  async "the page of the document edits a message"() {
+    const { page, send, shows, texts } = await open(service.admin, "edited");
+    await send("Hello");
+    await shows("You said: Hello");
+    page.once("dialog", (dialog) => dialog.accept("Servus"));
+    await page.getByRole("button", { name: "Edit" }).click();
+    await shows("You said: Servus");
+    assert.deepEqual(await texts(), ["Servus", "You said: Servus"]);
+  },
   async "the page of the document reports that its token is not sufficient"() {
     const { errors } = await open(service.key("chat:write"), "refused");
     await until(() => errors.length > 0, "an error");

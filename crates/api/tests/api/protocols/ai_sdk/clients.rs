@@ -45,6 +45,6 @@ async fn the_documented_examples_work() {
     );
     for version in ["6", "7"] {
         let result = run_with_binary("ai_sdk/documented.mjs", &[DOCUMENT, version]).await;
-        assert_passed(&result, 5);
+        assert_passed(&result, 6);
     }
 }
