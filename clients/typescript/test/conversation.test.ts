@@ -184,3 +184,36 @@ test("a message that has failed is answered again, with a reload in between or n
     expect(texts(page.getSnapshot()).slice(0, 3)).toEqual(["before", "You said: before", "fail 2"]);
   }
 });
+
+test("a message that was rejected, or could not be sent, is sent again", async () => {
+  let isRejected = false;
+  let isOffline = false;
+  const failing: typeof fetch = async (input, init) => {
+    if (isOffline) throw new TypeError("offline");
+    if (!isRejected || init?.method !== "POST") return fetch(input, init);
+    const problem = { code: "rate_limited", status: 429, title: "", detail: "", type: "", retryable: false };
+    return new Response(JSON.stringify(problem), { status: 429, headers: { "Content-Type": "application/problem+json" } });
+  };
+  const key = newKey();
+  const client = createClient({ url: service.url, apiKey: service.admin, fetch: failing, retries: 0 });
+  const chat = client.conversation({ agentId, key, storage: memoryStorage() });
+  isOffline = true;
+  await chat.load();
+  expect(chat.getSnapshot().status).toBe("failed");
+  isOffline = false;
+  await chat.regenerate();
+  expect(chat.getSnapshot()).toEqual({ messages: [], status: "ready" });
+  isRejected = true;
+  await chat.send("one");
+  expect(statuses(chat.getSnapshot())).toEqual(["failed"]);
+  isRejected = false;
+  await chat.regenerate();
+  isOffline = true;
+  await chat.send("two");
+  expect(statuses(chat.getSnapshot()).at(-1)).toBe("sending");
+  isOffline = false;
+  await chat.regenerate();
+  expect(texts(chat.getSnapshot())).toEqual(["one", "You said: one", "two", "You said: two"]);
+  expect(await service.turns(agentId, key)).toEqual(["completed", "completed"]);
+  chat.close();
+});
