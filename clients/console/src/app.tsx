@@ -1,4 +1,4 @@
-import { Redirect, Route, Router, Switch } from "wouter";
+import { Redirect, Route, Switch } from "wouter";
 import { ActivityPage } from "./activity/page.js";
 import { AgentPage, NewAgentPage } from "./agents/editor.js";
 import { AgentsPage } from "./agents/list.js";
@@ -15,6 +15,7 @@ import { useSessions } from "./session/session.js";
 import { SignIn } from "./session/sign-in.js";
 import { Shell } from "./shell.js";
 import { Empty } from "./ui/notice.js";
+import { PageRouter } from "./unsaved.js";
 
 const Pages = () => (
   <Switch>
@@ -38,15 +39,22 @@ const Pages = () => (
   </Switch>
 );
 
+/** The pages. They stay as they are, out of sight, while the user has to sign in again. */
 export const App = () => {
-  const { session } = useSessions();
-  if (session === undefined) return <SignIn />;
+  const { session, isAsking } = useSessions();
   return (
-    <Router base={basePath}>
-      <LiveQueries />
-      <Shell>
-        <Pages />
-      </Shell>
-    </Router>
+    <>
+      {isAsking && <SignIn />}
+      {session !== undefined && (
+        <div hidden={isAsking} key={session.principal.tenantId}>
+          <PageRouter base={basePath}>
+            <Shell>
+              <Pages />
+            </Shell>
+            <LiveQueries />
+          </PageRouter>
+        </div>
+      )}
+    </>
   );
 };

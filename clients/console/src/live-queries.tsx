@@ -1,37 +1,41 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { ProblemError } from "agent-service-client";
-import { useEffect } from "react";
-import { useScope, useSession, useSessions } from "./session/session.js";
+import { useEffect, useRef } from "react";
+import { useScope, useSession } from "./session/session.js";
 
-/**
- * Reads what is shown again when the event log reports a change. Signs out once the service rejects
- * the credential.
- */
+/** The time in milliseconds in which events are collected, so that a burst of them is one refresh. */
+const COLLECTED = 400;
+
+/** Reads what is shown again when the event log reports a change, or when the credential is another. */
 export const LiveQueries = () => {
   const { service } = useSession();
-  const { signOut } = useSessions();
   const queries = useQueryClient();
   const canFollow = useScope("events:read");
 
-  useEffect(
-    () =>
-      queries.getQueryCache().subscribe(({ query }) => {
-        const { error } = query.state;
-        if (error instanceof ProblemError && error.status === 401) signOut("The service no longer accepts your credential. Sign in again.");
-      }),
-    [queries, signOut],
-  );
+  const before = useRef(service);
+  useEffect(() => {
+    if (before.current !== service) void queries.invalidateQueries();
+    before.current = service;
+  }, [service, queries]);
 
   useEffect(() => {
     if (!canFollow) return;
     const ended = new AbortController();
-    const refresh = (...keys: unknown[]) => void queries.invalidateQueries({ queryKey: keys });
+    const changed = new Set<string>();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const refresh = (...keys: string[]) => {
+      changed.add(JSON.stringify(keys));
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        for (const key of changed) void queries.invalidateQueries({ queryKey: JSON.parse(key) as string[] });
+        changed.clear();
+      }, COLLECTED);
+    };
     const follow = async () => {
       const events = service.events({ signal: ended.signal, onReload: () => refresh() });
       for await (const { type, agentId, conversationId } of events) {
         if (type.startsWith("agent.")) {
           refresh("agents");
-          refresh("agent", agentId);
+          if (agentId !== undefined) refresh("agent", agentId);
         }
         if (conversationId === undefined) continue;
         refresh("conversations");
@@ -42,7 +46,10 @@ export const LiveQueries = () => {
       // Pages are still read again when they are opened.
       if (!ended.signal.aborted) console.warn("the event log cannot be followed", error);
     });
-    return () => ended.abort();
+    return () => {
+      clearTimeout(timer);
+      ended.abort();
+    };
   }, [service, queries, canFollow]);
 
   return null;

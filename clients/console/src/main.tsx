@@ -7,17 +7,26 @@ import "./styles/lists.css";
 import "./styles/pages.css";
 import "./styles/chat.css";
 import { CSPProvider } from "@base-ui/react/csp-provider";
-import { QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { ConnectionError } from "agent-service-client";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.js";
 import { SessionProvider } from "./session/session.js";
 import { applyTheme } from "./theme.js";
 import { Toasts } from "./ui/toast.js";
 
-// The client repeats requests itself.
+/** The pause in milliseconds before the service is asked again after it could not be reached. */
+const PAUSE = 3_000;
+
 const queries = new QueryClient({
-  queryCache: new QueryCache(),
-  defaultOptions: { queries: { retry: false, staleTime: 5_000 } },
+  defaultOptions: {
+    queries: {
+      // The client repeats requests itself. Then the page shows the error, and goes on trying.
+      retry: (_, error) => error instanceof ConnectionError,
+      retryDelay: PAUSE,
+      staleTime: 5_000,
+    },
+  },
 });
 
 applyTheme();

@@ -1,17 +1,22 @@
 import type { LogEvent } from "agent-service-client";
 import { useState } from "react";
 import { Link } from "wouter";
+import { AgentFilter } from "../agents/agent-filter.js";
 import { serviceUrl } from "../location.js";
 import { useScope } from "../session/session.js";
 import { Badge, type Tone } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
 import { CopyButton } from "../ui/copy.js";
+import { Details } from "../ui/details.js";
 import { Icon } from "../ui/icon.js";
 import { Empty, ErrorNotice, Loading, MissingScope } from "../ui/notice.js";
+import { PageHeader } from "../ui/page-header.js";
 import { Search } from "../ui/search.js";
 import { Clock } from "../ui/time.js";
 import { useDebounced } from "../ui/use-debounced.js";
-import { type Filter, useLog } from "./use-log.js";
+import { useFilter } from "../ui/use-filter.js";
+import type { Filter } from "./past-events.js";
+import { useLog } from "./use-log.js";
 
 const TYPES: readonly LogEvent["type"][] = [
   "agent.created",
@@ -28,6 +33,9 @@ const TYPES: readonly LogEvent["type"][] = [
   "messages.superseded",
 ];
 
+/** The number of events that are shown first, and that a button adds. */
+const PAGE = 50;
+
 const toneOf = (type: string): Tone => (type === "turn.failed" ? "danger" : type.endsWith(".deleted") || type === "turn.cancelled" ? "warn" : type === "turn.completed" ? "ok" : "neutral");
 
 /** Returns a command that repeats a request; the key stays in a variable. */
@@ -38,35 +46,44 @@ const curl = (query: Record<string, string | number | undefined>, flags = "-sS")
 };
 
 const EventRow = ({ event }: { event: LogEvent }) => (
-  <details className="event">
-    <summary>
-      <span className="mono muted event-seq">{event.seq}</span>
-      <Badge tone={toneOf(event.type)}>{event.type}</Badge>
-      <span className="truncate small muted event-actor">{event.actor}</span>
-      <Clock at={event.time} />
-    </summary>
+  <Details
+    className="event"
+    summary={
+      <>
+        <span className="mono muted event-seq">{event.seq}</span>
+        <Badge tone={toneOf(event.type)}>{event.type}</Badge>
+        <span className="truncate small muted event-actor">{event.actor}</span>
+        <Clock at={event.time} />
+      </>
+    }
+  >
     <div className="stack-s">
       <div className="row">
-        {event.agentId !== undefined && <Link href={`/agents/${event.agentId}`}>Agent</Link>}
-        {event.conversationId !== undefined && <Link href={`/conversations/${event.conversationId}`}>Conversation</Link>}
         <CopyButton text={curl({ since: event.seq - 1, limit: 1 })} label="Copy as curl" />
         <CopyButton text={JSON.stringify(event, null, 2)} label="Copy JSON" />
+        {event.agentId !== undefined && <Link href={`/agents/${event.agentId}`}>Agent</Link>}
+        {event.conversationId !== undefined && <Link href={`/conversations/${event.conversationId}`}>Conversation</Link>}
       </div>
-      <pre className="code" role="region" aria-label={`Event ${event.seq}`} tabIndex={0}>{JSON.stringify(event, null, 2)}</pre>
+      <pre className="code" role="region" aria-label={`Event ${event.seq}`} tabIndex={0}>
+        {JSON.stringify(event, null, 2)}
+      </pre>
     </div>
-  </details>
+  </Details>
 );
 
 const Log = ({ filter, isPaused }: { filter: Filter; isPaused: boolean }) => {
-  const { events, error, isLoading, hasGap } = useLog(filter, isPaused);
-  const [shown, setShown] = useState(50);
+  const { events, error, isLoading, hasGap, hasEarlier, isReading, readEarlier } = useLog(filter, isPaused);
+  const [shown, setShown] = useState(PAGE);
+  const showMore = () => {
+    setShown(shown + PAGE);
+    if (events.length < shown + PAGE && hasEarlier) void readEarlier();
+  };
   return (
     <>
       {error !== undefined && <ErrorNotice error={error} />}
-      {hasGap && <p className="notice warn">Older events are no longer in the log.</p>}
       {isLoading && <Loading />}
       {!isLoading && events.length === 0 && error === undefined && (
-        <Empty title="No events yet">{isPaused ? "Continue to see new events." : "New events appear here at once."}</Empty>
+        <Empty title={hasEarlier ? "No recent events" : "No events yet"}>{isPaused ? "Continue to see new events." : "New events appear here at once."}</Empty>
       )}
       {events.length > 0 && (
         <ul className="list" aria-label="Events">
@@ -77,9 +94,10 @@ const Log = ({ filter, isPaused }: { filter: Filter; isPaused: boolean }) => {
           ))}
         </ul>
       )}
-      {events.length > shown && (
-        <Button className="load-more" onClick={() => setShown(shown + 50)}>
-          Show more
+      {hasGap && <p className="notice warn">Older events are no longer in the log.</p>}
+      {(events.length > shown || hasEarlier) && (
+        <Button className="load-more" disabled={isReading} aria-busy={isReading} onClick={showMore}>
+          Earlier events
         </Button>
       )}
     </>
@@ -88,9 +106,9 @@ const Log = ({ filter, isPaused }: { filter: Filter; isPaused: boolean }) => {
 
 /** The event log, live. */
 export const ActivityPage = () => {
-  const [type, setType] = useState("");
-  const [agentId, setAgentId] = useState("");
-  const [conversationId, setConversationId] = useState("");
+  const [type, setType] = useFilter("type");
+  const [agentId, setAgentId] = useFilter("agentId");
+  const [conversationId, setConversationId] = useFilter("conversationId");
   const [isPaused, setIsPaused] = useState(false);
   const ids = useDebounced(JSON.stringify([agentId.trim(), conversationId.trim()]));
   if (!useScope("events:read")) return <MissingScope scope="events:read" />;
@@ -98,23 +116,17 @@ export const ActivityPage = () => {
   const types = TYPES.filter((known) => known === type || known.startsWith(`${type}.`));
   const filter: Filter = {
     ...(type === "" ? {} : { types }),
-    // A conversation has one agent, so its id is enough.
-    ...(conversation !== "" ? { channels: [`conversation:${conversation}`] } : agent !== "" ? { channels: [`agent:${agent}`] } : {}),
+    ...(agent === "" ? {} : { agentId: agent }),
+    ...(conversation === "" ? {} : { conversationId: conversation }),
   };
   return (
     <>
-      <header className="page-header">
-        <div className="row">
-          <h1>Activity</h1>
-          <Badge tone={isPaused ? "warn" : "ok"}>{isPaused ? "paused" : "live"}</Badge>
-        </div>
-        <div className="row">
-          <CopyButton text={curl({ since: 0, types: filter.types?.join(), agentId: agent || undefined, conversationId: conversation || undefined }, "-sSN")} label="Copy the stream as curl" />
-          <Button onClick={() => setIsPaused(!isPaused)}>
-            <Icon name={isPaused ? "play" : "pause"} /> {isPaused ? "Continue" : "Pause"}
-          </Button>
-        </div>
-      </header>
+      <PageHeader title="Activity" status={<Badge tone={isPaused ? "warn" : "ok"}>{isPaused ? "paused" : "live"}</Badge>}>
+        <CopyButton text={curl({ since: 0, types: filter.types?.join(), agentId: agent || undefined, conversationId: conversation || undefined }, "-sSN")} label="Copy the stream as curl" />
+        <Button onClick={() => setIsPaused(!isPaused)}>
+          <Icon name={isPaused ? "play" : "pause"} /> {isPaused ? "Continue" : "Pause"}
+        </Button>
+      </PageHeader>
       <div className="filters">
         <label className="search">
           <span className="small muted">Type</span>
@@ -128,7 +140,7 @@ export const ActivityPage = () => {
             ))}
           </select>
         </label>
-        <Search label="Agent id" value={agentId} onChange={setAgentId} placeholder="All agents" />
+        <AgentFilter value={agentId} onChange={setAgentId} />
         <Search label="Conversation id" value={conversationId} onChange={setConversationId} placeholder="All conversations" />
       </div>
       <Log key={JSON.stringify(filter)} filter={filter} isPaused={isPaused} />

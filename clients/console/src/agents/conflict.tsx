@@ -4,7 +4,7 @@ import type { Json } from "../form/json-pointer.js";
 import { useSession } from "../session/session.js";
 import { Button } from "../ui/button.js";
 import { Modal } from "../ui/dialog.js";
-import { ErrorNotice, Loading } from "../ui/notice.js";
+import { QueryState } from "../ui/query-state.js";
 import { type Agent, type Draft, draftOf, isSame, MEMBERS } from "./agent.js";
 
 type Choice = "merge" | "mine" | "theirs";
@@ -57,12 +57,12 @@ export const Conflict = ({ base, mine, onResolve, onClose }: ConflictProps) => {
   ];
   return (
     <Modal title="Somebody else has changed this agent" onClose={onClose}>
-      {current.isPending && <Loading />}
-      {current.isError && <ErrorNotice error={current.error} onRetry={() => void current.refetch()} />}
+      <QueryState query={current} />
       {changes !== undefined && theirs !== undefined && (
         <div className="stack">
           <p>
-            You edited version {base.version}; version {current.data?.version} has other changes: {changes.theirs.map(label).join(", ") || "none that you see here"}.
+            You edited version {base.version}; version {current.data?.version} has other changes: {changes.theirs.map(label).join(", ") || "none that you see here"}. You
+            have changed: {changes.mine.map(label).join(", ") || "nothing"}.
           </p>
           <fieldset className="choices">
             <legend className="visually-hidden">What to keep</legend>
@@ -80,13 +80,17 @@ export const Conflict = ({ base, mine, onResolve, onClose }: ConflictProps) => {
             changes.both.map((member) => (
               <fieldset className="versions" key={member}>
                 <legend>{label(member)}</legend>
+                <div className="version before">
+                  Before
+                  <pre dir="auto">{shown(draftOf(base)[member])}</pre>
+                </div>
                 {(["mine", "theirs"] as const).map((side) => (
                   <label key={side} className="version">
                     <span className="row">
                       <input type="radio" name={member} checked={(kept[member] ?? "mine") === side} onChange={() => setKept({ ...kept, [member]: side })} />
                       {side === "mine" ? "Mine" : "Theirs"}
                     </span>
-                    <pre>{shown((side === "mine" ? mine : theirs)[member])}</pre>
+                    <pre dir="auto">{shown((side === "mine" ? mine : theirs)[member])}</pre>
                   </label>
                 ))}
               </fieldset>

@@ -2,22 +2,23 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { ProblemError } from "agent-service-client";
 import { useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
-import { type Fault, FormError, JsonForm } from "../form/form.js";
+import { type Fault, faultsIn, FormError, JsonForm } from "../form/form.js";
 import { useScope, useSession } from "../session/session.js";
 import { Button } from "../ui/button.js";
 import { Icon } from "../ui/icon.js";
-import { ErrorNotice, Loading } from "../ui/notice.js";
+import { MissingScope } from "../ui/notice.js";
+import { PageHeader } from "../ui/page-header.js";
+import { QueryState } from "../ui/query-state.js";
 import { notify } from "../ui/toast.js";
+import { forgetChanges, useUnsaved } from "../unsaved.js";
 import { type Agent, createBody, type Draft, draftOf, isSame, replaceBody } from "./agent.js";
 import { Conflict } from "./conflict.js";
 import { DeleteAgent } from "./delete.js";
 import { AgentFields } from "./fields.js";
 
 /** Returns the faults of a rejected draft, with pointers into the draft. */
-const faultsIn = (error: unknown): Fault[] =>
-  error instanceof ProblemError
-    ? (error.problem.errors ?? []).map((fault) => (fault.pointer === undefined ? fault : { ...fault, pointer: fault.pointer.replace(/^\/config(?=\/)/, "") }))
-    : [];
+const faultsInDraft = (error: unknown): Fault[] =>
+  faultsIn(error).map((fault) => (fault.pointer === undefined ? fault : { ...fault, pointer: fault.pointer.replace(/^\/config(?=\/)/, "") }));
 
 interface AgentFormProps {
   agent?: Agent;
@@ -42,12 +43,7 @@ const AgentForm = ({ agent, save, onSaved }: AgentFormProps) => {
     setDraft(draftOf(agent));
   }, [agent, base, isChanged]);
 
-  useEffect(() => {
-    if (!isChanged) return;
-    const warn = (event: BeforeUnloadEvent) => event.preventDefault();
-    window.addEventListener("beforeunload", warn);
-    return () => window.removeEventListener("beforeunload", warn);
-  }, [isChanged]);
+  useUnsaved(isChanged && canWrite);
 
   const submit = async (changed = draft, version = base?.version) => {
     setIsBusy(true);
@@ -56,6 +52,7 @@ const AgentForm = ({ agent, save, onSaved }: AgentFormProps) => {
       const saved = await save(changed, version);
       setBase(saved);
       setDraft(draftOf(saved));
+      forgetChanges();
       notify("Saved.");
       onSaved(saved);
     } catch (caught) {
@@ -73,7 +70,8 @@ const AgentForm = ({ agent, save, onSaved }: AgentFormProps) => {
     if (!isSame(resolved, draftOf(current))) void submit(resolved, current.version);
   };
 
-  const faults = faultsIn(error);
+  const faults = faultsInDraft(error);
+  const isOutdated = isChanged && agent !== undefined && agent.version > (base?.version ?? 0);
   return (
     <JsonForm document={draft} onChange={(document) => setDraft(document as Draft)} faults={faults}>
       <form
@@ -89,6 +87,11 @@ const AgentForm = ({ agent, save, onSaved }: AgentFormProps) => {
         </fieldset>
         <div className="save-bar">
           <FormError error={error} faults={faults} />
+          {isOutdated && (
+            <p className="notice warn" role="status">
+              Somebody else has saved version {agent?.version} meanwhile. When you save, you choose what to keep.
+            </p>
+          )}
           <div className="row">
             <Button kind="primary" type="submit" disabled={isBusy || !canWrite || !isChanged}>
               {agent === undefined ? "Create the agent" : "Save"}
@@ -109,16 +112,10 @@ export const NewAgentPage = () => {
   const { service } = useSession();
   const queries = useQueryClient();
   const [, navigate] = useLocation();
+  if (!useScope("agents:write")) return <MissingScope scope="agents:write" />;
   return (
     <>
-      <header className="page-header">
-        <div>
-          <Link href="/agents" className="back">
-            ← Agents
-          </Link>
-          <h1>New agent</h1>
-        </div>
-      </header>
+      <PageHeader title="New agent" back={["/agents", "Agents"]} />
       <AgentForm
         save={(draft) => service.agents.create(createBody(draft))}
         onSaved={(agent) => {
@@ -134,32 +131,35 @@ export const AgentPage = ({ id }: { id: string }) => {
   const { service } = useSession();
   const queries = useQueryClient();
   const [isDeleting, setIsDeleting] = useState(false);
+  const canRead = useScope("agents:read");
   const canWrite = useScope("agents:write");
-  const agent = useQuery({ queryKey: ["agent", id], queryFn: () => service.agents.get(id) });
-  if (agent.isPending) return <Loading />;
-  if (agent.data === undefined) return <ErrorNotice error={agent.error} onRetry={() => void agent.refetch()} />;
+  const agent = useQuery({ queryKey: ["agent", id], queryFn: () => service.agents.get(id), enabled: canRead });
+  if (!canRead) return <MissingScope scope="agents:read" />;
+  const back = ["/agents", "Agents"] as const;
+  if (agent.data === undefined) {
+    return (
+      <>
+        <PageHeader title="Agent" back={back} />
+        <QueryState query={agent} />
+      </>
+    );
+  }
   return (
     <>
-      <header className="page-header">
-        <div>
-          <Link href="/agents" className="back">
-            ← Agents
-          </Link>
-          <h1>{agent.data.name}</h1>
-          <p className="muted small mono">{id}</p>
-        </div>
-        <div className="row">
-          <Link href={`/chat/${id}/${crypto.randomUUID()}`} className="button">
-            <Icon name="chat" /> Chat
-          </Link>
-          {canWrite && (
-            <Button onClick={() => setIsDeleting(true)}>
-              <Icon name="trash" /> Delete
-            </Button>
-          )}
-        </div>
-      </header>
-      {agent.isError && <ErrorNotice error={agent.error} />}
+      <PageHeader title={agent.data.name} back={back} detail={<span className="mono">{id}</span>}>
+        <Link href={`/conversations?agentId=${id}`} className="button">
+          <Icon name="conversations" /> Conversations
+        </Link>
+        <Link href={`/chat/${id}/${crypto.randomUUID()}`} className="button">
+          <Icon name="chat" /> Chat
+        </Link>
+        {canWrite && (
+          <Button onClick={() => setIsDeleting(true)}>
+            <Icon name="trash" /> Delete
+          </Button>
+        )}
+      </PageHeader>
+      <QueryState query={agent} />
       <AgentForm
         agent={agent.data}
         save={(draft, version) => service.agents.putConfig(id, replaceBody(draft), { headers: { "If-Match": `"v${version}"` } })}

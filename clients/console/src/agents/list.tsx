@@ -1,14 +1,15 @@
-import { useState } from "react";
 import { Link } from "wouter";
 import { useScope, useSession } from "../session/session.js";
 import { Badge } from "../ui/badge.js";
 import { count } from "../ui/count.js";
 import { Icon } from "../ui/icon.js";
 import { Empty, MissingScope } from "../ui/notice.js";
+import { PageHeader } from "../ui/page-header.js";
 import { PagedList } from "../ui/paged-list.js";
 import { Search } from "../ui/search.js";
 import { Time } from "../ui/time.js";
 import { useDebounced } from "../ui/use-debounced.js";
+import { useFilter } from "../ui/use-filter.js";
 import type { Agent } from "./agent.js";
 
 const Row = ({ agent }: { agent: Agent }) => {
@@ -16,8 +17,8 @@ const Row = ({ agent }: { agent: Agent }) => {
   return (
     <Link href={`/agents/${agent.id}`} className="list-row">
       <span className="list-main">
-        <strong className="truncate">{agent.name}</strong>
-        <span className="muted small truncate">{agent.personality || "No personality"}</span>
+        <strong className="truncate" dir="auto">{agent.name}</strong>
+        <span className="muted small truncate" dir="auto">{agent.personality || "No personality"}</span>
       </span>
       <span className="row list-tags">
         {agent.config.engine !== undefined && <Badge tone="accent">{agent.config.engine}</Badge>}
@@ -33,10 +34,10 @@ const Row = ({ agent }: { agent: Agent }) => {
 
 export const AgentsPage = () => {
   const { service } = useSession();
-  const [name, setName] = useState("");
-  const [capability, setCapability] = useState("");
-  const canWrite = useScope("agents:write");
+  const [name, setName] = useFilter("name");
+  const [capability, setCapability] = useFilter("capability");
   const filter = useDebounced(JSON.stringify({ ...(name.trim() && { name: name.trim() }), ...(capability.trim() && { capability: capability.trim() }) }));
+  const canWrite = useScope("agents:write");
   if (!useScope("agents:read")) return <MissingScope scope="agents:read" />;
   const create = (
     <Link href="/agents/new" className="button primary">
@@ -46,10 +47,7 @@ export const AgentsPage = () => {
   const isFiltered = filter !== "{}";
   return (
     <>
-      <header className="page-header">
-        <h1>Agents</h1>
-        {canWrite && create}
-      </header>
+      <PageHeader title="Agents">{canWrite && create}</PageHeader>
       <div className="filters">
         <Search label="Name" value={name} onChange={setName} placeholder="Begins with…" />
         <Search label="Capability" value={capability} onChange={setCapability} placeholder="Exactly…" />

@@ -1,13 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import type { components } from "agent-service-client";
 import { useState } from "react";
-import { useForm } from "../form/form.js";
+import { faultsIn, FormError, useForm } from "../form/form.js";
 import type { Json } from "../form/json-pointer.js";
 import { useSession } from "../session/session.js";
 import { Badge } from "../ui/badge.js";
-import { ErrorNotice } from "../ui/notice.js";
+import { Button } from "../ui/button.js";
 import { useDebounced } from "../ui/use-debounced.js";
-import { ruleName } from "./rules.js";
+import { ruleName } from "./rule.js";
 
 type RuleResult = components["schemas"]["RuleResult"];
 type RuleTestRequest = components["schemas"]["RuleTestRequest"];
@@ -29,6 +29,37 @@ const reasonOf = ({ outcome, capability, keyword }: RuleResult): string => {
   }
 };
 
+/** The number of rules that are shown first, and that a button adds. */
+const PAGE = 20;
+
+/** Why each rule answers or not: first the one that does, then the others in their order. */
+const Results = ({ results, rules }: { results: readonly RuleResult[]; rules: readonly Json[] }) => {
+  const [shown, setShown] = useState(PAGE);
+  const sorted = [...results].sort((one, other) => Number(other.outcome === "matched") - Number(one.outcome === "matched"));
+  return (
+    <>
+      <ol className="results">
+        {sorted.slice(0, shown).map((rule) => (
+          <li key={rule.index}>
+            <Badge tone={rule.outcome === "matched" ? "ok" : "neutral"}>{rule.index + 1}</Badge>
+            <span className="list-main">
+              <span className="truncate" dir="auto">
+                {ruleName(rules[rule.index], rule.index)}
+              </span>
+              <span className="muted small">{reasonOf(rule)}</span>
+            </span>
+          </li>
+        ))}
+      </ol>
+      {results.length > shown && (
+        <Button className="small-button" onClick={() => setShown(shown + PAGE)}>
+          Show more of {results.length} rules
+        </Button>
+      )}
+    </>
+  );
+};
+
 /** Tests the rules of the form, as they are, with a message. */
 export const RuleTry = ({ agentId }: { agentId?: string }) => {
   const { service } = useSession();
@@ -47,30 +78,20 @@ export const RuleTry = ({ agentId }: { agentId?: string }) => {
     <aside className="try" aria-label="Try the rules">
       <label className="field">
         <span>Try a message</span>
-        <input className="input" value={message} onChange={(event) => setMessage(event.target.value)} placeholder="When do you open?" />
+        <input className="input" dir="auto" value={message} onChange={(event) => setMessage(event.target.value)} placeholder="When do you open?" />
       </label>
-      {test.isError && message.trim() !== "" && <ErrorNotice error={test.error} />}
+      {test.isError && message.trim() !== "" && <FormError error={test.error} faults={faultsIn(test.error)} />}
       <div aria-live="polite" className="stack-s">
         {result === undefined && !test.isError && <p className="muted small">Shows the reply of these rules, before they are saved.</p>}
         {result !== undefined && !test.isError && (
           <>
-            <p className="bubble agent">{result.reply}</p>
+            <p className="bubble agent" dir="auto">{result.reply}</p>
             <p className="muted small">By {SOURCES[result.source]}.</p>
           </>
         )}
       </div>
       {result !== undefined && !test.isError && (
-        <ol className="results">
-          {result.rules.map((rule) => (
-            <li key={rule.index}>
-              <span className="row">
-                <Badge tone={rule.outcome === "matched" ? "ok" : "neutral"}>{rule.index + 1}</Badge>
-                <span className="truncate">{ruleName((rules as Json[])[rule.index], rule.index)}</span>
-              </span>
-              <span className="muted small">{reasonOf(rule)}</span>
-            </li>
-          ))}
-        </ol>
+        <Results results={result.rules} rules={rules as Json[]} />
       )}
     </aside>
   );

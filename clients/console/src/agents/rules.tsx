@@ -1,155 +1,86 @@
 import { useEffect, useState } from "react";
-import { SelectField, TextField, NumberField } from "../form/fields.js";
-import { useField } from "../form/form.js";
+import { TextField } from "../form/fields.js";
+import { useField, useForm } from "../form/form.js";
 import type { Json } from "../form/json-pointer.js";
-import { TagsField } from "../form/pickers.js";
-import { Button, IconButton } from "../ui/button.js";
+import { Button } from "../ui/button.js";
 import { Icon } from "../ui/icon.js";
+import { RuleCard } from "./rule-card.js";
 import { RuleTry } from "./rule-try.js";
 
-type Rule = { [member: string]: Json };
+/** The number of rules that are shown first, and that a button adds. */
+const PAGE = 25;
 
-/** Returns a short name for a rule. */
-export const ruleName = (rule: Json | undefined, index: number): string => {
-  const { name, pattern, keywords } = (rule ?? {}) as Rule;
-  if (typeof name === "string") return name;
-  if (typeof pattern === "string" && pattern !== "") return pattern;
-  return Array.isArray(keywords) && keywords.length > 0 ? keywords.join(", ") : `Rule ${index + 1}`;
-};
+/** The rules, each with its state in the page, which moves with it. */
+const RuleList = () => {
+  const { value, set } = useField("/rules");
+  const { faultsAt } = useForm();
+  const rules = Array.isArray(value) ? value : [];
+  const [open, setOpen] = useState<readonly boolean[]>([]);
+  const [shown, setShown] = useState(PAGE);
+  const faulty = rules.flatMap((_, index) => (faultsAt(`/rules/${index}`, true).length > 0 ? [index] : []));
+  const opened = faulty.join();
+  // Faults are shown, wherever they are.
+  useEffect(() => {
+    if (opened === "") return;
+    const indexes = opened.split(",").map(Number);
+    setOpen((before) => Array.from({ length: Math.max(before.length, ...indexes) + 1 }, (_, index) => before[index] === true || indexes.includes(index)));
+    setShown((before) => Math.max(before, ...indexes.map((index) => index + 1)));
+  }, [opened]);
 
-const Matching = ({ pointer }: { pointer: string }) => {
-  const { value, set } = useField(pointer);
-  const { pattern, keywords, ...others } = (value ?? {}) as Rule;
-  const byKeywords = keywords !== undefined;
-  const choose = (kind: string) => set(kind === "keywords" ? { ...others, keywords: [] } : { ...others, pattern: typeof pattern === "string" ? pattern : "" });
+  /** Changes rules and states alike. */
+  const change = (edit: <Item>(items: Item[]) => Item[]) => {
+    const changed = edit<Json>(rules);
+    setOpen(edit(rules.map((_, index) => open[index] === true)));
+    set(changed.length === 0 ? undefined : changed);
+  };
+  const add = () => {
+    setOpen([...rules.map((_, index) => open[index] === true), true]);
+    setShown(Math.max(shown, rules.length + 1));
+    set([...rules, { pattern: "", reply: "" }]);
+  };
   return (
-    <div className="rule-match">
-      <label className="field">
-        <span>Matches by</span>
-        <select className="input" value={byKeywords ? "keywords" : "pattern"} onChange={(event) => choose(event.target.value)}>
-          <option value="pattern">Pattern</option>
-          <option value="keywords">Keywords</option>
-        </select>
-      </label>
-      {byKeywords ? (
-        <TagsField pointer={`${pointer}/keywords`} label="Keywords" suggestions={[]} placeholder="All of them must occur" />
-      ) : (
-        <TextField pointer={`${pointer}/pattern`} label="Pattern" isRequired isMono placeholder="when .*open|opening hours" />
-      )}
+    <div className="stack-s" id="field-rules" tabIndex={-1}>
+      {rules.length === 0 && <p className="muted small">No rules yet: the agent greets, introduces itself and lists its capabilities.</p>}
+      {rules.slice(0, shown).map((rule, index) => (
+        <RuleCard
+          key={index}
+          index={index}
+          rule={rule}
+          isOpen={open[index] === true}
+          isLast={index === rules.length - 1}
+          onToggle={(isOpen) => setOpen((before) => rules.map((_, other) => (other === index ? isOpen : before[other] === true)))}
+          onMove={(to) =>
+            change((items) => {
+              const others = items.toSpliced(index, 1);
+              return [...others.slice(0, to), ...items.slice(index, index + 1), ...others.slice(to)];
+            })
+          }
+          onDelete={() => change((items) => items.toSpliced(index, 1))}
+        />
+      ))}
+      <div className="row">
+        {rules.length > shown && <Button onClick={() => setShown(shown + PAGE)}>Show more of {rules.length} rules</Button>}
+        <Button onClick={add}>
+          <Icon name="plus" /> Add a rule
+        </Button>
+      </div>
     </div>
   );
 };
 
-const Answers = ({ pointer }: { pointer: string }) => {
-  const { value, set } = useField(pointer);
-  const { reply, replies, ...others } = (value ?? {}) as Rule;
-  const hint = (
-    <>
-      May contain <code>{"{{agent.name}}"}</code>, <code>{"{{message}}"}</code>, <code>{"{{user.id}}"}</code>, <code>{"{{capture.1}}"}</code>.
-    </>
-  );
-  if (!Array.isArray(replies)) {
-    return (
-      <>
-        <TextField pointer={`${pointer}/reply`} label="Reply" rows={2} isRequired hint={hint} />
-        <div>
-          <Button className="small-button" onClick={() => set({ ...others, replies: [reply ?? "", ""] })}>
-            <Icon name="plus" size={14} /> Several replies in turn
-          </Button>
-        </div>
-      </>
-    );
-  }
-  return (
-    <>
-      {replies.map((_, index) => (
-        <TextField key={index} pointer={`${pointer}/replies/${index}`} label={`Reply ${index + 1}`} rows={2} isRequired />
-      ))}
-      <div className="row">
-        <Button className="small-button" onClick={() => set({ ...others, replies: [...replies, ""] })}>
-          <Icon name="plus" size={14} /> Another reply
-        </Button>
-        <Button className="small-button" onClick={() => set(replies.length > 2 ? { ...others, replies: replies.slice(0, -1) } : { ...others, reply: replies[0] ?? "" })}>
-          Remove the last one
-        </Button>
-      </div>
-    </>
-  );
-};
-
-interface RuleCardProps {
-  index: number;
-  rules: Json[];
-  onChange: (rules: Json[]) => void;
-}
-
-const RuleCard = ({ index, rules, onChange }: RuleCardProps) => {
-  const pointer = `/rules/${index}`;
-  const { faults } = useField(pointer, true);
-  const { value: capabilities } = useField("/capabilities");
-  const rule = rules[index] as Rule;
-  const title = ruleName(rule, index);
-  const [isOpen, setIsOpen] = useState(rule.reply === "");
-  useEffect(() => {
-    if (faults.length > 0) setIsOpen(true);
-  }, [faults.length]);
-  const move = (to: number) => onChange(rules.toSpliced(index, 1).toSpliced(to, 0, rule));
-  const owned = Array.isArray(capabilities) ? capabilities.map(String) : [];
-  return (
-    <details className={`rule ${faults.length > 0 ? "has-fault" : ""}`} open={isOpen} onToggle={(event) => setIsOpen(event.currentTarget.open)}>
-      <summary>
-        <span className="muted small">{index + 1}</span>
-        <span className="truncate">{title}</span>
-        {faults.length > 0 && <span className="fault small">needs attention</span>}
-      </summary>
-      <div className="stack">
-        <div className="row rule-actions">
-          <IconButton label={`Move “${title}” up`} disabled={index === 0} onClick={() => move(index - 1)}>
-            <Icon name="up" />
-          </IconButton>
-          <IconButton label={`Move “${title}” down`} disabled={index === rules.length - 1} onClick={() => move(index + 1)}>
-            <Icon name="down" />
-          </IconButton>
-          <IconButton label={`Delete “${title}”`} onClick={() => onChange(rules.toSpliced(index, 1))}>
-            <Icon name="trash" />
-          </IconButton>
-        </div>
-        <Matching pointer={pointer} />
-        <Answers pointer={pointer} />
-        <div className="columns">
-          <TextField pointer={`${pointer}/name`} label="Name" placeholder="For your own use" />
-          <SelectField pointer={`${pointer}/capability`} label="Only with the capability" options={[["", "Any"], ...owned.map((name) => [name, name] as const)]} />
-          <NumberField pointer={`${pointer}/priority`} label="Priority" placeholder="0" hint="The highest is tried first." />
-        </div>
-      </div>
-    </details>
-  );
-};
-
 /** The rules of an agent, and a message to try them with. */
-export const RuleEditor = ({ agentId }: { agentId?: string }) => {
-  const { value, set } = useField("/rules");
-  const rules = Array.isArray(value) ? value : [];
-  const change = (changed: Json[]) => set(changed.length === 0 ? undefined : changed);
-  return (
-    <section className="card stack">
-      <div className="row spread">
-        <h2>Rules</h2>
-        <Button onClick={() => change([...rules, { pattern: "", reply: "" }])}>
-          <Icon name="plus" /> Add a rule
-        </Button>
-      </div>
+export const RuleEditor = ({ agentId }: { agentId?: string }) => (
+  <section className="card stack">
+    <div>
+      <h2>Rules</h2>
       <p className="muted">The engine “rules” answers with the first rule that matches, without network or model.</p>
-      <div className="rule-columns">
-        <div className="stack-s" id="field-rules" tabIndex={-1}>
-          {rules.length === 0 && <p className="muted small">No rules yet: the agent greets, introduces itself and lists its capabilities.</p>}
-          {rules.map((_, index) => (
-            <RuleCard key={index} index={index} rules={rules} onChange={change} />
-          ))}
-          <TextField pointer="/fallbackReply" label="Fallback reply" rows={2} hint="The reply if no rule matches." />
-        </div>
-        <RuleTry {...(agentId === undefined ? {} : { agentId })} />
+    </div>
+    <div className="rule-columns">
+      <div className="stack">
+        <RuleList />
+        <TextField pointer="/fallbackReply" label="Fallback reply" rows={2} hint="The reply if no rule matches." />
       </div>
-    </section>
-  );
-};
+      <RuleTry {...(agentId === undefined ? {} : { agentId })} />
+    </div>
+  </section>
+);

@@ -30,7 +30,8 @@ export const Composer = ({ isBusy, onSend, onStop }: ComposerProps) => {
       <textarea
         id="message"
         className="input"
-        rows={2}
+        rows={1}
+        dir="auto"
         autoFocus
         placeholder="Write a message"
         value={text}

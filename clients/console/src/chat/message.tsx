@@ -18,7 +18,7 @@ const EditForm = ({ text, onDone }: { text: string; onDone: (text?: string) => v
       }}
       onKeyDown={(event) => event.key === "Escape" && onDone()}
     >
-      <textarea className="input" rows={3} autoFocus aria-label="Changed message" value={changed} onChange={(event) => setChanged(event.target.value)} />
+      <textarea className="input" rows={3} autoFocus dir="auto" aria-label="Changed message" value={changed} onChange={(event) => setChanged(event.target.value)} />
       <p className="hint">It replaces this message and all later ones.</p>
       <div className="row">
         <Button kind="primary" type="submit" disabled={changed.trim() === ""}>
@@ -35,7 +35,7 @@ export const TurnFacts = ({ turn }: { turn: Turn }) => {
   const { engine, agentVersion, degraded, usage, finishReason, startedAt, finishedAt } = turn;
   const seconds = startedAt && finishedAt ? (new Date(finishedAt).getTime() - new Date(startedAt).getTime()) / 1000 : undefined;
   return (
-    <span className="row small muted turn-facts">
+    <span className="small muted facts-line">
       {engine != null && <span>{engine}</span>}
       {degraded && <Badge tone="warn">degraded</Badge>}
       {finishReason != null && finishReason !== "stop" && <Badge tone="warn">{finishReason}</Badge>}
@@ -69,7 +69,7 @@ export const MessageView = ({ message, turn, isEditing = false, onEdit, onEdited
       {isEditing && onEdited !== undefined ? (
         <EditForm text={text} onDone={onEdited} />
       ) : (
-        role === "user" && <div className="bubble user">{text}</div>
+        role === "user" && <div className="bubble user" dir="auto">{text}</div>
       )}
       {role === "agent" && <Reply text={text} toolCalls={toolCalls} isStreaming={status === "streaming"} />}
       <div className="row message-foot">

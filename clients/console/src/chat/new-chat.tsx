@@ -1,8 +1,8 @@
-import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useScope, useSession } from "../session/session.js";
-import { Empty, ErrorNotice, Loading, MissingScope } from "../ui/notice.js";
+import { Empty, MissingScope } from "../ui/notice.js";
+import { PageHeader } from "../ui/page-header.js";
 import { PagedList } from "../ui/paged-list.js";
 import { Search } from "../ui/search.js";
 import { useDebounced } from "../ui/use-debounced.js";
@@ -20,9 +20,7 @@ export const NewChatPage = () => {
   const start = (agentId: string) => navigate(`/chat/${agentId}/${crypto.randomUUID()}${userId.trim() === "" ? "" : `?user=${encodeURIComponent(userId.trim())}`}`);
   return (
     <>
-      <header className="page-header">
-        <h1>New chat</h1>
-      </header>
+      <PageHeader title="New chat" detail="Choose the agent that replies." />
       <div className="filters">
         <Search label="Agent" value={text} onChange={setText} placeholder="Begins with…" />
         <label className="search">
@@ -38,25 +36,22 @@ export const NewChatPage = () => {
         row={(agent) => (
           <button type="button" className="list-row" onClick={() => start(agent.id)}>
             <span className="list-main">
-              <strong className="truncate">{agent.name}</strong>
-              <span className="muted small truncate">{agent.personality || "No personality"}</span>
+              <strong className="truncate" dir="auto">{agent.name}</strong>
+              <span className="muted small truncate" dir="auto">{agent.personality || "No personality"}</span>
             </span>
             <span className="link-like">Start a chat</span>
           </button>
         )}
-        empty={name ? <Empty title="No agent fits">Another name may find one.</Empty> : <Empty title="No agents yet" action={<Link href="/agents/new" className="button primary">New agent</Link>}>Create one to chat with it.</Empty>}
+        empty={
+          name ? (
+            <Empty title="No agent fits">Another name may find one.</Empty>
+          ) : (
+            <Empty title="No agents yet" action={<Link href="/agents/new" className="button primary">New agent</Link>}>
+              Create one to chat with it.
+            </Empty>
+          )
+        }
       />
     </>
   );
-};
-
-/** The name of an agent, with a link to it. */
-export const AgentName = ({ id }: { id: string }) => {
-  const { service } = useSession();
-  const canRead = useScope("agents:read");
-  const agent = useQuery({ queryKey: ["agent", id], queryFn: () => service.agents.get(id), enabled: canRead, staleTime: 60_000 });
-  if (!canRead) return <span className="mono">{id}</span>;
-  if (agent.isPending) return <Loading label="…" />;
-  if (agent.data === undefined) return agent.error ? <ErrorNotice error={agent.error} /> : null;
-  return <Link href={`/agents/${id}`}>{agent.data.name}</Link>;
 };

@@ -4,12 +4,12 @@ import { useChat } from "agent-service-client/react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { useScope, useSession } from "../session/session.js";
-import { Button } from "../ui/button.js";
 import { Icon } from "../ui/icon.js";
-import { ErrorNotice, MissingScope } from "../ui/notice.js";
+import { ErrorNotice, Loading, MissingScope } from "../ui/notice.js";
+import { PageHeader } from "../ui/page-header.js";
 import { Composer } from "./composer.js";
 import { MessageView } from "./message.js";
-import { AgentName } from "./new-chat.js";
+import { AgentName } from "../agents/agent-name.js";
 
 type Turn = components["schemas"]["Turn"];
 
@@ -55,51 +55,43 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
   const isBusy = status === "sending" || status === "streaming";
   return (
     <div className="chat">
-      <header className="page-header">
-        <div>
-          <Link href="/chat" className="back">
-            ← New chat
-          </Link>
-          <h1>
+      <PageHeader
+        title="Chat"
+        heading={
+          <>
             Chat with <AgentName id={agentId} />
-          </h1>
-          {userId !== undefined && <p className="muted small">For the user {userId}</p>}
-        </div>
+          </>
+        }
+        back={["/chat", "New chat"]}
+        {...(userId === undefined ? {} : { detail: `For the user ${userId}` })}
+      >
         {data?.conversationId !== undefined && (
           <Link href={`/conversations/${data.conversationId}`} className="button">
-            Conversation and turns
+            <Icon name="conversations" /> Conversation and turns
           </Link>
         )}
-      </header>
+      </PageHeader>
       <div className="messages" role="log" aria-label="Messages" aria-busy={status === "loading"}>
-        {messages.length === 0 && status === "ready" && <p className="empty muted">Write the first message.</p>}
-        {messages.map((message, index) => isEmpty(message) ? null : (
-          <MessageView
-            key={message.clientMessageId ?? message.id}
-            message={message}
-            turn={message.turnId === undefined ? undefined : data?.turns.get(message.turnId)}
-            isEditing={editing === message.id}
-            onEdit={isBusy || message.role !== "user" ? undefined : () => setEditing(message.id)}
-            onEdited={(text) => {
-              setEditing(undefined);
-              if (text !== undefined) void edit(message.id, text);
-            }}
-            onRegenerate={isBusy || message.role !== "agent" || index !== messages.length - 1 ? undefined : () => void regenerate(message.id)}
-          />
-        ))}
+        {messages.length === 0 && status === "loading" && <Loading />}
+        {messages.length === 0 && status === "ready" && <p className="chat-empty muted">Write the first message.</p>}
+        {messages.map((message, index) =>
+          isEmpty(message) ? null : (
+            <MessageView
+              key={message.clientMessageId ?? message.id}
+              message={message}
+              turn={message.turnId === undefined ? undefined : data?.turns.get(message.turnId)}
+              isEditing={editing === message.id}
+              onEdit={isBusy || message.role !== "user" ? undefined : () => setEditing(message.id)}
+              onEdited={(text) => {
+                setEditing(undefined);
+                if (text !== undefined) void edit(message.id, text);
+              }}
+              onRegenerate={isBusy || message.role !== "agent" || index !== messages.length - 1 ? undefined : () => void regenerate(message.id)}
+            />
+          ),
+        )}
+        {error !== undefined && <ErrorNotice error={error} {...(status === "failed" && messages.length > 0 ? { onRetry: () => void regenerate() } : {})} />}
       </div>
-      {error !== undefined && (
-        <div className="stack-s">
-          <ErrorNotice error={error} />
-          {status === "failed" && messages.length > 0 && (
-            <div>
-              <Button onClick={() => void regenerate()}>
-                <Icon name="refresh" /> Try again
-              </Button>
-            </div>
-          )}
-        </div>
-      )}
       <p className="visually-hidden" role="status">
         {status === "streaming" ? "The agent is writing." : status === "sending" ? "Sending." : ""}
       </p>

@@ -22,7 +22,7 @@ export const Reply = ({ text, toolCalls, isStreaming = false }: ReplyProps) => {
     return (
       <div className="reply-part" key={index}>
         {(piece !== "" || isWriting) && (
-          <div className="bubble agent">
+          <div className="bubble agent" dir="auto">
             {piece}
             {isWriting && <span className="cursor" aria-hidden="true" />}
           </div>

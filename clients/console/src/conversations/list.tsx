@@ -1,29 +1,39 @@
 import type { components } from "agent-service-client";
-import { useState } from "react";
-import { Link, useSearchParams } from "wouter";
-import { AgentName } from "../chat/new-chat.js";
+import { Link } from "wouter";
+import { AgentFilter } from "../agents/agent-filter.js";
 import { useScope, useSession } from "../session/session.js";
 import { Badge } from "../ui/badge.js";
 import { count } from "../ui/count.js";
 import { Empty, MissingScope } from "../ui/notice.js";
+import { PageHeader } from "../ui/page-header.js";
 import { PagedList } from "../ui/paged-list.js";
 import { Search } from "../ui/search.js";
 import { Time } from "../ui/time.js";
 import { useDebounced } from "../ui/use-debounced.js";
+import { useFilter } from "../ui/use-filter.js";
 
-type Conversation = components["schemas"]["Conversation"];
+type Conversation = components["schemas"]["Conversation"] & { agentName?: string | undefined };
 
 const Row = ({ conversation }: { conversation: Conversation }) => {
-  const { id, title, excerpt, userId, openTurns, messageCount, lastMessageAt, createdAt } = conversation;
+  const { id, title, excerpt, userId, agentName, openTurns, messageCount, lastMessageAt, createdAt } = conversation;
   return (
     <Link href={`/conversations/${id}`} className="list-row">
       <span className="list-main">
-        <strong className="truncate">{title ?? excerpt ?? "No messages"}</strong>
-        <span className="muted small truncate">{title != null ? excerpt : count(messageCount, "message")}</span>
+        <strong className="truncate" dir="auto">
+          {title ?? excerpt ?? "No messages"}
+        </strong>
+        <span className="muted small facts-line">
+          {agentName !== undefined && (
+            <span className="truncate">
+              <bdi>{agentName}</bdi>
+            </span>
+          )}
+          <span>{count(messageCount, "message")}</span>
+        </span>
       </span>
       <span className="row list-tags">
         {(openTurns?.length ?? 0) > 0 && <Badge tone="accent">replying</Badge>}
-        {userId != null && <Badge>{userId}</Badge>}
+        {userId != null && <Badge>user {userId}</Badge>}
       </span>
       <span className="muted small list-time">
         <Time at={lastMessageAt ?? createdAt} />
@@ -32,33 +42,36 @@ const Row = ({ conversation }: { conversation: Conversation }) => {
   );
 };
 
-export const ConversationsPage = () => {
+/** Returns a function that reads a page of conversations with the names of their agents. */
+const usePages = (filter: string) => {
   const { service } = useSession();
-  const [search] = useSearchParams();
-  const [agentId, setAgentId] = useState(search.get("agentId") ?? "");
-  const [userId, setUserId] = useState("");
-  const filter = useDebounced(JSON.stringify({ ...(agentId.trim() && { agentId: agentId.trim() }), ...(userId.trim() && { userId: userId.trim() }) }));
   const canRead = useScope("agents:read");
+  return async (page: { cursor?: string; limit: number }) => {
+    const { data, ...rest } = await service.conversations.list({ ...page, ...JSON.parse(filter) });
+    const ids = [...new Set(data.map(({ agentId }) => agentId))].join();
+    const agents = canRead && ids !== "" ? (await service.agents.list({ ids })).data : [];
+    const names = new Map(agents.map((agent) => [agent.id, agent.name]));
+    return { ...rest, data: data.map((conversation): Conversation => ({ ...conversation, agentName: names.get(conversation.agentId) })) };
+  };
+};
+
+export const ConversationsPage = () => {
+  const [agentId, setAgentId] = useFilter("agentId");
+  const [userId, setUserId] = useFilter("userId");
+  const filter = useDebounced(JSON.stringify({ ...(agentId.trim() && { agentId: agentId.trim() }), ...(userId.trim() && { userId: userId.trim() }) }));
+  const load = usePages(filter);
   if (!useScope("conversations:read")) return <MissingScope scope="conversations:read" />;
-  const chosen = (JSON.parse(filter) as { agentId?: string }).agentId;
   return (
     <>
-      <header className="page-header">
-        <h1>Conversations</h1>
-      </header>
+      <PageHeader title="Conversations" />
       <div className="filters">
-        <Search label="Agent id" value={agentId} onChange={setAgentId} placeholder="All agents" />
+        <AgentFilter value={agentId} onChange={setAgentId} />
         <Search label="User" value={userId} onChange={setUserId} placeholder="All users" />
       </div>
-      {chosen !== undefined && canRead && (
-        <div className="muted small">
-          Of the agent <AgentName id={chosen} />
-        </div>
-      )}
       <PagedList
         label="Conversations"
         queryKey={["conversations", filter]}
-        load={(page) => service.conversations.list({ ...page, ...JSON.parse(filter) })}
+        load={load}
         keyOf={(conversation) => conversation.id}
         row={(conversation) => <Row conversation={conversation} />}
         empty={
@@ -67,7 +80,7 @@ export const ConversationsPage = () => {
               They appear here as soon as somebody writes to an agent.
             </Empty>
           ) : (
-            <Empty title="No conversation fits">Compare the ids with those of the agent and the user.</Empty>
+            <Empty title="No conversation fits">Another agent or user may have some.</Empty>
           )
         }
       />

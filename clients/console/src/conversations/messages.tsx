@@ -3,7 +3,8 @@ import type { components } from "agent-service-client";
 import { Reply } from "../chat/reply.js";
 import { useSession } from "../session/session.js";
 import { Button } from "../ui/button.js";
-import { Empty, ErrorNotice, Loading } from "../ui/notice.js";
+import { Empty } from "../ui/notice.js";
+import { QueryState } from "../ui/query-state.js";
 import { Time } from "../ui/time.js";
 
 type Message = components["schemas"]["Message"];
@@ -14,8 +15,8 @@ const MessageRow = ({ message }: { message: Message }) => {
   const { role, content, toolCalls = [], engine, usage, error, createdAt } = message;
   return (
     <article className={`message ${role}`} aria-label={role === "user" ? "User" : "Agent"}>
-      {role === "user" ? <div className="bubble user">{content}</div> : <Reply text={content} toolCalls={toolCalls} />}
-      <div className="row small muted message-foot">
+      {role === "user" ? <div className="bubble user" dir="auto">{content}</div> : <Reply text={content} toolCalls={toolCalls} />}
+      <div className="facts-line small muted message-foot">
         <Time at={createdAt} />
         {engine !== undefined && <span>{engine}</span>}
         {usage != null && (
@@ -42,8 +43,7 @@ export const Messages = ({ id, isOpen }: { id: string; isOpen: boolean }) => {
     queryFn: ({ pageParam }) => service.conversations.listMessages(id, { order: "desc", limit: PAGE, ...(pageParam === undefined ? {} : { cursor: pageParam }) }),
     getNextPageParam: (page) => (page.hasMore ? (page.nextCursor ?? undefined) : undefined),
   });
-  if (query.isPending) return <Loading />;
-  if (query.data === undefined) return <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />;
+  if (query.data === undefined) return <QueryState query={query} />;
   const messages = query.data.pages.flatMap((page) => page.data).reverse();
   if (messages.length === 0) return <Empty title="No messages yet" />;
   return (

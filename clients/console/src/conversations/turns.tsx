@@ -6,6 +6,7 @@ import { Reply } from "../chat/reply.js";
 import { useScope, useSession } from "../session/session.js";
 import { StatusBadge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
+import { Details } from "../ui/details.js";
 import { Empty, ErrorNotice } from "../ui/notice.js";
 import { PagedList } from "../ui/paged-list.js";
 import { Time } from "../ui/time.js";
@@ -26,21 +27,28 @@ const TurnRow = ({ turn }: { turn: Turn }) => {
       (caught: unknown) => setError(caught),
     );
   return (
-    <details className="turn" open={turn.status === "failed"}>
-      <summary>
-        <StatusBadge status={turn.status} />
-        <span className="truncate turn-input">{turn.input}</span>
-        <span className="muted small">
-          <Time at={turn.createdAt} />
-        </span>
-      </summary>
+    <Details
+      className="turn"
+      isOpen={turn.status === "failed"}
+      summary={
+        <>
+          <StatusBadge status={turn.status} />
+          <span className="truncate turn-input" dir="auto">
+            {turn.input}
+          </span>
+          <span className="muted small">
+            <Time at={turn.createdAt} />
+          </span>
+        </>
+      }
+    >
       <div className="stack-s">
         <TurnFacts turn={turn} />
         <p className="muted small mono">{turn.id}</p>
         {turn.error != null && <ErrorNotice error={turn.error} />}
         {error !== undefined && <ErrorNotice error={error} />}
         <h3>Message</h3>
-        <div className="bubble user">{turn.input}</div>
+        <div className="bubble user" dir="auto">{turn.input}</div>
         {(turn.reply != null || (turn.toolCalls ?? []).length > 0) && (
           <>
             <h3>Reply</h3>
@@ -54,7 +62,7 @@ const TurnRow = ({ turn }: { turn: Turn }) => {
           </div>
         )}
       </div>
-    </details>
+    </Details>
   );
 };
 

@@ -1,7 +1,6 @@
-import { ProblemError } from "agent-service-client";
 import { useMemo, useState } from "react";
 import { NumberField, TextField } from "../form/fields.js";
-import { controlId, FormError, JsonForm, useField } from "../form/form.js";
+import { controlId, faultsIn, FormError, JsonForm, useField } from "../form/form.js";
 import type { Json } from "../form/json-pointer.js";
 import { TagsField } from "../form/pickers.js";
 import { useSession } from "../session/session.js";
@@ -72,7 +71,7 @@ export const CreateDialog = ({ kind, onCreated, onClose }: CreateDialogProps) =>
   const [isBusy, setIsBusy] = useState(false);
   // A repeated attempt with the same draft creates one credential.
   const idempotencyKey = useMemo(() => crypto.randomUUID(), [draft]);
-  const faults = error instanceof ProblemError ? (error.problem.errors ?? []) : [];
+  const faults = faultsIn(error);
   const submit = async () => {
     setIsBusy(true);
     setError(undefined);

@@ -20,24 +20,37 @@ const isEnded = ({ revokedAt, expiresAt }: Credential) => revokedAt != null || (
 
 const Row = ({ credential, onOpen }: { credential: Credential; onOpen: (open: Open) => void }) => {
   const { principal } = useSession();
-  const { id, name, scopes, last4, jwks, jwksUri, lastUsedAt, expiresAt, revokedAt } = credential;
+  const { id, name, scopes, last4, jwks, jwksUri, createdAt, lastUsedAt, expiresAt, revokedAt } = credential;
   const isOwn = principal.id.endsWith(`:${id}`);
   return (
     <div className="list-row credential">
       <span className="list-main">
         <span className="row">
-          <strong className="truncate">{name}</strong>
+          <strong className="truncate" dir="auto">{name}</strong>
           {isOwn && <Badge tone="accent">signed in with it</Badge>}
           {revokedAt != null ? <Badge tone="danger">revoked</Badge> : isEnded(credential) && <Badge tone="warn">expired</Badge>}
         </span>
-        <span className="muted small mono">
-          {id}
-          {last4 !== undefined && ` …${last4}`}
-        </span>
-        <span className="muted small">
-          {lastUsedAt == null ? "Never used" : <>Used <Time at={lastUsedAt} /></>}
-          {expiresAt != null && <> · expires <Time at={expiresAt} /></>}
-          {(jwks !== undefined || jwksUri !== undefined) && " · own keys"}
+        <span className="muted small facts-line">
+          <span className="mono">
+            {id}
+            {last4 !== undefined && ` …${last4}`}
+          </span>
+          <span>
+            created <Time at={createdAt} />
+          </span>
+          {lastUsedAt == null ? (
+            <span>never used</span>
+          ) : (
+            <span>
+              used <Time at={lastUsedAt} />
+            </span>
+          )}
+          {expiresAt != null && (
+            <span>
+              {isEnded(credential) ? "expired" : "expires"} <Time at={expiresAt} />
+            </span>
+          )}
+          {(jwks !== undefined || jwksUri !== undefined) && <span>own keys</span>}
         </span>
         <span className="row">
           {scopes.map((scope) => (
@@ -48,11 +61,11 @@ const Row = ({ credential, onOpen }: { credential: Credential; onOpen: (open: Op
       {!isEnded(credential) && (
         <span className="row">
           {jwks === undefined && jwksUri === undefined && (
-            <Button onClick={() => onOpen({ action: "rotate", credential })} aria-label={`Rotate ${name}`}>
+            <Button className="small-button" onClick={() => onOpen({ action: "rotate", credential })} aria-label={`Rotate ${name}`}>
               Rotate
             </Button>
           )}
-          <Button onClick={() => onOpen({ action: "revoke", credential })} aria-label={`Revoke ${name}`}>
+          <Button className="small-button" onClick={() => onOpen({ action: "revoke", credential })} aria-label={`Revoke ${name}`}>
             Revoke
           </Button>
         </span>
@@ -73,7 +86,7 @@ export const CredentialList = ({ kind }: { kind: Kind }) => {
   };
   return (
     <div className="stack">
-      <div>
+      <div className="panel-action">
         <Button kind="primary" onClick={() => setOpen({ action: "create" })}>
           <Icon name="plus" /> New {kind.one}
         </Button>

@@ -2,6 +2,7 @@ import { Tabs } from "@base-ui/react/tabs";
 import { useMemo } from "react";
 import { useScope, useSession } from "../session/session.js";
 import { MissingScope } from "../ui/notice.js";
+import { PageHeader } from "../ui/page-header.js";
 import { kindsOf } from "./kinds.js";
 import { CredentialList } from "./list.js";
 
@@ -12,9 +13,7 @@ export const CredentialsPage = () => {
   if (!useScope("keys:admin")) return <MissingScope scope="keys:admin" />;
   return (
     <>
-      <header className="page-header">
-        <h1>Access</h1>
-      </header>
+      <PageHeader title="Access" detail="What backends, tools and people sign in with." />
       <Tabs.Root defaultValue="keys">
         <Tabs.List className="tabs">
           <Tabs.Tab className="tab" value="keys">

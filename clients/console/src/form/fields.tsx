@@ -52,6 +52,7 @@ export const TextField = ({ pointer, label, hint, rows, placeholder, isRequired 
         value={textOf(value)}
         onValueChange={(text) => set(text === "" && !isRequired ? undefined : text)}
         spellCheck={!isMono}
+        {...(isMono ? {} : { dir: "auto" })}
         {...(placeholder === undefined ? {} : { placeholder })}
         {...(isRequired ? { "aria-required": true } : {})}
         {...(rows === undefined ? {} : { render: <textarea rows={rows} /> })}

@@ -1,9 +1,12 @@
-import type { components } from "agent-service-client";
+import { type components, ProblemError } from "agent-service-client";
 import { createContext, type ReactNode, useContext, useMemo } from "react";
 import { ErrorNotice } from "../ui/notice.js";
 import { type Json, valueAt, withValueAt } from "./json-pointer.js";
 
 export type Fault = components["schemas"]["ProblemFault"];
+
+/** Returns the faults that the service has found in a document. */
+export const faultsIn = (error: unknown): Fault[] => (error instanceof ProblemError ? (error.problem.errors ?? []) : []);
 
 interface FormContext {
   document: Json;
@@ -84,17 +87,17 @@ const FaultSummary = ({ faults }: { faults: readonly Fault[] }) => (
     <strong>{faults.length === 1 ? "One field needs" : `${faults.length} fields need`} attention.</strong>
     <ul className="faults">
       {faults.map(({ pointer, parameter, detail }) => (
-      <li key={`${pointer}${parameter}${detail}`}>
-        {pointer === undefined ? (
-          parameter
-        ) : (
-          <button type="button" className="link" onClick={() => focusControl(pointer)}>
-            {nameOf(pointer)}
-          </button>
-        )}{" "}
-        {detail}
-      </li>
-    ))}
+        <li key={`${pointer}${parameter}${detail}`}>
+          {pointer === undefined ? (
+            parameter
+          ) : (
+            <button type="button" className="link" onClick={() => focusControl(pointer)}>
+              {nameOf(pointer)}
+            </button>
+          )}{" "}
+          {detail}
+        </li>
+      ))}
     </ul>
   </div>
 );

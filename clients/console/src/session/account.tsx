@@ -1,5 +1,6 @@
 import { Badge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
+import { PageHeader } from "../ui/page-header.js";
 import { useSession, useSessions } from "./session.js";
 
 const number = new Intl.NumberFormat();
@@ -24,10 +25,9 @@ export const AccountPage = () => {
   const { rates, sizes } = limits;
   return (
     <>
-      <header className="page-header">
-        <h1>Credential and limits</h1>
-        <Button onClick={() => signOut()}>Sign out</Button>
-      </header>
+      <PageHeader title="Credential and limits">
+        <Button onClick={signOut}>Sign out</Button>
+      </PageHeader>
       <section className="card stack">
         <h2>Credential</h2>
         <Facts
@@ -49,7 +49,7 @@ export const AccountPage = () => {
         </div>
       </section>
       <div className="columns">
-        <section className="card">
+        <section className="card stack-s">
           <h2>Rates</h2>
           <Facts
             facts={[
@@ -60,7 +60,7 @@ export const AccountPage = () => {
             ]}
           />
         </section>
-        <section className="card">
+        <section className="card stack-s">
           <h2>Sizes</h2>
           <Facts
             facts={[

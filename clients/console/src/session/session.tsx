@@ -1,6 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { type Client, type components, createClient } from "agent-service-client";
-import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from "react";
+import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useRef, useState } from "react";
 import { serviceUrl } from "../location.js";
 
 export type Scope = components["schemas"]["Scope"];
@@ -17,19 +17,27 @@ export interface Session {
 
 interface SessionContext {
   session: Session | undefined;
-  /** The reason why the last session has ended. */
+  /** Whether the user has to sign in, perhaps again. */
+  isAsking: boolean;
+  /** Why the user has to sign in again. */
   reason: string | undefined;
   signIn(credential: string, isKept: boolean): Promise<void>;
-  signOut(reason?: string): void;
+  signOut(): void;
 }
 
 /** Holds the credential if the user wants to keep it until the tab is closed. */
 const STORED = "agent-service-console:credential";
+const REJECTED = "The service no longer accepts your credential. Sign in again to continue where you were.";
 
 const Context = createContext<SessionContext | undefined>(undefined);
 
-const openSession = async (credential: string): Promise<Session> => {
-  const service = createClient({ url: serviceUrl, apiKey: credential });
+const openSession = async (credential: string, onRejected: () => void): Promise<Session> => {
+  const send: typeof fetch = async (...request) => {
+    const response = await fetch(...request);
+    if (response.status === 401) onRejected();
+    return response;
+  };
+  const service = createClient({ url: serviceUrl, apiKey: credential, fetch: send });
   const [principal, limits] = await Promise.all([service.principal.get(), service.limits.get()]);
   return { service, credential, principal, limits };
 };
@@ -39,33 +47,48 @@ export const SessionProvider = ({ children }: { children: ReactNode }) => {
   const [session, setSession] = useState<Session>();
   const [reason, setReason] = useState<string>();
   const [isRestoring, setIsRestoring] = useState(() => sessionStorage.getItem(STORED) !== null);
+  /** The credential in use; rejections of earlier ones do not matter. */
+  const current = useRef<string>(undefined);
 
-  const signIn = useCallback(async (credential: string, isKept: boolean) => {
-    const opened = await openSession(credential);
-    if (isKept) sessionStorage.setItem(STORED, credential);
-    setReason(undefined);
-    setSession(opened);
-  }, []);
-
-  const signOut = useCallback(
-    (why?: string) => {
-      sessionStorage.removeItem(STORED);
-      queries.clear();
-      setReason(why);
-      setSession(undefined);
+  const signIn = useCallback(
+    async (credential: string, isKept: boolean) => {
+      const opened = await openSession(credential, () => {
+        if (current.current !== credential) return;
+        sessionStorage.removeItem(STORED);
+        setReason(REJECTED);
+      });
+      current.current = credential;
+      if (isKept) sessionStorage.setItem(STORED, credential);
+      setReason(undefined);
+      setSession((before) => {
+        if (before?.principal.tenantId !== opened.principal.tenantId) queries.clear();
+        return opened;
+      });
     },
     [queries],
   );
 
+  const signOut = useCallback(() => {
+    current.current = undefined;
+    sessionStorage.removeItem(STORED);
+    queries.clear();
+    setReason(undefined);
+    setSession(undefined);
+  }, [queries]);
+
   useEffect(() => {
     const stored = sessionStorage.getItem(STORED);
     if (stored === null) return;
-    openSession(stored)
-      .then(setSession, (error: unknown) => signOut(error instanceof Error ? error.message : String(error)))
+    signIn(stored, true)
+      .catch((error: unknown) => {
+        sessionStorage.removeItem(STORED);
+        setReason(error instanceof Error ? error.message : String(error));
+      })
       .finally(() => setIsRestoring(false));
-  }, [signOut]);
+  }, [signIn]);
 
-  const value = useMemo(() => ({ session, reason, signIn, signOut }), [session, reason, signIn, signOut]);
+  const isAsking = session === undefined || reason !== undefined;
+  const value = useMemo(() => ({ session, isAsking, reason, signIn, signOut }), [session, isAsking, reason, signIn, signOut]);
   return <Context.Provider value={value}>{isRestoring ? <p className="restoring">Signing in…</p> : children}</Context.Provider>;
 };
 

@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { serviceUrl } from "../location.js";
 import { Button } from "../ui/button.js";
 import { Brand } from "../ui/icon.js";
@@ -12,6 +12,10 @@ export const SignIn = () => {
   const [isKept, setIsKept] = useState(false);
   const [isBusy, setIsBusy] = useState(false);
   const [error, setError] = useState<unknown>();
+
+  useEffect(() => {
+    document.title = "Sign in – Agent Service";
+  }, []);
 
   const submit = async () => {
     setIsBusy(true);
@@ -28,6 +32,7 @@ export const SignIn = () => {
     <main className="sign-in">
       <form
         className="card stack"
+        aria-busy={isBusy}
         onSubmit={(event) => {
           event.preventDefault();
           void submit();

@@ -1,6 +1,7 @@
 import { AlertDialog } from "@base-ui/react/alert-dialog";
 import { Dialog } from "@base-ui/react/dialog";
 import { type ReactNode, useState } from "react";
+import { useSessions } from "../session/session.js";
 import { Button } from "./button.js";
 import { ErrorNotice } from "./notice.js";
 
@@ -12,29 +13,33 @@ interface ModalProps {
   isPersistent?: boolean;
 }
 
-/** A dialog that is open while it is rendered. */
-export const Modal = ({ title, onClose, children, isPersistent = false }: ModalProps) => (
-  <Dialog.Root open onOpenChange={(isOpen) => !isOpen && !isPersistent && onClose()} disablePointerDismissal>
-    <Dialog.Portal>
-      <Dialog.Backdrop className="backdrop" />
-      <Dialog.Popup className="dialog">
-        <Dialog.Title className="dialog-title">{title}</Dialog.Title>
-        {children}
-      </Dialog.Popup>
-    </Dialog.Portal>
-  </Dialog.Root>
-);
+/** A dialog that is open while it is rendered, except while the user has to sign in again. */
+export const Modal = ({ title, onClose, children, isPersistent = false }: ModalProps) => {
+  const { isAsking } = useSessions();
+  return (
+    <Dialog.Root open={!isAsking} onOpenChange={(isOpen) => !isOpen && !isPersistent && onClose()} disablePointerDismissal>
+      <Dialog.Portal>
+        <Dialog.Backdrop className="backdrop" />
+        <Dialog.Popup className="dialog">
+          <Dialog.Title className="dialog-title">{title}</Dialog.Title>
+          {children}
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+};
 
 interface ConfirmProps {
   title: string;
   action: string;
   children: ReactNode;
-  onConfirm: () => Promise<unknown>;
+  onConfirm: () => unknown;
   onClose: () => void;
 }
 
 /** Asks before an action that cannot be undone, and shows why it has failed. */
 export const Confirm = ({ title, action, children, onConfirm, onClose }: ConfirmProps) => {
+  const { isAsking } = useSessions();
   const [isBusy, setIsBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const confirm = async () => {
@@ -48,7 +53,7 @@ export const Confirm = ({ title, action, children, onConfirm, onClose }: Confirm
     }
   };
   return (
-    <AlertDialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
+    <AlertDialog.Root open={!isAsking} onOpenChange={(isOpen) => !isOpen && onClose()}>
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className="backdrop" />
         <AlertDialog.Popup className="dialog">

@@ -16,8 +16,15 @@ export const describe = (error: unknown): { title: string; detail: string } => {
   return { title: "The console has failed.", detail: error instanceof Error ? error.message : String(error) };
 };
 
+interface ErrorNoticeProps {
+  error: unknown;
+  onRetry?: () => void;
+  /** The page tries again by itself. */
+  isRepeated?: boolean;
+}
+
 /** An error with the problem's code and request id, by which an operator finds it in the log. */
-export const ErrorNotice = ({ error, onRetry }: { error: unknown; onRetry?: () => void }) => {
+export const ErrorNotice = ({ error, onRetry, isRepeated = false }: ErrorNoticeProps) => {
   const { title, detail } = describe(error);
   const problem = problemIn(error);
   return (
@@ -35,6 +42,7 @@ export const ErrorNotice = ({ error, onRetry }: { error: unknown; onRetry?: () =
           )}
         </p>
       )}
+      {isRepeated && <p className="small">Trying again every few seconds…</p>}
       {onRetry !== undefined && <Button onClick={onRetry}>Try again</Button>}
     </div>
   );

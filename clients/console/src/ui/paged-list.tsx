@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Button } from "./button.js";
-import { ErrorNotice, Loading } from "./notice.js";
+import { QueryState } from "./query-state.js";
 
 interface Page<Item> {
   data: Item[];
@@ -29,8 +29,7 @@ export const PagedList = <Item,>({ queryKey, label, load, row, keyOf, empty }: P
     queryFn: ({ pageParam }) => load({ limit: PAGE, ...(pageParam === undefined ? {} : { cursor: pageParam }) }),
     getNextPageParam: (page) => (page.hasMore ? (page.nextCursor ?? undefined) : undefined),
   });
-  if (query.isPending) return <Loading />;
-  if (query.isError && query.data === undefined) return <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />;
+  if (query.data === undefined) return <QueryState query={query} />;
   const items = query.data.pages.flatMap((page) => page.data);
   if (items.length === 0) return empty;
   return (
@@ -40,7 +39,7 @@ export const PagedList = <Item,>({ queryKey, label, load, row, keyOf, empty }: P
           <li key={keyOf(item)}>{row(item)}</li>
         ))}
       </ul>
-      {query.isError && <ErrorNotice error={query.error} />}
+      <QueryState query={query} />
       {query.hasNextPage && (
         <Button className="load-more" disabled={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
           {query.isFetchingNextPage ? "Loading…" : "Load more"}

@@ -5,10 +5,10 @@ interface SearchProps {
   placeholder?: string;
 }
 
-/** A filter of a list. */
+/** A filter of a list by a text. */
 export const Search = ({ label, value, onChange, placeholder }: SearchProps) => (
   <label className="search">
     <span className="small muted">{label}</span>
-    <input className="input" type="search" value={value} onChange={(event) => onChange(event.target.value)} placeholder={placeholder} />
+    <input className="input" type="search" dir="auto" value={value} onChange={(event) => onChange(event.target.value)} placeholder={placeholder} />
   </label>
 );

@@ -1,0 +1,68 @@
+import { Menu } from "@base-ui/react/menu";
+import { useState } from "react";
+import { useLocation } from "wouter";
+import { applyTheme, storedTheme, type Theme } from "../theme.js";
+import { Icon } from "../ui/icon.js";
+import { useSession, useSessions } from "./session.js";
+
+const THEMES: readonly (readonly [Theme, string])[] = [
+  ["system", "As the system"],
+  ["light", "Light"],
+  ["dark", "Dark"],
+];
+
+/** Who is signed in, the colours, and signing out. */
+export const AccountMenu = () => {
+  const { principal } = useSession();
+  const { signOut } = useSessions();
+  const [, navigate] = useLocation();
+  const [theme, setTheme] = useState(storedTheme);
+  return (
+    <Menu.Root>
+      <Menu.Trigger className="button quiet account">
+        <Icon name="user" />
+        <span className="account-name">
+          <span className="truncate">{principal.tenantId}</span>
+          <span className="truncate muted account-id">{principal.id}</span>
+        </span>
+        <span className="visually-hidden">Account</span>
+      </Menu.Trigger>
+      <Menu.Portal>
+        <Menu.Positioner className="popup-positioner" sideOffset={6} align="end">
+          <Menu.Popup className="popup menu">
+            <div className="menu-heading small muted mono">{principal.id}</div>
+            <Menu.Item className="option" onClick={() => navigate("/account")}>
+              Credential and limits
+            </Menu.Item>
+            <Menu.Separator className="menu-separator" />
+            <Menu.RadioGroup
+              value={theme}
+              onValueChange={(chosen: Theme) => {
+                setTheme(chosen);
+                applyTheme(chosen);
+              }}
+            >
+              <Menu.Group>
+                <Menu.GroupLabel className="menu-heading small muted">Colours</Menu.GroupLabel>
+                {THEMES.map(([value, label]) => (
+                  <Menu.RadioItem key={value} className="option" value={value}>
+                    <span className="option-check">
+                      <Menu.RadioItemIndicator>
+                        <Icon name="check" size={14} />
+                      </Menu.RadioItemIndicator>
+                    </span>
+                    {label}
+                  </Menu.RadioItem>
+                ))}
+              </Menu.Group>
+            </Menu.RadioGroup>
+            <Menu.Separator className="menu-separator" />
+            <Menu.Item className="option" onClick={() => signOut()}>
+              Sign out
+            </Menu.Item>
+          </Menu.Popup>
+        </Menu.Positioner>
+      </Menu.Portal>
+    </Menu.Root>
+  );
+};
