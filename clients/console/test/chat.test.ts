@@ -43,6 +43,7 @@ it("streams, stops, edits and regenerates replies", async () => {
   await see(page, /word5 /);
   await page.getByRole("button", { name: "Stop" }).click();
   await see(page, "Stopped");
+  await inspect(page, "chat-stopped");
   expect((await app.service.turns(agent)).at(-1)).toBe("cancelled");
 });
 
@@ -57,6 +58,15 @@ it("shows tool calls with their arguments and results", async () => {
   await expect.poll(() => page.locator(".tool-call").count()).toBe(2);
   await page.getByRole("button", { name: "Regenerate the reply" }).waitFor();
   await inspect(page, "chat");
+});
+
+it("shows that a fallback has replied", async () => {
+  const { page, send } = await openChat(await app.service.newAgent({ fallbacks: ["rules"], fallbackReply: "Sorry." }), "degraded");
+  await send("fail");
+  await see(page, "Sorry.");
+  await see(page, "degraded");
+  await page.locator(".facts-line").getByText("rules", { exact: true }).waitFor();
+  await inspect(page, "chat-degraded");
 });
 
 it("resumes a reply after a reload", async () => {
@@ -111,6 +121,21 @@ it("finds conversations and follows them", async () => {
     return page.getByText("second half.").count();
   }).toBeGreaterThan(0);
   await page.getByLabel("Sections").getByRole("link", { name: "Conversations" }).click();
-  await page.getByLabel("Agent id").fill("unknown");
+  // By agent, and the filter survives going into a conversation and back.
+  const other = (await app.service.call("POST", "/api/agents", { name: "Barbara", config: { engine: "rules" } })).body.id;
+  await app.service.call("POST", "/api/chat", { agentId: other, message: "Good morning" });
+  await page.getByLabel("Agent", { exact: true }).fill("barb");
+  await page.getByRole("option", { name: /Barbara/ }).click();
+  const listed = page.getByRole("list", { name: "Conversations" }).getByRole("listitem");
+  await expect.poll(() => listed.count()).toBe(1);
+  expect(await listed.first().innerText()).toContain("Barbara");
+  await listed.getByRole("link").click();
+  await page.getByRole("tab", { name: "Turns" }).waitFor();
+  await page.goBack();
+  await expect.poll(() => listed.count()).toBe(1);
+  expect(await page.getByLabel("Agent", { exact: true }).inputValue()).toBe("Barbara");
+  await page.getByRole("button", { name: "All agents" }).click();
+  await expect.poll(() => listed.count()).toBeGreaterThan(1);
+  await page.getByLabel("User").fill("nobody");
   await see(page, "No conversation fits");
 });

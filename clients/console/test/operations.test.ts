@@ -96,7 +96,7 @@ it("creates OAuth clients", async () => {
 it("shows the health of the process", async () => {
   const page = await app.open("/health");
   await see(page, "ready");
-  await see(page, "available");
+  await see(page, "breaker closed");
   await see(page, "Open event streams");
   await inspect(page, "health");
 });

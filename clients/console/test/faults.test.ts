@@ -1,0 +1,107 @@
+// What happens when something goes wrong in the middle of the work.
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Console, inspect, see, signIn, startConsole } from "./console.js";
+
+let app: Console;
+
+beforeAll(async () => {
+  app = await startConsole();
+});
+afterAll(async () => {
+  expect(app.faults).toEqual([]);
+  await app.stop();
+});
+
+const revoke = async (key: string) => {
+  const { status } = await fetch(`${app.service.url}/api/keys/${key.split("_")[1]}`, { method: "DELETE", headers: { "X-API-Key": app.key } });
+  expect(status).toBe(204);
+};
+
+it("keeps what was written when the credential is rejected", async () => {
+  const agent = await app.service.newAgent();
+  const key = app.service.key("agents:read,agents:write,events:read");
+  const page = await app.open(`/agents/${agent}`, key);
+  await page.getByLabel("Personality").fill("Half a sentence");
+  await revoke(key);
+  await page.getByRole("button", { name: "Save" }).click();
+  await see(page, "The service no longer accepts your credential.");
+  await inspect(page, "sign-in-again");
+  // Nothing of the page is in sight meanwhile.
+  expect(await page.getByLabel("Personality").isVisible()).toBe(false);
+  await signIn(page, app.key);
+  expect(await page.getByLabel("Personality").inputValue()).toBe("Half a sentence");
+  await page.getByRole("button", { name: "Save" }).click();
+  await see(page, "Version 2.");
+});
+
+it("recovers by itself once the service is back", async () => {
+  const page = await app.open("/agents");
+  await page.getByRole("list", { name: "Agents" }).waitFor();
+  app.service.signal("SIGSTOP");
+  app.service.signal("SIGKILL");
+  await page.getByLabel("Sections").getByRole("link", { name: "Conversations" }).click();
+  await page.getByText("The service cannot be reached.").waitFor({ timeout: 20_000 });
+  await inspect(page, "unreachable");
+  await app.service.restart();
+  await page.getByText("The service cannot be reached.").waitFor({ state: "hidden", timeout: 20_000 });
+  await see(page, "No conversations yet");
+  // The event log is followed again, too.
+  await page.getByLabel("Sections").getByRole("link", { name: "Agents" }).click();
+  await page.getByRole("list", { name: "Agents" }).waitFor();
+  await app.service.call("POST", "/api/agents", { name: "After the restart" });
+  await page.getByText("After the restart").waitFor({ timeout: 20_000 });
+});
+
+it("says which scope is missing, on each page", async () => {
+  const page = await app.open("", app.service.key("agents:read"));
+  await page.getByRole("heading", { name: "Agents" }).waitFor();
+  expect(await page.getByRole("link", { name: "New agent" }).count()).toBe(0);
+  for (const [name, scope] of [["Chat", "chat:write"], ["Conversations", "conversations:read"], ["Activity", "events:read"], ["Access", "keys:admin"]] as const) {
+    await page.getByLabel("Sections").getByRole("link", { name, exact: true }).click();
+    await page.getByText(scope).waitFor();
+  }
+  const agent = await app.service.newAgent();
+  await page.goto(`${app.service.url}/console/agents/${agent}`);
+  await signIn(page, app.service.key("agents:read"));
+  await see(page, "Your credential may not change agents.");
+  expect(await page.getByLabel("Personality").isDisabled()).toBe(true);
+});
+
+it("asks before changes are lost, and reports those of others", async () => {
+  const agent = await app.service.newAgent();
+  const page = await app.open(`/agents/${agent}`);
+  await page.getByLabel("Greeting").fill("Welcome!");
+  await page.getByLabel("Sections").getByRole("link", { name: "Health" }).click();
+  await see(page, "Leave without saving?");
+  await inspect(page, "unsaved");
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await app.service.call("PATCH", `/api/agents/${agent}`, { personality: "Theirs" });
+  await see(page, "Somebody else has saved version 2 meanwhile.");
+  await page.getByRole("button", { name: "Discard changes" }).click();
+  await see(page, "Theirs");
+  await page.getByLabel("Sections").getByRole("link", { name: "Health" }).click();
+  await page.getByRole("heading", { name: "Health" }).waitFor();
+});
+
+it("stays usable over a slow network, and creates once", async () => {
+  const page = await app.open("/agents/new");
+  await page.route("**/api/agents", async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, 800));
+    await route.continue();
+  });
+  await page.getByLabel("Name", { exact: true }).first().fill("Slow and once");
+  const create = page.getByRole("button", { name: "Create the agent" });
+  await create.dblclick();
+  expect(await create.isDisabled()).toBe(true);
+  await page.getByRole("heading", { name: "Slow and once" }).waitFor();
+  expect((await app.service.call("GET", "/api/agents?name=slow+and")).body.data.length).toBe(1);
+});
+
+it("shows an agent that does not exist, and other wrong addresses", async () => {
+  const page = await app.open("/agents/01a20bc3-8779-7386-a086-e58bccaebd37");
+  await see(page, "agent_not_found");
+  await inspect(page, "not-found");
+  await page.goto(`${app.service.url}/console/nothing`);
+  await signIn(page, app.key);
+  await see(page, "This page does not exist");
+});

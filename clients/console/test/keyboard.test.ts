@@ -1,0 +1,103 @@
+// The console without a mouse: menus, dialogs, and where the focus is.
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Console, see, startConsole } from "./console.js";
+
+let app: Console;
+
+beforeAll(async () => {
+  app = await startConsole();
+});
+afterAll(async () => {
+  expect(app.faults).toEqual([]);
+  await app.stop();
+});
+
+/** The accessible name of the focused element, or its text. */
+const focused = (page: Page) => page.evaluate(() => document.activeElement?.getAttribute("aria-label") ?? document.activeElement?.textContent?.trim());
+
+const press = async (page: Page, ...keys: string[]) => {
+  for (const key of keys) await page.keyboard.press(key);
+};
+
+it("skips to the content, and begins each page there", async () => {
+  const page = await app.open("/agents");
+  await page.getByRole("heading", { name: "Agents" }).waitFor();
+  await page.keyboard.press("Tab");
+  expect(await focused(page)).toBe("Skip to the content");
+  await page.keyboard.press("Enter");
+  expect(await page.evaluate(() => document.activeElement?.tagName)).toBe("MAIN");
+  await page.getByLabel("Sections").getByRole("link", { name: "Health" }).press("Enter");
+  await page.getByRole("heading", { name: "Health" }).waitFor();
+  expect(await page.evaluate(() => document.activeElement?.tagName)).toBe("MAIN");
+  expect(await page.title()).toBe("Health – Agent Service");
+});
+
+it("opens and closes the menu", async () => {
+  const page = await app.open("/agents");
+  const button = page.getByRole("button", { name: "Account" });
+  await button.press("Enter");
+  await page.getByRole("menu").waitFor();
+  await press(page, "ArrowDown", "Escape");
+  await page.getByRole("menu").waitFor({ state: "hidden" });
+  await expect.poll(() => button.evaluate((element) => element === document.activeElement)).toBe(true);
+  await button.press("Enter");
+  await page.getByRole("menuitem", { name: "Credential and limits" }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Credential and limits" }).waitFor();
+});
+
+it("keeps the focus in dialogs, and returns it", async () => {
+  const page = await app.open("/access");
+  const create = page.getByRole("button", { name: "New API key" });
+  await create.press("Enter");
+  const dialog = page.getByRole("dialog", { name: "New API key" });
+  await dialog.waitFor();
+  const isInside = () => dialog.evaluate((element) => element.contains(document.activeElement));
+  await expect.poll(isInside).toBe(true);
+  for (let count = 0; count < 30; count += 1) {
+    await page.keyboard.press("Tab");
+    // Base UI keeps guards around the dialog, which pass the focus on.
+    await expect.poll(isInside).toBe(true);
+  }
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "hidden" });
+  await expect.poll(() => create.evaluate((element) => element === document.activeElement)).toBe(true);
+
+  // From the form to the secret, and back to the button.
+  await create.press("Enter");
+  await page.getByLabel("Name").fill("by keyboard");
+  await page.getByLabel("agents:read").press("Space");
+  await page.getByLabel("Name").press("Enter");
+  await see(page, "shown only once");
+  await page.keyboard.press("Escape");
+  await see(page, "shown only once");
+  await page.getByRole("button", { name: "I have copied it" }).press("Enter");
+  await page.getByRole("dialog").waitFor({ state: "hidden" });
+  await expect.poll(() => create.evaluate((element) => element === document.activeElement)).toBe(true);
+});
+
+it("chooses, filters and removes in pickers", async () => {
+  const page = await app.open("/agents/new");
+  await page.getByLabel("Capabilities and tools").focus();
+  await page.keyboard.type("calc");
+  await page.getByRole("option", { name: /calculator/ }).waitFor();
+  await press(page, "ArrowDown", "Enter");
+  await page.getByRole("button", { name: "Remove calculator" }).waitFor();
+  await press(page, "Escape");
+  await page.keyboard.type("loans,");
+  await page.getByRole("button", { name: "Remove loans" }).waitFor();
+  await press(page, "Backspace");
+  await page.getByRole("button", { name: "Remove loans" }).waitFor({ state: "hidden" });
+});
+
+it("announces the state of a reply", async () => {
+  const agent = await app.service.newAgent();
+  const page = await app.open(`/chat/${agent}/spoken`);
+  await page.getByLabel("Message", { exact: true }).fill("hold");
+  await page.keyboard.press("Enter");
+  await page.getByRole("status").filter({ hasText: "The agent is writing." }).waitFor();
+  app.service.model.release();
+  await see(page, "second half.");
+  expect(await page.getByRole("log", { name: "Messages" }).getByRole("article", { name: "Agent" }).count()).toBe(1);
+});
