@@ -22,13 +22,19 @@ export const LiveQueries = () => {
     const ended = new AbortController();
     const changed = new Set<string>();
     let timer: ReturnType<typeof setTimeout> | undefined;
+    const flush = () => {
+      timer = undefined;
+      // Under steady change a long list would otherwise never be read to its end.
+      if (queries.isFetching() > 0) return wait();
+      for (const key of changed) void queries.invalidateQueries({ queryKey: JSON.parse(key) as string[] });
+      changed.clear();
+    };
+    const wait = () => {
+      timer ??= setTimeout(flush, COLLECTED);
+    };
     const refresh = (...keys: string[]) => {
       changed.add(JSON.stringify(keys));
-      timer ??= setTimeout(() => {
-        timer = undefined;
-        for (const key of changed) void queries.invalidateQueries({ queryKey: JSON.parse(key) as string[] });
-        changed.clear();
-      }, COLLECTED);
+      wait();
     };
     const follow = async () => {
       const events = service.events({ signal: ended.signal, onReload: () => refresh() });
