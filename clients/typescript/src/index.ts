@@ -14,7 +14,7 @@ import { type EventsOptions, followEvents, type LogEvent } from "./events.js";
 import { createLazyFeed } from "./lazy-feed.js";
 import { createRest, type Rest } from "./rest.js";
 import { type ClientOptions, createTransport, type RequestOptions } from "./transport.js";
-import type { TurnPart } from "./turn.js";
+import { streamTurn, type TurnPart } from "./turn.js";
 
 export { ConnectionError, ProblemError, type Problem, type ProblemCode } from "./errors.js";
 export type { ChatMessage, ClientOptions, EventsOptions, LogEvent, RequestOptions, Rest, TurnPart };
@@ -30,6 +30,8 @@ export interface Client extends Omit<Rest, "events"> {
   events: Rest["events"] & ((options?: EventsOptions) => AsyncGenerator<LogEvent, void>);
   /** Sends a message and returns the parts of its turn. */
   chat(message: ChatMessage, options?: RequestOptions): AsyncGenerator<TurnPart, void>;
+  /** Returns the parts of the turn in progress of a conversation, or of the one that has just ended, from its beginning. */
+  follow(conversationId: string, options?: RequestOptions): AsyncGenerator<TurnPart, void>;
   /** Returns a conversation with its live state. It sends nothing before `load` or `send`. */
   conversation(options: ConversationOptions): Conversation;
   /** Sends a request to a path of the service, such as one of another protocol, with the credential of the client. */
@@ -46,6 +48,7 @@ export const createClient = (options: ClientOptions): Client => {
     ...rest,
     events: Object.assign((events?: EventsOptions) => followEvents(transport, webSocket && feed, events), rest.events),
     chat: (message, requestOptions) => streamChat(transport, message, requestOptions),
+    follow: (id, { signal } = {}) => streamTurn(transport, { method: "GET", path: `/api/conversations/${id}/stream`, signal }, true),
     conversation: (conversation) => createConversation(transport, rest, feed, conversation),
     fetch: transport.fetch,
   };

@@ -31,6 +31,17 @@ test("a turn is streamed to its end", async () => {
   expect(parts.at(-1)).toMatchObject({ message: "You said: Hello", finishReason: "stop" });
 });
 
+test("the turn in progress of a conversation is followed from its beginning", async () => {
+  const sent = direct().chat({ agentId, message: "hold" });
+  let { value: part } = await sent.next();
+  while (part?.type !== "reply.delta") ({ value: part } = await sent.next());
+  const { data } = await direct().conversations.list({ agentId, limit: 1 });
+  const followed = partsOf(direct().follow(data[0]?.id ?? ""));
+  setTimeout(() => service.model.release(), 200);
+  expect(textOf(await followed)).toBe("First half, second half.");
+  await partsOf(sent);
+});
+
 test("a failed turn ends with its problem", async () => {
   const parts = await partsOf(direct().chat({ agentId, message: "fail 3" }));
   expect(parts.at(-1)).toMatchObject({ type: "turn.failed", error: { code: "engine_failed", retryable: true } });
