@@ -115,6 +115,8 @@ it("finds conversations and follows them", async () => {
   await inspect(page, "conversation");
   void app.service.call("POST", "/api/chat", { conversationId: id, message: "hold" });
   await see(page, "The agent is writing");
+  // Its text is shown while it is written.
+  await see(page, "First half, ");
   app.service.model.release();
   await expect.poll(async () => {
     app.service.model.release();

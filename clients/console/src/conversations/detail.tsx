@@ -74,7 +74,7 @@ export const ConversationPage = ({ id }: { id: string }) => {
           <Tabs.Indicator className="tab-indicator" />
         </Tabs.List>
         <Tabs.Panel value="messages" className="panel">
-          <Messages id={id} isOpen={(openTurns?.length ?? 0) > 0} />
+          <Messages id={id} openTurn={openTurns?.[0]?.id} />
         </Tabs.Panel>
         <Tabs.Panel value="turns" className="panel">
           <Turns id={id} />

@@ -6,6 +6,7 @@ import { Button } from "../ui/button.js";
 import { Empty } from "../ui/notice.js";
 import { QueryState } from "../ui/query-state.js";
 import { Time } from "../ui/time.js";
+import { LiveReply } from "./live-reply.js";
 
 type Message = components["schemas"]["Message"];
 
@@ -34,8 +35,8 @@ const MessageRow = ({ message }: { message: Message }) => {
   );
 };
 
-/** The newest messages, and older ones on request. */
-export const Messages = ({ id, isOpen }: { id: string; isOpen: boolean }) => {
+/** The newest messages, older ones on request, and the reply that is being written. */
+export const Messages = ({ id, openTurn }: { id: string; openTurn: string | undefined }) => {
   const { service } = useSession();
   const query = useInfiniteQuery({
     queryKey: ["conversation", id, "messages"],
@@ -56,11 +57,7 @@ export const Messages = ({ id, isOpen }: { id: string; isOpen: boolean }) => {
       {messages.map((message) => (
         <MessageRow key={message.id} message={message} />
       ))}
-      {isOpen && (
-        <p className="muted small" role="status">
-          The agent is writing… <span className="cursor" aria-hidden="true" />
-        </p>
-      )}
+      {openTurn !== undefined && <LiveReply key={openTurn} conversationId={id} />}
     </div>
   );
 };

@@ -1,0 +1,51 @@
+import type { TurnPart } from "agent-service-client";
+import { useEffect, useState } from "react";
+import { Reply } from "../chat/reply.js";
+import type { ToolCall } from "../chat/tool-call.js";
+import { useSession } from "../session/session.js";
+
+interface Written {
+  text: string;
+  calls: readonly (ToolCall & { id: string })[];
+}
+
+const EMPTY: Written = { text: "", calls: [] };
+
+/** Returns the reply with a further part of its turn. */
+const withPart = ({ text, calls }: Written, part: TurnPart): Written => {
+  switch (part.type) {
+    case "turn.started":
+      return EMPTY;
+    case "reply.delta":
+      return { text: text + part.text, calls };
+    case "tool.called":
+      return { text, calls: [...calls, { id: part.id, name: part.name, at: part.at, arguments: part.arguments, status: "running" }] };
+    case "tool.returned":
+      return { text, calls: calls.map((call) => (call.id === part.id ? { ...call, status: part.status, result: part.result } : call)) };
+    default:
+      return { text, calls };
+  }
+};
+
+/** The reply that is being written, until the event log reports its end. */
+export const LiveReply = ({ conversationId }: { conversationId: string }) => {
+  const { service } = useSession();
+  const [written, setWritten] = useState(EMPTY);
+  useEffect(() => {
+    const ended = new AbortController();
+    const follow = async () => {
+      for await (const part of service.follow(conversationId, { signal: ended.signal })) setWritten((known) => withPart(known, part));
+    };
+    // The messages are read again at the end of the turn, whatever happens to the stream.
+    follow().catch(() => {});
+    return () => ended.abort();
+  }, [service, conversationId]);
+  return (
+    <article className="message agent" aria-label="Agent">
+      <Reply text={written.text} toolCalls={written.calls} isStreaming />
+      <p className="muted small" role="status">
+        The agent is writing…
+      </p>
+    </article>
+  );
+};
