@@ -15,6 +15,7 @@ import { useSessions } from "./session/session.js";
 import { SignIn } from "./session/sign-in.js";
 import { Shell } from "./shell.js";
 import { Empty } from "./ui/notice.js";
+import { PageHeader } from "./ui/page-header.js";
 import { PageRouter } from "./unsaved.js";
 
 const Pages = () => (
@@ -34,6 +35,7 @@ const Pages = () => (
     <Route path="/health" component={HealthPage} />
     <Route path="/account" component={AccountPage} />
     <Route>
+      <PageHeader title="Not found" />
       <Empty title="This page does not exist">Choose another one in the navigation.</Empty>
     </Route>
   </Switch>

@@ -38,7 +38,7 @@ export const TurnFacts = ({ turn }: { turn: Turn }) => {
     <span className="small muted facts-line">
       {engine != null && <span>{engine}</span>}
       {degraded && <Badge tone="warn">degraded</Badge>}
-      {finishReason != null && finishReason !== "stop" && <Badge tone="warn">{finishReason}</Badge>}
+      {finishReason != null && !["stop", "cancelled"].includes(finishReason) && <Badge tone="warn">{finishReason}</Badge>}
       {usage != null && (
         <span>
           {usage.inputTokens} + {usage.outputTokens} tokens
@@ -63,7 +63,8 @@ const STATES = { sending: "Sending…", streaming: "Writing…", failed: "Failed
 
 export const MessageView = ({ message, turn, isEditing = false, onEdit, onEdited, onRegenerate }: MessageViewProps) => {
   const { role, text, status, toolCalls } = message;
-  const state = STATES[status];
+  // A reply alone is stopped, not the message before it.
+  const state = role === "user" && status === "cancelled" ? undefined : STATES[status];
   return (
     <article className={`message ${role}`} aria-label={role === "user" ? "You" : "Agent"}>
       {isEditing && onEdited !== undefined ? (

@@ -1,6 +1,7 @@
 import { ConnectionError, type Problem, ProblemError } from "agent-service-client";
 import type { ReactNode } from "react";
 import { Button } from "./button.js";
+import { PageHeader } from "./page-header.js";
 
 /** Returns the problem of the service in an error, if it has one. */
 export const problemIn = (error: unknown): Problem | undefined => {
@@ -65,7 +66,10 @@ export const Loading = ({ label = "Loading…" }: { label?: string }) => (
 
 /** The page that a credential may not use. */
 export const MissingScope = ({ scope }: { scope: string }) => (
-  <Empty title="Your credential may not see this">
-    This page needs the scope <code>{scope}</code>. Sign in with a key that has it.
-  </Empty>
+  <>
+    <PageHeader title="No access" />
+    <Empty title="Your credential may not see this">
+      This page needs the scope <code>{scope}</code>. Sign in with a key that has it.
+    </Empty>
+  </>
 );
