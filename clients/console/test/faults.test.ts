@@ -54,7 +54,7 @@ it("recovers by itself once the service is back", async () => {
 
 it("says which scope is missing, on each page", async () => {
   const page = await app.open("", app.service.key("agents:read"));
-  await page.getByRole("heading", { name: "Agents" }).waitFor();
+  await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
   expect(await page.getByRole("link", { name: "New agent" }).count()).toBe(0);
   for (const [name, scope] of [["Chat", "chat:write"], ["Conversations", "conversations:read"], ["Activity", "events:read"], ["Access", "keys:admin"]] as const) {
     await page.getByLabel("Sections").getByRole("link", { name, exact: true }).click();

@@ -22,7 +22,7 @@ const press = async (page: Page, ...keys: string[]) => {
 
 it("skips to the content, and begins each page there", async () => {
   const page = await app.open("/agents");
-  await page.getByRole("heading", { name: "Agents" }).waitFor();
+  await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
   await page.keyboard.press("Tab");
   expect(await focused(page)).toBe("Skip to the content");
   await page.keyboard.press("Enter");

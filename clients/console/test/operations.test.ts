@@ -96,11 +96,11 @@ it("creates OAuth clients", async () => {
 it("signs out once the credential is revoked", async () => {
   const key = app.service.key("agents:read,events:read");
   const page = await app.open("", key);
-  await page.getByRole("heading", { name: "Agents" }).waitFor();
+  await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
   const headers = { "X-API-Key": app.key };
   const revoked = await fetch(`${app.service.url}/api/keys/${key.split("_")[1]}`, { method: "DELETE", headers });
   expect(revoked.status).toBe(204);
   await see(page, "The service no longer accepts your credential.");
   await signIn(page, app.key);
-  await page.getByRole("heading", { name: "Agents" }).waitFor();
+  await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
 });

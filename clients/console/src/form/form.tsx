@@ -64,8 +64,12 @@ const focusControl = (pointer: string): void => {
   for (let at = pointer; at !== ""; at = at.slice(0, at.lastIndexOf("/"))) {
     const control = window.document.getElementById(controlId(at));
     if (control === null) continue;
-    control.closest("details")?.setAttribute("open", "");
+    const details = control.closest("details");
+    const isClosed = details?.open === false;
+    details?.setAttribute("open", "");
     control.focus();
+    // The control may exist only from now on.
+    if (isClosed && at !== pointer) setTimeout(() => focusControl(pointer), 50);
     return;
   }
 };
