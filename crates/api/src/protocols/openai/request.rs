@@ -34,9 +34,9 @@ pub(super) struct CompletionBody {
     #[serde(default)]
     n: Option<f64>,
     #[serde(default)]
-    tools: Option<Vec<Value>>,
+    tool_choice: Option<Value>,
     #[serde(default)]
-    functions: Option<Vec<Value>>,
+    function_call: Option<Value>,
     #[serde(default)]
     modalities: Option<Vec<String>>,
     #[serde(default)]
@@ -112,13 +112,22 @@ impl CompletionBody {
 
     /// Reports what would change the meaning of the reply if it were ignored.
     fn reject_unsupported(&self, faults: &mut Vec<InputFault>) {
-        let is_given = |tools: &Option<Vec<Value>>| tools.as_ref().is_some_and(|it| !it.is_empty());
-        let own_tools = "not supported: agents call their own tools";
+        // A model that may call the client's tools need not. Applications send them with each message.
+        let requires_call = |choice: &Option<Value>| {
+            choice
+                .as_ref()
+                .is_some_and(|choice| choice.is_object() || choice.as_str() == Some("required"))
+        };
+        let own_tools = "must be 'auto' or 'none': agents call their own tools";
         let format = self.response_format.as_ref();
         let modalities = self.modalities.as_deref().unwrap_or_default();
         for (pointer, is_unsupported, detail) in [
-            ("/tools", is_given(&self.tools), own_tools),
-            ("/functions", is_given(&self.functions), own_tools),
+            ("/tool_choice", requires_call(&self.tool_choice), own_tools),
+            (
+                "/function_call",
+                requires_call(&self.function_call),
+                own_tools,
+            ),
             (
                 "/n",
                 self.n.is_some_and(|n| n > 1.0),

@@ -119,7 +119,7 @@ fn assert_errors(errors: &Value) {
         401,
         "invalid_credentials",
     );
-    assert_eq!(errors["tools"]["param"], "tools");
+    assert_eq!(errors["tools"]["param"], "tool_choice");
 }
 
 /// The client repeats requests only where it helps, and nothing is sent twice.

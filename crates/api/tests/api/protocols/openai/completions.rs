@@ -117,12 +117,15 @@ async fn errors_have_the_form_of_openai() {
 
     let mut body = ask(&agent, "a");
     body["tools"] = json!([{"type": "function", "function": {"name": "f"}}]);
+    body["tool_choice"] = "auto".into();
+    send(body.clone()).send().await.ok();
+    body["tool_choice"] = "required".into();
     body["n"] = 2.into();
     let invalid = error(send(body), 400, ProblemCode::ValidationFailed).await;
-    assert_eq!(invalid["param"], "tools");
+    assert_eq!(invalid["param"], "tool_choice");
     let message = invalid["message"].as_str().unwrap();
     assert!(
-        message.contains("tools: ") && message.contains("; n: "),
+        message.contains("tool_choice: ") && message.contains("; n: "),
         "{message}"
     );
     error(
