@@ -13,7 +13,7 @@ use tokio::{
 };
 
 /// The timeout of a test: long enough for slow machines that generate RSA keys.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 /// The timeout of a program that starts the service and perhaps a browser. The test runner waits
 /// two minutes.
 const PATIENCE_WITH_BINARY: Duration = Duration::from_secs(110);
@@ -46,7 +46,7 @@ impl ChildProgram {
 
     /// The next line of output, as JSON.
     pub(crate) async fn read_json(&mut self) -> Value {
-        self.read_json_within(PATIENCE).await
+        self.read_json_within(TIMEOUT).await
     }
 
     /// The next line of output within this time, as JSON.
@@ -76,7 +76,7 @@ impl ChildProgram {
 
 /// The output of a successful program with this JSON input and these arguments.
 pub(crate) async fn run(script: &str, arguments: &[&str], order: &Value) -> Value {
-    run_within(PATIENCE, script, arguments, order).await
+    run_within(TIMEOUT, script, arguments, order).await
 }
 
 async fn run_within(patience: Duration, script: &str, arguments: &[&str], order: &Value) -> Value {

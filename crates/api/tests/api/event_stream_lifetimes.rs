@@ -15,14 +15,14 @@ use crate::{
 /// Before the first heartbeat, which would reveal the disconnect anyway.
 const QUICKLY: Duration = Duration::from_secs(14);
 /// The timeout of a test that hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The data on a connection, from the first event on.
 async fn received(connection: &mut Connection, until: impl Fn(&str) -> bool) -> String {
     let mut text = String::new();
     let began = Instant::now();
     while !until(&text) {
-        assert!(began.elapsed() < PATIENCE, "it does not come");
+        assert!(began.elapsed() < TIMEOUT, "it does not come");
         let bytes = connection.receive().await;
         text.push_str(&String::from_utf8_lossy(&bytes));
     }

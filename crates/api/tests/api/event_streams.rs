@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The timeout of a test that hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) fn events_request(caller: &Caller, query: &str) -> Request {
     let request = caller.request("GET", &format!("/api/events?{query}"));
@@ -84,7 +84,7 @@ async fn a_stream_starts_at_the_head_without_a_cursor() {
 async fn events_are_sent_at_once() {
     let api = ApiServer::start().await;
     let mut stream = streamed(&api.reader(), "").await;
-    let mut quickest = PATIENCE;
+    let mut quickest = TIMEOUT;
     // At least one of them is not delayed by the machine.
     for _ in 0..10 {
         api.agent_id().await;

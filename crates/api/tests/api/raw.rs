@@ -14,7 +14,7 @@ use tokio::{
 use crate::response::ApiResponse;
 
 /// The timeout of a test that hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A raw connection.
 pub(crate) struct Connection(TcpStream);
@@ -43,7 +43,7 @@ impl Connection {
 
     /// The next chunk.
     pub(crate) async fn receive(&mut self) -> Vec<u8> {
-        self.receive_for(PATIENCE).await
+        self.receive_for(TIMEOUT).await
     }
 
     /// The chunk that arrives within this time, if any.
@@ -65,7 +65,7 @@ impl Connection {
         let mut received = Vec::new();
         let mut buffer = [0; 4096];
         loop {
-            let read = tokio::time::timeout(PATIENCE, self.0.read(&mut buffer));
+            let read = tokio::time::timeout(TIMEOUT, self.0.read(&mut buffer));
             match read
                 .await
                 .expect("the server closes the connection in time")

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 /// The timeout of a test that hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 type Step = (Result<ReplyChunk, ReplyError>, oneshot::Sender<()>);
 
@@ -61,7 +61,7 @@ impl ReplyEngine for PromptedEngine {
 impl Script {
     /// The next call of the engine.
     pub(crate) async fn next_call(&mut self) -> EngineCall {
-        let call = tokio::time::timeout(PATIENCE, self.calls.recv()).await;
+        let call = tokio::time::timeout(TIMEOUT, self.calls.recv()).await;
         call.expect("the engine is called in time")
             .expect("the engine lives")
     }
@@ -104,7 +104,7 @@ impl EngineCall {
         self.steps
             .send((Ok(chunk), taken))
             .expect("a receiver exists");
-        let waited = tokio::time::timeout(PATIENCE, was_taken).await;
+        let waited = tokio::time::timeout(TIMEOUT, was_taken).await;
         waited
             .expect("the chunk is taken in time")
             .expect("a receiver exists");
@@ -156,7 +156,7 @@ impl EngineCall {
 
     /// Waits until the service has dropped the stream.
     pub(crate) async fn wait_until_stopped(&self) {
-        let stopped = tokio::time::timeout(PATIENCE, self.steps.closed()).await;
+        let stopped = tokio::time::timeout(TIMEOUT, self.steps.closed()).await;
         stopped.expect("the engine is stopped in time");
     }
 }

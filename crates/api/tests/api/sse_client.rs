@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::response::Request;
 
 /// The timeout of a test that hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// One event.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,7 +53,7 @@ impl EventStream {
                     return Some(event);
                 }
             }
-            let chunk = tokio::time::timeout(PATIENCE, self.response.chunk()).await;
+            let chunk = tokio::time::timeout(TIMEOUT, self.response.chunk()).await;
             let chunk = chunk.expect("the stream goes on in time");
             let Some(bytes) = chunk.expect("a chunk") else {
                 let is_whole = self.unread.is_empty() || self.unread.ends_with('\n');

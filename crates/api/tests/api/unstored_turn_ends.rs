@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The timeout of a test that hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// The polling interval.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The maximum number of turns that wait to be stored.
@@ -67,7 +67,7 @@ impl Fixture {
     async fn wait_for_call(&self, call: &str) {
         let began = Instant::now();
         while !self.probe.calls().contains(&call) {
-            assert!(began.elapsed() < PATIENCE, "{call} is not called");
+            assert!(began.elapsed() < TIMEOUT, "{call} is not called");
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
@@ -94,7 +94,7 @@ async fn wait_for_end(api: &ApiServer, id: &str) -> Value {
         if !["queued", "in_progress"].contains(&found["status"].as_str().expect("text")) {
             return found;
         }
-        assert!(began.elapsed() < PATIENCE, "it stays {found}");
+        assert!(began.elapsed() < TIMEOUT, "it stays {found}");
         tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
@@ -170,7 +170,7 @@ async fn the_number_of_unstored_replies_is_bounded() {
             break response;
         }
         count += 1;
-        assert!(began.elapsed() < PATIENCE, "all are taken");
+        assert!(began.elapsed() < TIMEOUT, "all are taken");
         tokio::time::sleep(POLL_INTERVAL).await;
     };
     rejected.problem(ProblemCode::Overloaded);
@@ -180,7 +180,7 @@ async fn the_number_of_unstored_replies_is_bounded() {
     rejected.problem(ProblemCode::Overloaded);
     probe.clear_faults();
     while completed(&api).await < count {
-        assert!(began.elapsed() < 2 * PATIENCE, "some are lost");
+        assert!(began.elapsed() < 2 * TIMEOUT, "some are lost");
         tokio::time::sleep(POLL_INTERVAL).await;
     }
     api.chat(rules).await;

@@ -2,11 +2,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 // The time after which a condition is not awaited any longer, in milliseconds.
-const PATIENCE = 20_000;
+const TIMEOUT = 20_000;
 
 // Waits until `holds` returns something, and returns it.
 export const until = async (holds, what = holds) => {
-  const end = performance.now() + PATIENCE;
+  const end = performance.now() + TIMEOUT;
   for (;;) {
     const found = await holds();
     if (found) return found;

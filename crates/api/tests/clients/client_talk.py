@@ -6,7 +6,7 @@ import sys
 import time
 
 # The seconds for which revoked credentials may still be accepted, generous for busy machines.
-PATIENCE = 20
+TIMEOUT = 20
 
 
 def main(talk):
@@ -49,8 +49,8 @@ def expect(actual, expected):
 
 def until(what, condition):
     """Polls until the result is true."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     while not condition():
         if time.monotonic() > end:
-            raise AssertionError(f"{PATIENCE} s later it does not hold that {what}")
+            raise AssertionError(f"{TIMEOUT} s later it does not hold that {what}")
         time.sleep(0.05)

@@ -14,7 +14,7 @@ use tokio::{
 };
 
 /// The timeout of a test that hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The treatment of responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl Proxy {
     pub(crate) async fn wait_until_open(&self, wanted: usize) {
         let mut open = self.open.clone();
         let waiting = open.wait_for(|open| *open == wanted);
-        let is_so = matches!(tokio::time::timeout(PATIENCE, waiting).await, Ok(Ok(_)));
+        let is_so = matches!(tokio::time::timeout(TIMEOUT, waiting).await, Ok(Ok(_)));
         let open = *self.open.borrow();
         assert!(is_so, "{open} connections are open instead of {wanted}");
     }

@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 use crate::process::{RunningService, printed, scripted_service};
 
 /// The timeout of a test that hangs.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 /// The polling interval.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -121,7 +121,7 @@ impl ChatClient {
             if !["queued", "in_progress"].contains(&&*text(&turn["status"])) {
                 return turn;
             }
-            assert!(began.elapsed() < PATIENCE, "it stays {turn}");
+            assert!(began.elapsed() < TIMEOUT, "it stays {turn}");
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
@@ -136,7 +136,7 @@ impl ChatClient {
             if turns.len() >= number {
                 return turns;
             }
-            assert!(began.elapsed() < PATIENCE, "{event}: {turns:?}");
+            assert!(began.elapsed() < TIMEOUT, "{event}: {turns:?}");
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
@@ -210,7 +210,7 @@ pub(crate) struct Stream {
 impl Stream {
     async fn read_next(&mut self) -> bool {
         let chunk = self.response.chunk();
-        let chunk = tokio::time::timeout(PATIENCE, chunk).await;
+        let chunk = tokio::time::timeout(TIMEOUT, chunk).await;
         match chunk.expect("it goes on in time") {
             Ok(Some(bytes)) => {
                 self.read.push_str(str::from_utf8(&bytes).expect("UTF-8"));

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The timeout of a test that hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// The polling interval.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Changes reach the other node within 2 s; the timeout is doubled for slow machines.
@@ -117,7 +117,7 @@ impl NodePair {
             if queued.count() == number {
                 return;
             }
-            assert!(began.elapsed() < PATIENCE, "they are not queued: {log:?}");
+            assert!(began.elapsed() < TIMEOUT, "they are not queued: {log:?}");
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
@@ -166,7 +166,7 @@ impl Node {
             if found["status"] != status {
                 return found;
             }
-            assert!(began.elapsed() < PATIENCE, "it stays {found}");
+            assert!(began.elapsed() < TIMEOUT, "it stays {found}");
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     }

@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// The timeout of a test that hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A chat socket.
 struct ChatSocket(WebSocketStream<TcpStream>);
@@ -61,7 +61,7 @@ impl ChatSocket {
 
     async fn receive(&mut self) -> Message {
         loop {
-            let received = tokio::time::timeout(PATIENCE, self.0.next()).await;
+            let received = tokio::time::timeout(TIMEOUT, self.0.next()).await;
             let message = received.expect("a frame in time").expect("no end");
             match message.expect("a frame") {
                 Message::Ping(_) | Message::Pong(_) => {}

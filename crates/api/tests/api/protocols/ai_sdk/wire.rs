@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The timeout of a test that hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The chat `c1` with an agent.
 pub(super) struct Chat {
@@ -91,7 +91,7 @@ impl PartStream {
     }
 
     async fn chunk(&mut self) -> reqwest::Result<Option<String>> {
-        let chunk = tokio::time::timeout(PATIENCE, self.response.chunk()).await;
+        let chunk = tokio::time::timeout(TIMEOUT, self.response.chunk()).await;
         let chunk = chunk.expect("the stream goes on in time")?;
         Ok(chunk.map(|bytes| String::from_utf8(bytes.to_vec()).expect("UTF-8")))
     }

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::{caller::Caller, response::Request};
 
 /// The timeout of a test that hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A request for a completion.
 fn completion(caller: &Caller, body: &Value) -> Request {
@@ -113,7 +113,7 @@ impl DataStream {
                 }
                 continue;
             }
-            let chunk = tokio::time::timeout(PATIENCE, self.response.chunk()).await;
+            let chunk = tokio::time::timeout(TIMEOUT, self.response.chunk()).await;
             let chunk = chunk.expect("the stream goes on in time");
             let bytes = chunk.expect("a chunk")?;
             self.unread.push_str(str::from_utf8(&bytes).expect("UTF-8"));

@@ -12,7 +12,7 @@ use super::SocketClient;
 use crate::sockets::conformance;
 
 /// The timeout of a test that hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The published schemas of frames.
 static PUBLISHED: LazyLock<Schemas> = LazyLock::new(|| {
@@ -150,7 +150,7 @@ impl SocketClient {
     /// The next frame, or the end of the connection.
     pub(super) async fn receive_or_end(&mut self) -> Result<Value, Option<u16>> {
         loop {
-            let received = tokio::time::timeout(PATIENCE, self.stream.next()).await;
+            let received = tokio::time::timeout(TIMEOUT, self.stream.next()).await;
             let received = received.unwrap_or_else(|_| panic!("nothing comes; {:?}", self.unread));
             match received {
                 Some(Ok(Message::Text(text))) => {
@@ -164,7 +164,7 @@ impl SocketClient {
                 Some(Ok(Message::Close(close))) => {
                     let code = close.map(|close| u16::from(close.code));
                     // The server also closes the connection.
-                    let last = tokio::time::timeout(PATIENCE, self.stream.next()).await;
+                    let last = tokio::time::timeout(TIMEOUT, self.stream.next()).await;
                     assert!(matches!(last, Ok(None | Some(Err(_)))), "{last:?}");
                     return Err(code);
                 }

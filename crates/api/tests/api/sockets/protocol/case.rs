@@ -11,7 +11,7 @@ use tokio::{
 use super::wire::{CLOSE, PING, PONG, ReceivedFrames, TEXT, last, reason};
 
 /// The timeout of a test that hangs.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The messages of the server, except its `goodbye` and pings.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,7 +87,7 @@ impl Case {
 
     /// The difference from the expectation.
     pub(super) async fn fault(&self, address: SocketAddr, key: &str) -> Option<String> {
-        let tried = tokio::time::timeout(PATIENCE, self.exchange(address, key)).await;
+        let tried = tokio::time::timeout(TIMEOUT, self.exchange(address, key)).await;
         let Ok((observed, end)) = tried else {
             return Some("it does not end".to_owned());
         };
