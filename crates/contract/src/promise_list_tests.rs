@@ -60,6 +60,11 @@ const OTHER_PORTS: &[(&str, &str, &str)] = &[
         include_str!("event_bus.rs"),
     ),
     (
+        "shared_event_bus",
+        include_str!("shared_event_bus.rs"),
+        include_str!("shared_event_bus.rs"),
+    ),
+    (
         "rate_limiter",
         include_str!("rate_limiter.rs"),
         include_str!("rate_limiter.rs"),

@@ -70,9 +70,15 @@ fn adapters_use_neither_use_cases_nor_each_other() {
 }
 
 #[test]
-fn only_stores_and_the_benchmark_use_sql() {
-    // The benchmark compares the service with a program that uses the same libraries.
-    let stores = ["relational", "postgres_store", "sqlite_store", "dev_bench"];
+fn only_stores_the_bus_of_postgres_and_the_benchmark_use_sql() {
+    let stores = [
+        "relational",
+        "postgres_store",
+        "sqlite_store",
+        "postgres_bus",
+        // Compares the service with a program that uses the same libraries.
+        "dev_bench",
+    ];
     assert!(allowed("sqlite_store", "sqlx"));
     for layer in LAYERS
         .iter()

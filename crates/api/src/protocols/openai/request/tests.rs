@@ -41,8 +41,12 @@ fn what_would_change_the_reply_is_rejected() {
     for (members, at) in [
         (json!({"store": true}), "/store"),
         (json!({"n": 2}), "/n"),
-        (json!({"tools": [{"type": "function"}]}), "/tools"),
-        (json!({"functions": [{"name": "f"}]}), "/functions"),
+        (json!({"tool_choice": "required"}), "/tool_choice"),
+        (
+            json!({"tool_choice": {"type": "function", "function": {"name": "f"}}}),
+            "/tool_choice",
+        ),
+        (json!({"function_call": {"name": "f"}}), "/function_call"),
         (json!({"modalities": ["text", "audio"]}), "/modalities"),
         (
             json!({"response_format": {"type": "json_schema"}}),
@@ -74,7 +78,7 @@ fn what_would_change_the_reply_is_rejected() {
 #[test]
 fn members_without_an_effect_are_tolerated() {
     let members = json!({
-        "n": 1, "tools": [], "functions": null, "modalities": ["text"], "temperature": 0.2,
+        "n": 1, "tools": [{"type": "function"}], "tool_choice": "auto", "functions": null, "modalities": ["text"], "temperature": 0.2,
         "response_format": {"type": "text"}, "stop": ["x"], "max_tokens": 5, "seed": 1,
         "stream": true, "stream_options": {"include_usage": true, "include_obfuscation": false},
     });
