@@ -38,9 +38,9 @@ test("the page of the README shows a reply", async () => {
     .replace("01a1f9f5-e05d-732b-85dd-7c941357da9e", agentId);
   const server = createServer(({ url = "" }, response) => {
     const isPage = url === "/page.html";
-    if (!isPage && !/^\/clients\/typescript\/dist\/[\w/-]+\.js$/.test(url)) return response.writeHead(404).end();
+    if (!isPage && !/^\/typescript\/dist\/[\w/-]+\.js$/.test(url)) return response.writeHead(404).end();
     response.setHeader("Content-Type", isPage ? "text/html; charset=utf-8" : "text/javascript");
-    return response.end(isPage ? filled : readFileSync(root + url));
+    return response.end(isPage ? filled : readFileSync(`${root}clients${url}`));
   }).listen(port, "localhost");
   const tab = await browser.newPage();
   await tab.goto(`http://localhost:${port}/page.html`);

@@ -19,11 +19,11 @@ const Chat = ({ name }) => {
   const submit = (form) => void send(form.get("text"), { title: form.get("text").slice(0, 60) });
   const change = (id, text) => text && edit(id, text);
   return (
-    <main>
+    <main className={status}>
       <section><div>
         {messages.map((it) => (
           <p key={it.id} className={`${it.role} ${it.status}`}>
-            {it.text}{it.role === "user" && !isBusy && <button aria-label="Edit" onClick={() => change(it.id, prompt("Edit", it.text))}>✎</button>}
+            {it.text}{it.role === "user" && <button aria-label="Edit" onClick={() => change(it.id, prompt("Edit", it.text))}>✎</button>}
           </p>
         ))}
         {error && <p role="alert">{error.title ?? error.message}</p>}

@@ -46,11 +46,16 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
   const [editing, setEditing] = useState<string>();
   const end = useRef<HTMLDivElement>(null);
   const length = messages.reduce((sum, { text, toolCalls }) => sum + text.length + toolCalls.length, messages.length);
-  // Follows the reply unless the reader has scrolled up.
+  const hasFailed = error !== undefined;
+  const own = messages.findLast(({ role }) => role === "user")?.id;
+  const shown = useRef<string>(undefined);
+  // Shows the newest message of the reader, and follows the reply unless the reader has scrolled up.
   useEffect(() => {
     const { scrollHeight, clientHeight } = document.documentElement;
-    if (scrollHeight - clientHeight - window.scrollY < 240) end.current?.scrollIntoView({ block: "end" });
-  }, [length]);
+    const isNew = shown.current !== own;
+    shown.current = own;
+    if (isNew || scrollHeight - clientHeight - window.scrollY < 240) end.current?.scrollIntoView({ block: "end" });
+  }, [length, own, hasFailed]);
 
   const isBusy = status === "sending" || status === "streaming";
   return (
