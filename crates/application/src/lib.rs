@@ -27,6 +27,7 @@ pub mod recovery;
 pub mod retention;
 pub mod toolbox;
 pub mod turns;
+pub mod unnamed_messages;
 mod version_condition;
 
 pub use agents::{AgentError, AgentLimits, AgentService};

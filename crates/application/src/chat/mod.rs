@@ -22,7 +22,6 @@ mod service;
 mod start;
 mod target;
 mod turn_task;
-mod unnamed_messages;
 
 use std::sync::Arc;
 
@@ -38,7 +37,6 @@ pub use ephemeral::EphemeralChat;
 pub use messages::REPEATABLE_FOR;
 pub use runner::TurnRunner;
 pub use service::{ChatService, MAX_QUEUE_TIME};
-pub use unnamed_messages::{FirstId, UnnamedMessages};
 
 use pending_finishes::PendingFinishes;
 

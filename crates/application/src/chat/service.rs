@@ -16,12 +16,12 @@ use super::{
     ephemeral::EphemeralChat,
     runner::TurnRunner,
     start::TurnStarter,
-    unnamed_messages::UnnamedMessages,
 };
 use crate::{
     IdempotencyConflict,
     detach_on_drop::DetachOnDrop,
     idempotency::{self, check_key},
+    unnamed_messages::UnnamedMessages,
 };
 
 /// The maximum number of passes, if concurrent writes keep changing the conversation.

@@ -4,10 +4,7 @@
 //! at the same time compute the same id from what the conversation contains.
 
 use actix_web::http::header::{HeaderMap, HeaderName};
-use application::{
-    ConversationError, PAGE_LIMIT,
-    chat::{FirstId, REPEATABLE_FOR},
-};
+use application::{ConversationError, PAGE_LIMIT, chat::REPEATABLE_FOR, unnamed_messages::FirstId};
 use domain::{AgentId, ConversationId, ConversationKey, IdempotencyKey, TurnId};
 use ports::{IdSource, ListingOrder, TurnFilter};
 

@@ -7,7 +7,7 @@ use domain::{IdempotencyKey, Principal, PrincipalId, TenantId, Timestamp};
 use parking_lot::Mutex;
 use ports::Clock;
 
-use super::messages::REPEATABLE_FOR;
+use crate::chat::REPEATABLE_FOR;
 
 /// The time for which the first request can arrive after a repeated one.
 const MAX_DELAY: Duration = Duration::from_secs(2);
