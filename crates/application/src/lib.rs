@@ -24,6 +24,7 @@ pub mod principal_limits;
 pub mod purge;
 pub mod realtime;
 pub mod recovery;
+pub mod remote_turns;
 pub mod retention;
 pub mod toolbox;
 pub mod turns;

@@ -1,16 +1,19 @@
 //! The use cases of turns: read and cancel.
 
 mod cancellation;
+mod remote_cancellation;
 
 use std::sync::Arc;
 
 use domain::{
     AsOf, ConversationId, MessageId, Page, Principal, Seq, Stamp, Turn, TurnId, TurnStatus, cursor,
 };
-use ports::{FoundTurn, ListingOrder, RepositoryError, TurnFilter, TurnQuery};
+use ports::{EventBus, FoundTurn, ListingOrder, RepositoryError, TurnFilter, TurnQuery};
 use tokio::task::JoinError;
 
-use self::cancellation::Cancellation;
+pub use self::remote_cancellation::CancellationListener;
+
+use self::{cancellation::Cancellation, remote_cancellation::cancel_elsewhere};
 use crate::{
     PAGE_LIMIT,
     chat::{AcceptedTurn, ChatContext, TurnRunner},
@@ -38,12 +41,17 @@ pub enum TurnError {
 pub struct TurnService {
     context: Arc<ChatContext>,
     runner: Arc<TurnRunner>,
+    bus: Arc<dyn EventBus>,
 }
 
 impl TurnService {
-    /// Creates a service for the turns that `runner` runs.
-    pub fn new(context: Arc<ChatContext>, runner: Arc<TurnRunner>) -> Self {
-        Self { context, runner }
+    /// Creates a service for the turns that `runner` runs. Other nodes are reached over `bus`.
+    pub fn new(context: Arc<ChatContext>, runner: Arc<TurnRunner>, bus: Arc<dyn EventBus>) -> Self {
+        Self {
+            context,
+            runner,
+            bus,
+        }
     }
 
     /// Reads a turn. A turn that runs here contains the tools that it has called so far.
@@ -76,25 +84,29 @@ impl TurnService {
         }
     }
 
-    /// Cancels a queued or running turn, and stores the partial reply of its engine. A turn that
-    /// has already ended is returned unchanged.
+    /// Cancels a queued or running turn, and stores the partial reply of its engine; without it if
+    /// the node that runs the turn does not respond. A turn that has already ended is returned
+    /// unchanged.
     pub async fn cancel(&self, caller: &Principal, id: TurnId) -> Result<Turn, TurnError> {
         let found = self.find(caller, id).await?.value;
         if found.turn.status.is_final() {
             return Ok(found.turn);
         }
-        let ports = &self.context.ports;
+        let (ports, live) = (&self.context.ports, &self.context.live);
+        let (reply_id, is_running) = (found.reply_id, found.turn.status == TurnStatus::InProgress);
+        // Registered from here on, since the turn may begin to run here at any time.
+        let live = live.get_or_register_found(&caller.tenant, found);
+        if is_running
+            && !live.is_local()
+            && cancel_elsewhere(&self.context, &self.bus, &live, &caller.id).await
+        {
+            return Ok(self.get(caller, id).await?.value);
+        }
         let cancellation = Cancellation {
             context: Arc::clone(&self.context),
             runner: Arc::clone(&self.runner),
-            message_id: found
-                .reply_id
-                .unwrap_or_else(|| MessageId::new(ports.ids.next_id())),
-            // Registered from here on, since the turn may begin to run here at any time.
-            live: self
-                .context
-                .live
-                .get_or_register_found(&caller.tenant, found),
+            message_id: reply_id.unwrap_or_else(|| MessageId::new(ports.ids.next_id())),
+            live,
             stamp: Stamp {
                 time: ports.clock.now(),
                 actor: caller.id.clone(),

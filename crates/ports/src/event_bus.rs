@@ -1,6 +1,6 @@
 //! Fast notifications between all nodes.
 
-use domain::{AgentId, ConversationId, PrincipalId, Seq, TenantId};
+use domain::{AgentId, ConversationId, NodeId, PrincipalId, Seq, TenantId, ToolCall, TurnId};
 use futures::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 
@@ -38,9 +38,71 @@ pub enum Signal {
         /// `true` if typing started, `false` if it stopped.
         typing: bool,
     },
+    /// A node has readers of live replies, for the next 15 seconds. The nodes that run turns of
+    /// these conversations send the parts of their replies.
+    RepliesWanted {
+        /// The tenant of the conversations.
+        tenant: TenantId,
+        /// The conversations; all conversations of the tenant if absent.
+        conversations: Option<Vec<ConversationId>>,
+        /// The node of the readers.
+        node: NodeId,
+        /// True if the parts so far are wanted too: the readers are new, or parts were lost.
+        from_start: bool,
+    },
+    /// A part of a reply in progress.
+    ReplyPart {
+        /// The tenant of the turn.
+        tenant: TenantId,
+        /// The conversation of the turn.
+        conversation_id: ConversationId,
+        /// The turn.
+        turn_id: TurnId,
+        /// The node that runs the turn.
+        node: NodeId,
+        /// The part.
+        part: ReplyPart,
+    },
+    /// A turn is to be cancelled by the node that runs it, which has its text.
+    CancellationRequested {
+        /// The tenant of the turn.
+        tenant: TenantId,
+        /// The turn.
+        turn_id: TurnId,
+        /// The principal that cancels the turn.
+        actor: PrincipalId,
+    },
     /// Signals of other nodes may have been lost: the connection to them was interrupted. Delivered
     /// by the bus of this node, never sent.
     SignalsLost,
+}
+
+/// A part of a reply. Positions are in bytes of UTF-8.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    tag = "kind",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub enum ReplyPart {
+    /// Text; empty if the turn has just started.
+    Text {
+        /// The length of the text before it.
+        from: usize,
+        /// The text.
+        text: String,
+    },
+    /// The start or the end of a tool call.
+    Tool {
+        /// The number of tool parts before it.
+        index: usize,
+        /// The length of the text before it.
+        at: usize,
+        /// True if this is the end of the call.
+        has_ended: bool,
+        /// The call so far.
+        call: ToolCall,
+    },
 }
 
 /// Selects the signals that a subscriber receives. Publishers call it, so it MUST return at once.

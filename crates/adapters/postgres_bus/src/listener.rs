@@ -12,7 +12,11 @@ use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use crate::{backoff::Backoff, message::Message, sender::HEARTBEAT};
+use crate::{
+    backoff::Backoff,
+    message::{Fragments, Message},
+    sender::HEARTBEAT,
+};
 
 /// The time without a message after which the connection counts as lost.
 const SILENCE: Duration = HEARTBEAT.saturating_mul(2);
@@ -27,12 +31,18 @@ pub(crate) struct Listener {
     /// This process, whose own messages show only that the channel works.
     process: Uuid,
     local: Weak<LocalBus>,
-    /// The number of the last message of each process.
-    last: HashMap<Uuid, u64>,
+    /// The other processes.
+    senders: HashMap<Uuid, MessageSender>,
     /// True once a message was received.
     has_received: bool,
     /// True if the operator was warned that no messages arrive.
     has_warned: bool,
+}
+
+/// Another process, as far as its messages are known.
+struct MessageSender {
+    last_number: u64,
+    fragments: Fragments,
 }
 
 /// The bus of this process was dropped.
@@ -50,7 +60,7 @@ impl Listener {
             channel,
             process,
             local,
-            last: HashMap::new(),
+            senders: HashMap::new(),
             has_received: false,
             has_warned: false,
         }
@@ -93,7 +103,7 @@ impl Listener {
     /// Delivers the signals that arrive until the connection is lost.
     async fn deliver(&mut self, mut listener: PgListener) -> Result<(), Closed> {
         // Signals may have been sent before this connection.
-        self.last.clear();
+        self.senders.clear();
         self.publish(Signal::SignalsLost)?;
         loop {
             match timeout(SILENCE, listener.try_recv()).await {
@@ -118,15 +128,25 @@ impl Listener {
         if message.process == self.process {
             return Ok(());
         }
-        if self.last.len() >= MAX_PROCESSES {
-            self.last.clear();
+        if self.senders.len() >= MAX_PROCESSES {
+            self.senders.clear();
         }
-        let last = self.last.insert(message.process, message.number);
-        if last.is_some_and(|last| message.number != last + 1) {
+        let number = message.number;
+        let sender = self
+            .senders
+            .entry(message.process)
+            .or_insert_with(|| MessageSender {
+                last_number: number.wrapping_sub(1),
+                fragments: Fragments::default(),
+            });
+        let is_next = number == sender.last_number.wrapping_add(1);
+        sender.last_number = number;
+        let signals = sender.fragments.add(message, is_next);
+        if !is_next {
             self.publish(Signal::SignalsLost)?;
         }
-        message
-            .signals()
+        signals
+            .into_iter()
             .try_for_each(|signal| self.publish(signal))
     }
 

@@ -9,6 +9,8 @@ use uuid::Uuid;
 const MAX_BYTES: usize = 7_900;
 /// The maximum length of the members beside the signals.
 const ENVELOPE_BYTES: usize = 120;
+/// The maximum length of a signal, which is sent in several messages.
+const MAX_SIGNAL_BYTES: usize = 4 * 1024 * 1024;
 
 /// A received message.
 #[derive(Debug, Deserialize)]
@@ -17,19 +19,51 @@ pub(crate) struct Message {
     pub(crate) process: Uuid,
     /// Counts the messages of the process.
     pub(crate) number: u64,
+    #[serde(default)]
     signals: Vec<Value>,
+    #[serde(default)]
+    fragment: Option<Fragment>,
+}
+
+/// A fragment of a signal that exceeds a message. The others are in the messages before and after.
+#[derive(Debug, Deserialize)]
+struct Fragment {
+    text: String,
+    is_last: bool,
+}
+
+/// The fragments of a signal that have arrived from one process.
+#[derive(Debug, Default)]
+pub(crate) struct Fragments(String);
+
+impl Fragments {
+    /// Adds the content of the next message, and returns its complete signals. `is_next` is false if
+    /// messages between the last one and this were lost.
+    pub(crate) fn add(&mut self, message: Message, is_next: bool) -> Vec<Signal> {
+        if !is_next {
+            self.0.clear();
+        }
+        let known = |signal| serde_json::from_value(signal).ok();
+        let mut signals: Vec<_> = message.signals.into_iter().filter_map(known).collect();
+        let Some(fragment) = message.fragment else {
+            return signals;
+        };
+        self.0.push_str(&fragment.text);
+        if fragment.is_last {
+            // The rest of a signal whose first fragment was lost is no JSON.
+            signals.extend(serde_json::from_str(&self.0).ok());
+        }
+        if fragment.is_last || self.0.len() > MAX_SIGNAL_BYTES {
+            self.0 = String::new();
+        }
+        signals
+    }
 }
 
 impl Message {
     /// Reads a message; `None` if it is of an unknown form.
     pub(crate) fn read(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
-    }
-
-    /// The signals that this version knows.
-    pub(crate) fn signals(self) -> impl Iterator<Item = Signal> {
-        let known = |signal| serde_json::from_value(signal).ok();
-        self.signals.into_iter().filter_map(known)
     }
 }
 
@@ -44,19 +78,23 @@ impl MessageWriter {
         Self { process, next: 0 }
     }
 
-    /// Writes `signals` into as few messages as possible, and at least one. A signal that exceeds the
-    /// length of a message is dropped.
+    /// Writes `signals` into as few messages as possible, and at least one. A signal that exceeds a
+    /// message is split.
     pub(crate) fn write(&mut self, signals: &[Signal]) -> Vec<String> {
         let (mut messages, mut joined) = (Vec::new(), String::new());
         for signal in signals {
             let text = serde_json::to_string(signal).unwrap_or_default();
-            if text.is_empty() || text.len() > MAX_BYTES - ENVELOPE_BYTES {
+            if text.is_empty() || text.len() > MAX_SIGNAL_BYTES {
                 metrics::counter!("bus_signals_dropped").increment(1);
                 continue;
             }
-            if joined.len() + text.len() > MAX_BYTES - ENVELOPE_BYTES {
+            if joined.len() + text.len() > MAX_BYTES - ENVELOPE_BYTES && !joined.is_empty() {
                 messages.push(self.message(&joined));
                 joined.clear();
+            }
+            if text.len() > MAX_BYTES - ENVELOPE_BYTES {
+                self.split(&text, &mut messages);
+                continue;
             }
             if !joined.is_empty() {
                 joined.push(',');
@@ -68,58 +106,39 @@ impl MessageWriter {
     }
 
     fn message(&mut self, signals: &str) -> String {
-        let (process, number) = (self.process, self.next);
-        self.next += 1;
-        format!(r#"{{"process":"{process}","number":{number},"signals":[{signals}]}}"#)
+        self.envelope(&format!(r#""signals":[{signals}]"#))
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use domain::Seq;
-
-    use super::*;
-
-    fn appended(tenant: &str) -> Signal {
-        Signal::LogAppended {
-            tenant: tenant.parse().unwrap(),
-            head: Seq(i64::MAX),
+    /// Writes a signal into several messages.
+    fn split(&mut self, mut text: &str, messages: &mut Vec<String>) {
+        while !text.is_empty() {
+            let (fragment, rest) = text.split_at(fitting(text));
+            let (is_last, fragment) = (rest.is_empty(), Value::from(fragment));
+            let content = format!(r#""fragment":{{"text":{fragment},"is_last":{is_last}}}"#);
+            messages.push(self.envelope(&content));
+            text = rest;
         }
     }
 
-    #[test]
-    fn many_signals_are_split_into_messages_that_postgres_accepts() {
-        let signals: Vec<_> = (0..500).map(|i| appended(&format!("tenant-{i}"))).collect();
-        let messages = MessageWriter::new(Uuid::max()).write(&signals);
-        assert!(messages.len() > 1);
-        assert!(messages.iter().all(|message| message.len() <= MAX_BYTES));
-        let read = messages.iter().map(|text| Message::read(text).unwrap());
-        let numbers: Vec<_> = read.map(|message| message.number).collect();
-        assert_eq!(numbers, (0..).take(messages.len()).collect::<Vec<_>>());
-        let read = messages.iter().map(|text| Message::read(text).unwrap());
-        assert_eq!(read.flat_map(Message::signals).collect::<Vec<_>>(), signals);
-    }
-
-    #[test]
-    fn no_signals_make_one_message() {
-        let messages = MessageWriter::new(Uuid::nil()).write(&[]);
-        assert_eq!(messages.len(), 1);
-        assert_eq!(Message::read(&messages[0]).unwrap().signals().count(), 0);
-    }
-
-    #[test]
-    fn signals_and_members_of_later_versions_are_ignored() {
-        let text = r#"{"process":"00000000-0000-0000-0000-000000000000","number":1,"new":1,
-            "signals":[{"type":"later"},{"type":"logAppended","tenant":"a","head":5,"new":1},7]}"#;
-        let signals: Vec<_> = Message::read(text).unwrap().signals().collect();
-        let tenant = "a".parse().unwrap();
-        assert_eq!(
-            signals,
-            [Signal::LogAppended {
-                tenant,
-                head: Seq(5)
-            }]
-        );
-        assert!(Message::read("{}").is_none());
+    fn envelope(&mut self, content: &str) -> String {
+        let (process, number) = (self.process, self.next);
+        self.next += 1;
+        format!(r#"{{"process":"{process}","number":{number},{content}}}"#)
     }
 }
+
+/// Returns the length of the longest beginning of JSON that fits into a message as a string.
+fn fitting(json: &str) -> usize {
+    let mut bytes = 0;
+    let exceeds = |&(_, character): &(usize, char)| {
+        // JSON contains no control characters.
+        bytes += character.len_utf8() + usize::from(matches!(character, '"' | '\\'));
+        bytes > MAX_BYTES - ENVELOPE_BYTES
+    };
+    json.char_indices()
+        .find(exceeds)
+        .map_or(json.len(), |(end, _)| end)
+}
+
+#[cfg(test)]
+mod tests;

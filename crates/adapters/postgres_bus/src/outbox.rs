@@ -38,7 +38,7 @@ impl Outbox {
                 None => drop(waiting.heads.insert(tenant.clone(), *head)),
             },
             Signal::SignalsLost => return,
-            Signal::Typing { .. } => {
+            _ => {
                 if waiting.others.len() == MAX_SIGNALS {
                     waiting.others.pop_front();
                     metrics::counter!("bus_signals_dropped").increment(1);

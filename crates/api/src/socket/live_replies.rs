@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Weak};
 
-use application::live_turns::{Interest, LiveTurn, Progress, ReplyCursor, ReplyPiece, TurnSubject};
+use application::live_turns::{
+    Interest, LiveTurn, Progress, RemoteTurns, ReplyCursor, ReplyPiece, TurnSubject,
+};
 use domain::TurnId;
 use tokio::sync::Notify;
 
@@ -15,11 +17,12 @@ use super::{
 const LARGE_PIECE_BYTES: usize = 128 * 1024;
 
 /// The running replies that a socket follows.
-#[derive(Default)]
 pub(super) struct LiveReplies {
     /// Notified by every followed turn.
     wake: Arc<Notify>,
     followed: Vec<FollowedReply>,
+    /// The turns of other nodes in the channels of the socket, until it follows them.
+    remote: Arc<RemoteTurns>,
 }
 
 /// A reply, and the part of it that was sent.
@@ -31,7 +34,23 @@ struct FollowedReply {
     needs_snapshot: bool,
 }
 
+impl Default for LiveReplies {
+    fn default() -> Self {
+        let wake = Arc::new(Notify::new());
+        Self {
+            followed: Vec::new(),
+            remote: Arc::new(RemoteTurns::new(Arc::clone(&wake))),
+            wake,
+        }
+    }
+}
+
 impl LiveReplies {
+    /// Returns the turns of other nodes in the channels of the socket.
+    pub(super) const fn remote(&self) -> &Arc<RemoteTurns> {
+        &self.remote
+    }
+
     /// Waits until more live data may be available.
     pub(super) async fn changed(&self) {
         self.wake.notified().await;

@@ -5,6 +5,7 @@
 //! module of its own: input ([`FrameGuard`], [`CommandRate`]), output ([`SendQueue`]), time
 //! ([`SocketTimeouts`]). [`CloseCode`] lists the reasons for a close.
 
+mod channel_replies;
 mod close;
 mod command_rate;
 mod commands;

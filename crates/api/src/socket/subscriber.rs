@@ -14,6 +14,7 @@ use tokio::sync::{broadcast, watch};
 
 use super::{
     SendQueue, SendQueueFull,
+    channel_replies::ChannelReplies,
     commands::{AcceptedChat, OpenedChannel},
     context::{AdmittedCaller, Caller},
     frames::{Channel, LiveEvent, MAX_CHANNELS, ServerFrame, encode},
@@ -71,13 +72,19 @@ impl Subscriber {
             slot,
         } = admitted;
         let Caller { auth, tail } = caller;
+        let live_replies = LiveReplies::default();
+        let replies = ChannelReplies {
+            tenant: tail.tenant().clone(),
+            followers: Arc::clone(&services.live.followers),
+            remote: Arc::clone(live_replies.remote()),
+        };
         Self {
             visibility: visibility(&auth.principal),
             watch,
             positions: tail.positions(),
             typing: services.typing.listen(tail.tenant()),
-            subscriptions: Subscriptions::default(),
-            live_replies: LiveReplies::default(),
+            subscriptions: Subscriptions::new(replies),
+            live_replies,
             page_read: None,
             services,
             connection_id,
@@ -179,6 +186,23 @@ impl Subscriber {
         self.live_replies.send(send_queue)
     }
 
+    /// Follows the replies of other nodes that have begun to arrive, once the starts of their turns
+    /// were sent.
+    fn join_remote(&mut self) {
+        let Some(position) = self.subscriptions.live_position() else {
+            return;
+        };
+        for turn in self.live_replies.remote().take_up_to(position) {
+            let subject = turn.live.subject();
+            let mut channels = self.subscriptions.live_channels();
+            if channels.any(|it| it.matches_turn(subject))
+                && is_turn_visible(&self.visibility, subject)
+            {
+                self.live_replies.join(&turn.live, false);
+            }
+        }
+    }
+
     /// Accepts a page of past events.
     pub(super) fn accept_page(
         &mut self,
@@ -222,6 +246,7 @@ impl Subscriber {
         &mut self,
         send_queue: &SendQueue,
     ) -> Result<(), SendQueueFull> {
+        self.join_remote();
         self.live_replies.send(send_queue)
     }
 
@@ -235,6 +260,8 @@ impl Subscriber {
             .send_live(&self.tail, &self.visibility, has_room, &mut send)?;
         let caught_up = sender.caught_up;
         self.join(&caught_up, false, send_queue)?;
+        self.join_remote();
+        self.live_replies.send(send_queue)?;
         if self.page_read.is_none()
             && self.subscriptions.is_behind()
             && send_queue.request_room()

@@ -9,7 +9,7 @@ mod replay_request;
 #[cfg(test)]
 mod tests;
 
-use application::realtime::SerializedEvent;
+use application::{live_turns::FollowedReplies, realtime::SerializedEvent};
 use domain::{AgentId, EventType, Seq, TurnId};
 
 pub(super) use self::{
@@ -20,6 +20,7 @@ pub(super) use self::{
 use self::{recent::RecentlyEnded, replay::Replay};
 use super::{
     SendQueueFull,
+    channel_replies::ChannelReplies,
     frames::{Channel, MAX_CHANNELS},
 };
 
@@ -29,14 +30,13 @@ pub(super) const MAX_REPLAYED_EVENTS: usize = 10_000;
 const MAX_IMPLICIT_SUBSCRIPTIONS: usize = MAX_CHANNELS;
 
 /// The subscriptions of a socket.
-#[derive(Debug, Default)]
 pub(super) struct Subscriptions {
     all: Vec<Subscription>,
     keys: u32,
     recent: RecentlyEnded,
+    replies: ChannelReplies,
 }
 
-#[derive(Debug)]
 struct Subscription {
     /// Distinguishes the subscription from earlier and later ones of the same channel; it increases
     /// with each.
@@ -51,6 +51,8 @@ struct Subscription {
     next: Seq,
     /// The rest of the replay; `None` once the subscription has reached the present.
     replay: Option<Box<Replay>>,
+    /// Makes other nodes send the replies of the channel.
+    _followed: FollowedReplies,
 }
 
 /// The start of a subscription.
@@ -92,6 +94,16 @@ impl Subscription {
 }
 
 impl Subscriptions {
+    /// Creates an empty set, whose channels are followed through `replies`.
+    pub(super) fn new(replies: ChannelReplies) -> Self {
+        Self {
+            all: Vec::new(),
+            keys: 0,
+            recent: RecentlyEnded::default(),
+            replies,
+        }
+    }
+
     /// The number of explicit subscriptions.
     pub(super) fn named(&self) -> usize {
         self.all.iter().filter(|it| it.is_named).count()
@@ -113,6 +125,13 @@ impl Subscriptions {
     pub(super) fn live_channels(&self) -> impl Iterator<Item = Channel> {
         let live = self.all.iter().filter(|it| it.is_live());
         live.map(|it| it.channel)
+    }
+
+    /// Returns the position up to which every subscription that has reached the present has sent all
+    /// events; `None` without such a subscription.
+    pub(super) fn live_position(&self) -> Option<Seq> {
+        let live = self.all.iter().filter(|it| it.is_live());
+        live.map(|it| it.next).min()
     }
 
     /// Subscribes to a channel explicitly: from its cursor, or from `head`. Without a cursor, a
@@ -147,6 +166,7 @@ impl Subscriptions {
             turns: Vec::new(),
             next: requested.map_or(head, |requested| requested.since),
             replay: requested.map(|requested| Box::new(Replay::of(requested))),
+            _followed: self.replies.follow(channel),
         });
         let is_live = requested.is_none();
         SubscriptionStart { head, is_live }
@@ -180,6 +200,7 @@ impl Subscriptions {
             turns: vec![turn],
             next: since.max(self.recent.position_of(channel)),
             replay: None,
+            _followed: self.replies.follow(channel),
         });
     }
 

@@ -25,7 +25,10 @@ pub(super) fn build(
     realtime: Realtime,
 ) -> Services {
     let Parts {
-        settings, storage, ..
+        settings,
+        storage,
+        bus,
+        ..
     } = parts;
     let (context, runner) = (|| Arc::clone(&turns.context), || Arc::clone(&turns.runner));
     let (clock, ids) = (Arc::clone(&cached.clock), Arc::clone(&cached.ids));
@@ -63,7 +66,7 @@ pub(super) fn build(
             clock,
             ids,
         ),
-        turns: TurnService::new(context(), runner()),
+        turns: TurnService::new(context(), runner(), bus),
         events: EventService::new(Arc::clone(&realtime.log)),
         log: realtime.log,
         live: realtime.caches.live,

@@ -9,6 +9,8 @@ use application::{
     chat::{ChatContext, ChatPorts, TurnRunner},
     node::Node,
     recovery::{LocalTurnReconciler, Sweeper},
+    remote_turns::{ReplyForwarder, ReplyReceiver},
+    turns::CancellationListener,
 };
 use tokio::time::Instant;
 
@@ -18,6 +20,20 @@ use super::Parts;
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// The time in which the ends of interrupted turns must be stored.
 const FINAL_WRITES_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Starts the tasks that exchange live replies and cancellations with other nodes.
+fn start_exchange(parts: &Parts<'_>, context: &Arc<ChatContext>, runner: &Arc<TurnRunner>) {
+    let (tasks, stop) = (&parts.tasks, &parts.stop);
+    let bus = || Arc::clone(&parts.bus);
+    let (live, node) = (|| Arc::clone(&context.live), || Arc::clone(&context.node));
+    let forwarder = ReplyForwarder::new(bus(), live(), node());
+    let turns = Arc::clone(&parts.storage.turns);
+    let receiver = ReplyReceiver::new(bus(), live(), turns, node());
+    let cancellations = CancellationListener::new(Arc::clone(context), Arc::clone(runner), bus());
+    tasks.spawn(forwarder.run(stop.clone()));
+    tasks.spawn(receiver.run(stop.clone()));
+    tasks.spawn(cancellations.run(stop.clone()));
+}
 
 /// The turns of this process.
 #[derive(Clone)]
@@ -71,6 +87,7 @@ impl Turns {
         }
         tasks.spawn(sweeper.run(stop.clone()));
         tasks.spawn(Arc::clone(&reconciler).run(stop.clone()));
+        start_exchange(parts, &context, &runner);
         Ok(Self {
             context,
             runner,

@@ -40,7 +40,7 @@ impl Signalled {
                     *newest = head.max(*newest);
                 }
                 Signal::SignalsLost => return Self::Lost,
-                Signal::Typing { .. } => {}
+                _ => {}
             }
         }
         Self::Heads(heads)
@@ -113,7 +113,7 @@ impl CacheInvalidator {
                 .upgrade()
                 .is_some_and(|applied| applied.is_behind(tenant, *head)),
             Signal::SignalsLost => true,
-            Signal::Typing { .. } => false,
+            _ => false,
         }));
         signals.ready_chunks(MAX_SIGNALS).map(Signalled::of).boxed()
     }

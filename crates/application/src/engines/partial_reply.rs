@@ -7,7 +7,7 @@ use domain::{
     sizes::{ARGUMENT_LEVELS, TOOL_RESULT_BYTES, TURN_ARGUMENT_BYTES, TURN_RESULT_BYTES},
     tool_call::{is_nested_deeper, json_bytes},
 };
-use ports::{ToolArguments, ToolReturn};
+use ports::{ReplyPart, ToolArguments, ToolReturn};
 use serde_json::{Map, Value};
 
 /// The maximum size of a reply's text.
@@ -106,6 +106,86 @@ impl PartialReply {
             text,
             ..Self::default()
         }
+    }
+
+    /// Appends a part that another node has sent. Skips what is known already; returns false if the
+    /// parts before it are missing.
+    #[must_use]
+    pub(crate) fn push_part(&mut self, part: ReplyPart) -> bool {
+        match part {
+            ReplyPart::Text { from, text } => {
+                let Some(known) = self.text.len().checked_sub(from) else {
+                    return false;
+                };
+                self.text.push_str(text.get(known..).unwrap_or_default());
+            }
+            ReplyPart::Tool {
+                index,
+                at,
+                has_ended,
+                call,
+            } => {
+                if self.tools.len() < index || self.text.len() < at {
+                    return false;
+                }
+                if self.tools.len() == index {
+                    let call = self.put_call(call);
+                    self.tools.push(ToolEvent {
+                        at,
+                        call,
+                        has_ended,
+                    });
+                }
+            }
+        }
+        true
+    }
+
+    /// Adds a call or replaces it, and returns its index.
+    fn put_call(&mut self, call: ToolCall) -> usize {
+        let known = self.calls.iter().position(|it| it.call.id == call.id);
+        let index = known.unwrap_or(self.calls.len());
+        let entry = CallEntry {
+            call,
+            open_since: None,
+        };
+        match self.calls.get_mut(index) {
+            Some(known) => *known = entry,
+            None => self.calls.push(entry),
+        }
+        index
+    }
+
+    /// Adds everything that a stored reply contains and this one does not, so that readers can
+    /// continue from their positions.
+    pub(crate) fn complete_with(&mut self, text: String, calls: Vec<ToolCall>) {
+        if !text.starts_with(&self.text) || !self.has_only(&calls) {
+            *self = Self::restored(text, calls);
+            return;
+        }
+        self.text = text;
+        for call in calls {
+            let has_begun = self.calls.iter().any(|it| it.call.id == call.id);
+            let at = call.at;
+            let index = self.put_call(call);
+            let event = |has_ended| ToolEvent {
+                at,
+                call: index,
+                has_ended,
+            };
+            if !has_begun {
+                self.tools.push(event(false));
+            }
+            if !self.tools.iter().any(|it| it.call == index && it.has_ended) {
+                self.tools.push(event(true));
+            }
+        }
+    }
+
+    /// Returns whether every call of this reply is one of `calls`.
+    fn has_only(&self, calls: &[ToolCall]) -> bool {
+        let is_known = |entry: &CallEntry| calls.iter().any(|call| call.id == entry.call.id);
+        self.calls.iter().all(is_known)
     }
 
     /// Returns the call of an event.

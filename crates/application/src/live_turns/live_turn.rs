@@ -4,11 +4,12 @@ use std::sync::{Arc, Weak};
 
 use domain::{MessageId, NodeId, TurnStarted, TurnStatus};
 use parking_lot::{Mutex, MutexGuard};
-use ports::FoundTurn;
+use ports::{FoundTurn, ReplyPart};
 use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    followers::FollowedReplies,
     progress::{Progress, TurnOutcome},
     registry::{LiveTurns, TurnSubject},
     turn_waiter::{PollBudget, StorePoller},
@@ -182,6 +183,13 @@ impl LiveTurn {
         self.update(|progress| std::mem::replace(&mut progress.local_node, node) != node);
     }
 
+    /// Reports the start to the forwarder of live replies.
+    pub(crate) fn report_start(self: &Arc<Self>) {
+        if let Some(turns) = self.turns.upgrade() {
+            turns.starts.report(self);
+        }
+    }
+
     pub(crate) fn mark_started(&self, started: TurnStarted) {
         self.update(|progress| progress.started.replace(started) != Some(started));
     }
@@ -213,12 +221,42 @@ impl LiveTurn {
             });
         }
         if let Some(reply) = &turn.reply {
-            let restored = PartialReply::restored(reply.content.clone(), turn.tool_calls.clone());
-            self.progress().reply = restored;
+            let (text, calls) = (reply.content.clone(), turn.tool_calls.clone());
+            self.progress().reply.complete_with(text, calls);
         }
         if let Some(outcome) = TurnOutcome::of_stored(turn) {
             self.end(outcome);
         }
+    }
+
+    /// Applies a part of the reply that the node that runs the turn has sent. Returns false if the
+    /// parts before it are missing.
+    #[must_use]
+    pub(crate) fn apply_part(&self, part: ReplyPart) -> bool {
+        let mut progress = self.progress();
+        if progress.local_node.is_some() || progress.outcome.is_some() {
+            return true;
+        }
+        let fits = progress.reply.push_part(part);
+        drop(progress);
+        self.notify();
+        fits
+    }
+
+    /// Follows the reply if another node runs the turn, for as long as the result is held.
+    pub(crate) fn follow_elsewhere(&self) -> Option<FollowedReplies> {
+        let progress = self.progress();
+        if progress.local_node.is_some() || progress.outcome.is_some() {
+            return None;
+        }
+        drop(progress);
+        let turns = self.turns.upgrade()?;
+        let conversation = self.subject.stored_conversation()?;
+        Some(
+            turns
+                .followers
+                .follow(&self.subject.tenant, Some(conversation), None),
+        )
     }
 
     /// Ends the turn; later ends are ignored.

@@ -5,16 +5,20 @@
 //! state of the others is polled from the store. A [`TurnEventStream`] returns the events of one
 //! turn, and a [`ReplyCursor`] what a reader has not received yet of a reply.
 
+mod followers;
 mod live_turn;
 mod ownership;
 mod progress;
 mod registry;
+mod starts;
 mod turn_events;
 mod turn_waiter;
 
 #[cfg(test)]
 mod tests;
 
+pub(crate) use followers::WantedConversations;
+pub use followers::{FollowedReplies, RemoteTurn, RemoteTurns, ReplyFollowers};
 pub use live_turn::{Interest, LiveTurn};
 pub use progress::{CompletedChat, Progress, TurnOutcome};
 pub use registry::{LiveTurns, TurnSubject};

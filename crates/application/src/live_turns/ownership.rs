@@ -17,6 +17,7 @@ pub(crate) struct TurnOwnership {
 impl TurnOwnership {
     pub(crate) fn new(live: Arc<LiveTurn>, node: NodeId) -> Self {
         live.set_local_node(Some(node));
+        live.report_start();
         Self { live, node }
     }
 }

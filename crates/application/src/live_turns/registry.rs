@@ -11,12 +11,18 @@ use domain::{
 use parking_lot::Mutex;
 use ports::{FoundTurn, PromotedTurn};
 
-use super::{live_turn::LiveTurn, progress::TurnOutcome};
+use super::{
+    followers::ReplyFollowers, live_turn::LiveTurn, progress::TurnOutcome, starts::TurnStarts,
+};
 
 /// The turns that this process runs or waits for. A turn is registered for as long as it is held.
 #[derive(Default)]
 pub struct LiveTurns {
     pub(crate) turns: Mutex<HashMap<TurnId, RegisteredTurn>>,
+    /// The readers of replies of all nodes.
+    pub followers: Arc<ReplyFollowers>,
+    /// The starts of turns, for other nodes.
+    pub(crate) starts: TurnStarts,
 }
 
 /// A registered turn.

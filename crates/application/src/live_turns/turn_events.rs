@@ -3,10 +3,11 @@
 use domain::{
     ChatReply, ConversationId, Problem, ReplyDelta, ToolCalled, ToolReturned, TurnId, TurnStarted,
 };
-use ports::RepositoryError;
+use ports::{ReplyPart, RepositoryError};
 use tokio_util::sync::DropGuard;
 
 use super::{
+    followers::FollowedReplies,
     progress::{Progress, TurnOutcome},
     registry::TurnSubject,
     turn_waiter::TurnWaiter,
@@ -54,6 +55,8 @@ pub struct TurnEventStream {
     delivered: Delivered,
     /// Stops a turn that is not stored.
     _guard: Option<DropGuard>,
+    /// Makes the node that runs the turn send its reply.
+    _followed: Option<FollowedReplies>,
 }
 
 /// The events that were already returned.
@@ -69,6 +72,7 @@ impl TurnEventStream {
     pub(crate) fn new(turn: TurnWaiter, guard: Option<DropGuard>) -> Self {
         turn.follow_reply();
         Self {
+            _followed: turn.live.follow_elsewhere(),
             turn,
             delivered: Delivered::default(),
             _guard: guard,
@@ -137,6 +141,15 @@ impl TurnEventStream {
     }
 }
 
+/// The maximum size of a part's text for other nodes.
+const MAX_PART_BYTES: usize = 64 * 1024;
+
+/// The next step of a reader.
+enum Step<'a> {
+    Text { from: usize, text: &'a str },
+    Tool { index: usize, event: ToolEvent },
+}
+
 /// A reader's position in a reply that grows.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct ReplyCursor {
@@ -160,23 +173,50 @@ pub enum ReplyPiece {
 impl ReplyCursor {
     /// Returns the next piece: text up to the next tool event, then that event.
     pub fn next(&mut self, subject: &TurnSubject, progress: &Progress) -> Option<ReplyPiece> {
+        Some(match self.advance(progress, usize::MAX)? {
+            Step::Text { from, text } => ReplyPiece::Delta(ReplyDelta {
+                turn_id: subject.turn_id,
+                conversation_id: subject.stored_conversation(),
+                from,
+                to: from + text.len(),
+                text: text.to_owned(),
+            }),
+            Step::Tool { event, .. } => piece(subject, &progress.reply, event),
+        })
+    }
+
+    /// Returns the next part for other nodes.
+    pub(crate) fn next_part(&mut self, progress: &Progress) -> Option<ReplyPart> {
+        Some(match self.advance(progress, MAX_PART_BYTES)? {
+            Step::Text { from, text } => ReplyPart::Text {
+                from,
+                text: text.to_owned(),
+            },
+            Step::Tool { index, event } => ReplyPart::Tool {
+                index,
+                at: event.at,
+                has_ended: event.has_ended,
+                call: progress.reply.call_of(event).clone(),
+            },
+        })
+    }
+
+    /// Moves to the next step: at most `max_bytes` of text up to the next tool event, or that event.
+    fn advance<'a>(&mut self, progress: &'a Progress, max_bytes: usize) -> Option<Step<'a>> {
         let text = progress.text();
         let tool = progress.reply.tools.get(self.tools);
         let end = tool.map_or(text.len(), |tool| tool.at.min(text.len()));
         if let Some(text) = text.get(self.text..end).filter(|text| !text.is_empty()) {
-            let from = std::mem::replace(&mut self.text, end);
-            return Some(ReplyPiece::Delta(ReplyDelta {
-                turn_id: subject.turn_id,
-                conversation_id: subject.stored_conversation(),
-                from,
-                to: end,
-                text: text.to_owned(),
-            }));
+            let text = &text[..text.floor_char_boundary(max_bytes)];
+            let from = self.text;
+            self.text += text.len();
+            return Some(Step::Text { from, text });
         }
         // A tool event after withheld text is withheld too.
-        let tool = tool.filter(|tool| tool.at <= text.len())?;
+        let event = *tool.filter(|tool| tool.at <= text.len())?;
+        let index = self.tools;
         self.tools += 1;
-        Some(piece(subject, &progress.reply, *tool))
+        Some(Step::Tool { index, event })
     }
 
     /// Moves to the end, and returns the whole text so far.

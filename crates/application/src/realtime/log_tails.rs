@@ -48,7 +48,7 @@ impl LogTails {
         let tails = Arc::clone(&self.tails);
         let mut signals = bus.subscribe(Box::new(move |signal| match signal {
             Signal::LogAppended { tenant, .. } => tails.0.read().contains_key(tenant),
-            Signal::Typing { .. } | Signal::SignalsLost => false,
+            _ => false,
         }));
         while let Some(Some(signal)) = self.stop.run_until_cancelled(signals.next()).await {
             if let Signal::LogAppended { tenant, head } = signal {

@@ -32,7 +32,11 @@ pub(super) struct Cancellation {
 impl Cancellation {
     pub(super) async fn run(self) -> Result<(), TurnError> {
         let (node, subject) = (self.runner.promotes_to(), self.live.subject());
-        let partial = partial_reply(self.message_id, self.live.hold_text());
+        let held = self.live.hold_text();
+        // Another node may have sent more of the reply to clients than this one knows.
+        let runs_here = self.live.local_node().is_some();
+        let partial = Some(held).filter(|_| runs_here);
+        let partial = partial.and_then(|held| partial_reply(self.message_id, held));
         let turns = &self.context.ports.turns;
         let cancelled =
             turns.cancel_turn(&subject.tenant, subject.turn_id, partial, node, &self.stamp);

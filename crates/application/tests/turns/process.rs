@@ -63,10 +63,10 @@ impl Process {
         ));
         let recovery = || Arc::clone(&storage.recovery);
         let applied = || Arc::clone(&caches.applied);
-        let invalidator = invalidator(fixture, &caches, bus, &tasks);
+        let invalidator = invalidator(fixture, &caches, Arc::clone(&bus), &tasks);
         Self {
             chat: ChatService::new(Arc::clone(&context), Arc::clone(&runner)),
-            turns: TurnService::new(Arc::clone(&context), Arc::clone(&runner)),
+            turns: TurnService::new(Arc::clone(&context), Arc::clone(&runner), bus),
             reconciler: LocalTurnReconciler::new(
                 recovery(),
                 Arc::clone(&context),

@@ -2,7 +2,10 @@
 
 use std::{cell::RefCell, sync::Arc};
 
-use application::realtime::{LogReader, LogTails, Tail};
+use application::{
+    live_turns::RemoteTurns,
+    realtime::{LogReader, LogTails, Tail},
+};
 use domain::Seq;
 use ports::{EventLog, EventVisibility};
 use tokio::runtime::Handle;
@@ -73,7 +76,11 @@ impl Fixture {
             log,
             tails,
             tail,
-            subscriptions: Subscriptions::default(),
+            subscriptions: Subscriptions::new(ChannelReplies {
+                tenant: tenant(),
+                followers: Arc::default(),
+                remote: Arc::new(RemoteTurns::new(Arc::default())),
+            }),
             visibility: everything(),
             sent: RefCell::default(),
             _stop: stop.drop_guard(),

@@ -1,0 +1,21 @@
+//! Live replies of turns that other nodes run.
+//!
+//! A node with readers of a conversation requests the replies of its turns (`Signal::RepliesWanted`).
+//! Each node's [`ReplyForwarder`] sends the parts of those that run there, and the [`ReplyReceiver`]
+//! of the reader's node adds them to the turn in its registry, from which streams and sockets read.
+//! Parts can be lost, late or repeated: each has its position, and a gap is closed by another
+//! request. The end of a turn comes from the event log.
+
+mod forwarder;
+mod receiver;
+mod requested_replies;
+
+pub use forwarder::ReplyForwarder;
+pub use receiver::ReplyReceiver;
+
+use std::time::Duration;
+
+/// The interval at which the replies that readers follow are requested again.
+const REQUEST_INTERVAL: Duration = Duration::from_secs(5);
+/// The time after which a request expires.
+const REQUEST_EXPIRES_AFTER: Duration = Duration::from_secs(15);
