@@ -7,16 +7,18 @@ use domain::{
     fault::push_index,
 };
 use futures::future::join_all;
-use ports::{PrepareError, ReplyEngine, ReplyRequest};
+use ports::{BreakerName, PrepareError, ReplyEngine, ReplyRequest};
 
 use engine_breakers::{AttemptBreakers, EngineBreakers, Timeouts};
 
 mod attempt;
 mod breaker;
+mod breaker_hints;
 mod chain;
 mod engine_breakers;
 mod partial_reply;
 
+pub use breaker_hints::BreakerHints;
 pub(crate) use chain::{BufferedSink, EngineReply, LogContext, ReplySink, run_engine_chain};
 pub(crate) use partial_reply::OpenCallStatus;
 pub use partial_reply::{PartialReply, ToolEvent, ToolStep};
@@ -94,6 +96,25 @@ impl Engines {
             }
         });
         join_all(infos).await
+    }
+
+    /// Returns the names of all open circuit breakers.
+    fn open_breakers(&self) -> impl Iterator<Item = BreakerName> {
+        self.by_name.iter().flat_map(|(engine, registered)| {
+            let named = |(model, tenant)| BreakerName {
+                engine: engine.clone(),
+                model,
+                tenant,
+            };
+            registered.breakers.open().into_iter().map(named)
+        })
+    }
+
+    /// Has a circuit breaker open sooner: that of another node has opened.
+    fn suspect(&self, name: BreakerName) {
+        if let Some(registered) = self.by_name.get(&name.engine) {
+            registered.breakers.suspect(name.model, name.tenant);
+        }
     }
 
     /// Returns the engines that may reply for a tenant's agent, in the order in which they are

@@ -72,9 +72,22 @@ pub enum Signal {
         /// The principal that cancels the turn.
         actor: PrincipalId,
     },
+    /// A circuit breaker of a reply engine has opened at a node.
+    BreakerOpened(BreakerName),
     /// Signals of other nodes may have been lost: the connection to them was interrupted. Delivered
     /// by the bus of this node, never sent.
     SignalsLost,
+}
+
+/// A circuit breaker of a reply engine.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct BreakerName {
+    /// The engine.
+    pub engine: String,
+    /// The model, unless it is the operator's.
+    pub model: Option<String>,
+    /// The tenant, unless it is the breaker of all tenants.
+    pub tenant: Option<TenantId>,
 }
 
 /// A part of a reply. Positions are in bytes of UTF-8.

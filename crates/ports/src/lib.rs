@@ -43,7 +43,7 @@ pub use conversation_repository::{
 pub use credential_repository::{CredentialRepository, NewProof, ShowKey};
 pub use document_source::{DocumentError, DocumentSource, UrlTrust};
 pub use error::{BoxError, RepositoryError};
-pub use event_bus::{EventBus, ReplyPart, Signal, SignalFilter};
+pub use event_bus::{BreakerName, EventBus, ReplyPart, Signal, SignalFilter};
 pub use event_log::{
     EventLog, EventPage, EventQuery, EventVisibility, LogBounds, LogHead, LoggedChange, LoggedEvent,
 };

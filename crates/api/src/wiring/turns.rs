@@ -7,6 +7,7 @@ use application::{
     Engines, Toolbox,
     cache::Caches,
     chat::{ChatContext, ChatPorts, TurnRunner},
+    engines::BreakerHints,
     node::Node,
     recovery::{LocalTurnReconciler, Sweeper},
     remote_turns::{ReplyForwarder, ReplyReceiver},
@@ -21,7 +22,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// The time in which the ends of interrupted turns must be stored.
 const FINAL_WRITES_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Starts the tasks that exchange live replies and cancellations with other nodes.
+/// Starts the tasks that exchange live replies, cancellations and the state of engines with other
+/// nodes.
 fn start_exchange(parts: &Parts<'_>, context: &Arc<ChatContext>, runner: &Arc<TurnRunner>) {
     let (tasks, stop) = (&parts.tasks, &parts.stop);
     let bus = || Arc::clone(&parts.bus);
@@ -30,6 +32,8 @@ fn start_exchange(parts: &Parts<'_>, context: &Arc<ChatContext>, runner: &Arc<Tu
     let turns = Arc::clone(&parts.storage.turns);
     let receiver = ReplyReceiver::new(bus(), live(), turns, node());
     let cancellations = CancellationListener::new(Arc::clone(context), Arc::clone(runner), bus());
+    let hints = BreakerHints::new(bus(), Arc::clone(&context.engines));
+    tasks.spawn(hints.run(stop.clone()));
     tasks.spawn(forwarder.run(stop.clone()));
     tasks.spawn(receiver.run(stop.clone()));
     tasks.spawn(cancellations.run(stop.clone()));

@@ -82,6 +82,15 @@ impl Breaker {
         !matches!(*self.state.lock(), State::Closed(_))
     }
 
+    /// Lowers the number of failures that open the breaker for ten seconds: that of another node
+    /// has opened. If the engine replies here, nothing changes.
+    pub(crate) fn suspect(&self) {
+        let second = self.began.elapsed().as_secs();
+        if let State::Closed(window) = &mut *self.state.lock() {
+            window.suspect(second);
+        }
+    }
+
     fn close(&self) {
         let mut state = self.state.lock();
         // Another probe has closed the breaker already.

@@ -89,6 +89,24 @@ impl EngineBreakers {
         self.default_model.is_open() || self.by_key.get(&key).is_some_and(|it| it.is_open())
     }
 
+    /// Returns the model and the tenant of every open breaker.
+    pub(crate) fn open(&self) -> Vec<(Option<String>, Option<TenantId>)> {
+        let default = self.default_model.is_open().then_some((None, None));
+        let open = self.by_key.iter().filter(|(_, breaker)| breaker.is_open());
+        let others = open.map(|(key, _)| (key.model, key.tenant));
+        default.into_iter().chain(others).collect()
+    }
+
+    /// Has the breaker of this model and tenant open sooner: that of another node has opened.
+    pub(crate) fn suspect(&self, model: Option<String>, tenant: Option<TenantId>) {
+        let key = Key { model, tenant };
+        if key.model.is_none() && key.tenant.is_none() {
+            self.default_model.suspect();
+        } else {
+            self.find_or_create(&key).suspect();
+        }
+    }
+
     /// Returns the breakers for a tenant's attempt with `model`, or with the operator's model.
     pub(crate) fn of(
         &self,

@@ -21,8 +21,8 @@ async fn a_cancellation_on_the_other_node_stops_the_engine() {
         let since = Instant::now();
         call.wait_until_stopped().await;
         assert!(since.elapsed() < SOON, "{:?}", since.elapsed());
-        // The node that ends a turn starts the next queued one.
-        let call = pair.b.script.next_call().await;
+        // The node that runs the turn ends it, and starts the next queued one.
+        let call = pair.a.script.next_call().await;
         assert_eq!(call.turn(), second);
         call.answer("Two.").await;
         let ended = pair.b.turn_after("in_progress", &second).await;
@@ -35,7 +35,7 @@ async fn a_cancellation_on_the_other_node_stops_the_engine() {
     assert!(received - since < SOON, "{:?}", received - since);
     pair.a.script.assert_no_more_calls();
     let texts = contents(&pair.a.api, &id).await;
-    assert_eq!(texts, ["one", "two", "Two."]);
+    assert_eq!(texts, ["one", "Well", "two", "Two."]);
     pair.stop().await;
 }
 

@@ -4,6 +4,7 @@ mod cancelled;
 mod draining;
 mod expired_lease;
 mod histories;
+mod live_replies;
 pub(crate) mod pair;
 mod queued;
 pub(crate) mod racing;

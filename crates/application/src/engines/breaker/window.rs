@@ -7,9 +7,14 @@ const WINDOW_SECONDS: usize = 30;
 /// The minimum number of attempts in the window before the breaker can open.
 const MIN_ATTEMPTS: u32 = 20;
 
+/// The number of seconds for which the breaker of another node counts as a reason for suspicion.
+const SUSPICION_SECONDS: u64 = 10;
+
 /// The attempts of the last [`WINDOW_SECONDS`].
 #[derive(Default)]
 pub(super) struct Window {
+    /// The second until which a single failure can open the breaker.
+    suspected_until: u64,
     seconds: [Second; WINDOW_SECONDS],
     /// The last two tenants whose attempts timed out, with the second of the time-out.
     timed_out: [Option<(TenantId, u64)>; 2],
@@ -70,7 +75,14 @@ impl Window {
             attempts += second.attempts + timeouts;
             failures += second.failures + timeouts;
         }
-        attempts >= MIN_ATTEMPTS && 2 * failures >= attempts
+        let is_suspected = number < self.suspected_until;
+        let min_attempts = if is_suspected { 1 } else { MIN_ATTEMPTS };
+        attempts >= min_attempts && 2 * failures >= attempts
+    }
+
+    /// Lowers the number of failures that open the breaker, for some seconds.
+    pub(super) fn suspect(&mut self, number: u64) {
+        self.suspected_until = number + SUSPICION_SECONDS;
     }
 
     /// Records that a tenant had a time-out, in place of the same tenant or the older entry.
