@@ -8,7 +8,7 @@ use super::pair::{NodePair, SOON, word};
 use crate::{engines::contents, response::ApiResponse, script::EngineCall};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn waiting_on_another_node_returns_the_whole_reply() {
+async fn waiting_on_another_node_returns_the_reply_while_it_is_written() {
     let mut pair = NodePair::start().await;
     let id = pair.conversation().await;
     let mut first = pair.a.stream_chat(pair.command(&id, "one")).await;
@@ -25,12 +25,13 @@ async fn waiting_on_another_node_returns_the_whole_reply() {
         let started = second.next_of_type("turn.started").await;
         assert_eq!(started["turnId"], queued["turnId"]);
         call.send_text("Two ").await;
+        assert_eq!(second.next_of_type("reply.delta").await["text"], "Two ");
         call.answer("two.").await;
         let ended = Instant::now();
         let delta = second.next_of_type("reply.delta").await;
         assert_eq!(
             (&delta["from"], &delta["text"]),
-            (&json!(0), &json!("Two two."))
+            (&json!(4), &json!("two."))
         );
         let reply = second.next_of_type("turn.completed").await;
         assert_eq!(reply["message"], "Two two.");

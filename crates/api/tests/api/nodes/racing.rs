@@ -117,7 +117,10 @@ async fn an_edit_waits_for_no_turn_of_the_other_node_and_its_cancellation_restor
         call.wait_until_stopped().await;
     });
     edited.problem(ProblemCode::TurnCancelled);
-    assert_eq!(agreed(&pair, &id).await, [(3, "uno".to_owned())]);
+    assert_eq!(
+        agreed(&pair, &id).await,
+        [(3, "uno".to_owned()), (4, "Un".to_owned())]
+    );
     let again = pair.a.chat(&edit).send().await;
     again.problem(ProblemCode::MessageSuperseded);
     pair.stop().await;

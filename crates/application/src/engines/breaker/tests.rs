@@ -126,3 +126,31 @@ async fn an_attempt_from_before_the_opening_does_not_close_the_breaker() {
     early.succeeded();
     assert_eq!(wait(&breaker), Some(PAUSE));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_suspected_engine_opens_the_breaker_with_its_first_failure() {
+    let breaker = breaker();
+    breaker.suspect();
+    breaker.enter().ok().unwrap().failed();
+    assert!(breaker.is_open());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_suspected_engine_that_replies_keeps_the_breaker_closed() {
+    let breaker = breaker();
+    breaker.suspect();
+    for _ in 0..3 {
+        breaker.enter().ok().unwrap().succeeded();
+    }
+    breaker.enter().ok().unwrap().failed();
+    assert!(!breaker.is_open());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_suspicion_ends_after_ten_seconds() {
+    let breaker = breaker();
+    breaker.suspect();
+    advance(Duration::from_secs(10)).await;
+    breaker.enter().ok().unwrap().failed();
+    assert!(!breaker.is_open());
+}

@@ -3,5 +3,6 @@
 mod fixture;
 mod registry;
 mod reply_cursor;
+mod reply_parts;
 mod turn_events;
 mod turn_waiter;
