@@ -1,5 +1,7 @@
 //! Authentication of API keys and access tokens.
 
+mod changes;
+
 use std::{
     sync::{
         Arc,
@@ -9,9 +11,8 @@ use std::{
 };
 
 use domain::{CredentialKind, CredentialSecret, CredentialSource, Timestamp};
-use ports::{Clock, CredentialRepository, RepositoryError};
-use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
+use ports::{Clock, CredentialRepository};
+use tokio::sync::{Notify, watch};
 
 use crate::{
     AccessError, AuthContext, CredentialStatus, CredentialWatch, LastUseRecorder,
@@ -20,12 +21,6 @@ use crate::{
     status_cache::StatusCache,
     tokens::{AccessTokens, OwnTokens},
 };
-
-/// The interval between two reads of the access version: one row by its key. Even on a busy
-/// machine, a revocation takes effect within one second.
-const REFRESH_INTERVAL: Duration = Duration::from_millis(250);
-/// The time without a successful read of the access version after which the cache is not used.
-const VERSION_TRUSTED_FOR: Duration = Duration::from_secs(5);
 
 /// Authenticates API keys and access tokens, from its cache where possible.
 pub struct Authenticator {
@@ -37,6 +32,8 @@ pub struct Authenticator {
     statuses: StatusCache,
     /// Notifies of each change of the access version, once the dependent data is read again.
     changes: watch::Sender<()>,
+    /// Notified of each change by this process.
+    own_change: Notify,
     /// The access version at its last read.
     version: AtomicI64,
     /// The time until which the cache may be used after the last read, in milliseconds of
@@ -58,6 +55,7 @@ impl Authenticator {
             cache: AuthCache::new(Arc::clone(&clock)),
             statuses: StatusCache::new(),
             changes: watch::Sender::new(()),
+            own_change: Notify::new(),
             clock,
             last_used,
             version: AtomicI64::new(-1),
@@ -209,42 +207,5 @@ impl Authenticator {
     fn is_current(&self) -> bool {
         let until = Duration::from_millis(self.current_until.load(Ordering::Acquire));
         self.clock.running_for() < until
-    }
-
-    /// Refreshes until `stop`.
-    pub async fn run(self: Arc<Self>, stop: CancellationToken) {
-        let failure = "access version cannot be read";
-        application::background::every(REFRESH_INTERVAL, &stop, failure, || self.refresh()).await;
-    }
-
-    /// Reads the access version once, and clears the cache if it has changed.
-    pub async fn refresh(&self) -> Result<(), RepositoryError> {
-        let until = self.clock.running_for() + VERSION_TRUSTED_FOR;
-        let version = self.credentials.access_version().await?;
-        if self.version.load(Ordering::Acquire) != version {
-            self.cache.invalidate_all();
-            self.tokens.reload().await?;
-            // Credentials that were verified meanwhile may depend on signing keys that are no
-            // longer valid.
-            self.cache.invalidate_all();
-            self.version.store(version, Ordering::Release);
-            self.changes.send_replace(());
-        }
-        let until = u64::try_from(until.as_millis()).unwrap_or(u64::MAX);
-        self.current_until.store(until, Ordering::Release);
-        Ok(())
-    }
-
-    /// Clears the cache at once, after this process has changed credentials, and then reads the
-    /// access version. A revoked credential is rejected from now on even if that read fails; the
-    /// regular read follows soon.
-    pub async fn refresh_after_change(&self) {
-        self.cache.invalidate_all();
-        if let Err(error) = self.refresh().await {
-            tracing::warn!(
-                error = ports::error::one_line(&error),
-                "access version cannot be read after a change"
-            );
-        }
     }
 }

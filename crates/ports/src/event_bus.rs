@@ -72,6 +72,8 @@ pub enum Signal {
         /// The principal that cancels the turn.
         actor: PrincipalId,
     },
+    /// Credentials were revoked or changed: nodes read the access version now.
+    AccessChanged,
     /// A circuit breaker of a reply engine has opened at a node.
     BreakerOpened(BreakerName),
     /// Signals of other nodes may have been lost: the connection to them was interrupted. Delivered

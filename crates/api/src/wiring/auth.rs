@@ -83,6 +83,9 @@ pub(super) async fn wire(
     let (tasks, stop) = (&parts.tasks, &parts.stop);
     tasks.spawn(signing_keys.run(stop.clone()));
     tasks.spawn(Arc::clone(&authenticator).run(stop.clone()));
+    let exchange =
+        Arc::clone(&authenticator).exchange_changes(Arc::clone(&parts.bus), stop.clone());
+    tasks.spawn(exchange);
     tasks.spawn(last_used.run(stop.clone()));
     Ok(Auth {
         authenticator,

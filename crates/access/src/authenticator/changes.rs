@@ -1,0 +1,80 @@
+//! Changes of access: found in the store, and reported between nodes.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use futures::StreamExt as _;
+use ports::{EventBus, RepositoryError, Signal};
+use tokio_util::sync::CancellationToken;
+
+use super::Authenticator;
+
+/// The interval between two reads of the access version: one row by its key. Even on a busy
+/// machine, a revocation takes effect within one second.
+const REFRESH_INTERVAL: Duration = Duration::from_millis(250);
+/// The time without a successful read of the access version after which the cache is not used.
+const VERSION_TRUSTED_FOR: Duration = Duration::from_secs(5);
+
+impl Authenticator {
+    /// Refreshes until `stop`.
+    pub async fn run(self: Arc<Self>, stop: CancellationToken) {
+        let failure = "access version cannot be read";
+        application::background::every(REFRESH_INTERVAL, &stop, failure, || self.refresh()).await;
+    }
+
+    /// Reports changes of this process to other nodes, and refreshes when they report theirs, until
+    /// `stop`. Without signals, the regular refresh finds the changes of other nodes.
+    pub async fn exchange_changes(
+        self: Arc<Self>,
+        bus: Arc<dyn EventBus>,
+        stop: CancellationToken,
+    ) {
+        let mut reported = bus.subscribe(Box::new(|signal| *signal == Signal::AccessChanged));
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = self.own_change.notified() => bus.publish(Signal::AccessChanged),
+                Some(_changed) = reported.next() => {
+                    if let Err(error) = self.refresh().await {
+                        let error = ports::error::one_line(&error);
+                        tracing::warn!(error, "access version cannot be read after a change");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads the access version once, and clears the cache if it has changed.
+    pub async fn refresh(&self) -> Result<(), RepositoryError> {
+        let until = self.clock.running_for() + VERSION_TRUSTED_FOR;
+        let version = self.credentials.access_version().await?;
+        if self.version.load(Ordering::Acquire) != version {
+            self.cache.invalidate_all();
+            self.tokens.reload().await?;
+            // Credentials that were verified meanwhile may depend on signing keys that are no
+            // longer valid.
+            self.cache.invalidate_all();
+            self.version.store(version, Ordering::Release);
+            self.changes.send_replace(());
+        }
+        let until = u64::try_from(until.as_millis()).unwrap_or(u64::MAX);
+        self.current_until.store(until, Ordering::Release);
+        Ok(())
+    }
+
+    /// Clears the cache at once, after this process has changed credentials, and then reads the
+    /// access version. A revoked credential is rejected from now on even if that read fails; the
+    /// regular read follows soon.
+    pub async fn refresh_after_change(&self) {
+        self.cache.invalidate_all();
+        self.own_change.notify_one();
+        if let Err(error) = self.refresh().await {
+            tracing::warn!(
+                error = ports::error::one_line(&error),
+                "access version cannot be read after a change"
+            );
+        }
+    }
+}
