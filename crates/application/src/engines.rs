@@ -110,7 +110,7 @@ impl Engines {
         })
     }
 
-    /// Has a circuit breaker open sooner: that of another node has opened.
+    /// Lowers the threshold of a breaker for ten seconds, because it has opened on another node.
     fn suspect(&self, name: BreakerName) {
         if let Some(registered) = self.by_name.get(&name.engine) {
             registered.breakers.suspect(name.model, name.tenant);

@@ -5,15 +5,13 @@ mod remote_cancellation;
 
 use std::sync::Arc;
 
-use domain::{
-    AsOf, ConversationId, MessageId, Page, Principal, Seq, Stamp, Turn, TurnId, TurnStatus, cursor,
-};
+use domain::{AsOf, ConversationId, Page, Principal, Seq, Turn, TurnId, TurnStatus, cursor};
 use ports::{EventBus, FoundTurn, ListingOrder, RepositoryError, TurnFilter, TurnQuery};
 use tokio::task::JoinError;
 
 pub use self::remote_cancellation::CancellationListener;
 
-use self::{cancellation::Cancellation, remote_cancellation::cancel_elsewhere};
+use self::{cancellation::Cancellation, remote_cancellation::cancel_remotely};
 use crate::{
     PAGE_LIMIT,
     chat::{AcceptedTurn, ChatContext, TurnRunner},
@@ -92,26 +90,18 @@ impl TurnService {
         if found.turn.status.is_final() {
             return Ok(found.turn);
         }
-        let (ports, live) = (&self.context.ports, &self.context.live);
+        let live = &self.context.live;
         let (reply_id, is_running) = (found.reply_id, found.turn.status == TurnStatus::InProgress);
         // Registered from here on, since the turn may begin to run here at any time.
         let live = live.get_or_register_found(&caller.tenant, found);
         if is_running
             && !live.is_local()
-            && cancel_elsewhere(&self.context, &self.bus, &live, &caller.id).await
+            && cancel_remotely(&self.context, &self.bus, &live, &caller.id).await
         {
             return Ok(self.get(caller, id).await?.value);
         }
-        let cancellation = Cancellation {
-            context: Arc::clone(&self.context),
-            runner: Arc::clone(&self.runner),
-            message_id: reply_id.unwrap_or_else(|| MessageId::new(ports.ids.next_id())),
-            live,
-            stamp: Stamp {
-                time: ports.clock.now(),
-                actor: caller.id.clone(),
-            },
-        };
+        let cancellation =
+            Cancellation::new(&self.context, &self.runner, live, reply_id, &caller.id);
         let panicked = |error: JoinError| RepositoryError::Unavailable(error.into());
         let background = &self.context.background;
         background

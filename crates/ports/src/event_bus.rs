@@ -40,7 +40,7 @@ pub enum Signal {
     },
     /// A node has readers of live replies, for the next 15 seconds. The nodes that run turns of
     /// these conversations send the parts of their replies.
-    RepliesWanted {
+    RepliesRequested {
         /// The tenant of the conversations.
         tenant: TenantId,
         /// The conversations; all conversations of the tenant if absent.
@@ -72,7 +72,7 @@ pub enum Signal {
         /// The principal that cancels the turn.
         actor: PrincipalId,
     },
-    /// Credentials were revoked or changed: nodes read the access version now.
+    /// Credentials were revoked or changed: every node reads the access version at once.
     AccessChanged,
     /// A circuit breaker of a reply engine has opened at a node.
     BreakerOpened(BreakerName),
@@ -83,6 +83,7 @@ pub enum Signal {
 
 /// A circuit breaker of a reply engine.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct BreakerName {
     /// The engine.
     pub engine: String,

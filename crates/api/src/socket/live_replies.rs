@@ -1,9 +1,12 @@
 //! Live text of running turns, for one socket.
 
-use std::sync::{Arc, Weak};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Weak},
+};
 
 use application::live_turns::{
-    Interest, LiveTurn, Progress, RemoteTurns, ReplyCursor, ReplyPiece, TurnSubject,
+    Interest, LiveTurn, Progress, RemoteTurnInbox, ReplyCursor, ReplyPiece, TurnSubject,
 };
 use domain::TurnId;
 use tokio::sync::Notify;
@@ -16,13 +19,21 @@ use super::{
 /// A text piece above this size is sent only when the queue is empty.
 const LARGE_PIECE_BYTES: usize = 128 * 1024;
 
+/// The maximum number of turns of which the start or the end is remembered. Their replies arrive
+/// within milliseconds of the log.
+const MAX_REMEMBERED: usize = 16;
+
 /// The running replies that a socket follows.
 pub(super) struct LiveReplies {
     /// Notified by every followed turn.
     wake: Arc<Notify>,
     followed: Vec<FollowedReply>,
     /// The turns of other nodes in the channels of the socket, until it follows them.
-    remote: Arc<RemoteTurns>,
+    remote: Arc<RemoteTurnInbox>,
+    /// The newest turns whose start was sent before this node knew of their replies.
+    started: VecDeque<TurnId>,
+    /// The newest turns whose end was sent.
+    ended: VecDeque<TurnId>,
 }
 
 /// A reply, and the part of it that was sent.
@@ -39,15 +50,17 @@ impl Default for LiveReplies {
         let wake = Arc::new(Notify::new());
         Self {
             followed: Vec::new(),
-            remote: Arc::new(RemoteTurns::new(Arc::clone(&wake))),
+            remote: Arc::new(RemoteTurnInbox::new(Arc::clone(&wake))),
             wake,
+            started: VecDeque::new(),
+            ended: VecDeque::new(),
         }
     }
 }
 
 impl LiveReplies {
     /// Returns the turns of other nodes in the channels of the socket.
-    pub(super) const fn remote(&self) -> &Arc<RemoteTurns> {
+    pub(super) const fn remote(&self) -> &Arc<RemoteTurnInbox> {
         &self.remote
     }
 
@@ -76,9 +89,31 @@ impl LiveReplies {
         }
     }
 
+    /// Remembers a turn whose start was just sent, and which this node does not know yet.
+    pub(super) fn expect_remote(&mut self, turn: TurnId) {
+        remember(&mut self.started, turn);
+    }
+
+    /// Follows a turn of another node whose reply has begun to arrive: from the start if its start
+    /// was sent by this socket, otherwise with a snapshot.
+    pub(super) fn join_remote(&mut self, turn: &Arc<LiveTurn>) {
+        let id = turn.subject().turn_id;
+        // The log may have reached this socket before the rest of the node.
+        if self.ended.contains(&id) {
+            return;
+        }
+        if self.started.contains(&id) {
+            self.follow_from_start(turn);
+        } else {
+            self.join(turn, false);
+        }
+    }
+
     /// Stops following a turn whose end was sent.
     pub(super) fn end(&mut self, turn: TurnId) {
         self.followed.retain(|it| it.turn_id != turn);
+        self.started.retain(|it| *it != turn);
+        remember(&mut self.ended, turn);
     }
 
     /// Keeps only the turns that the client may see.
@@ -92,7 +127,7 @@ impl LiveReplies {
     fn follow(&mut self, turn: &Arc<LiveTurn>, needs_snapshot: bool) {
         let subject = turn.subject();
         let is_known = self.followed.iter().any(|it| it.turn_id == subject.turn_id);
-        if is_known || turn.has_ended() {
+        if is_known || turn.is_over() {
             return;
         }
         self.followed.push(FollowedReply {
@@ -125,6 +160,14 @@ impl LiveReplies {
     }
 }
 
+/// Adds a turn, and drops the oldest if there are many.
+fn remember(turns: &mut VecDeque<TurnId>, turn: TurnId) {
+    if turns.len() == MAX_REMEMBERED {
+        turns.pop_front();
+    }
+    turns.push_back(turn);
+}
+
 impl FollowedReply {
     /// Sends the new live data, and returns whether more may follow. Sends nothing while the queue
     /// is congested; once it is drained, all new text is sent as one piece.
@@ -133,9 +176,9 @@ impl FollowedReply {
             return Ok(false);
         };
         loop {
-            let (event, has_ended) = {
+            let has_ended = turn.is_over();
+            let event = {
                 let progress = turn.progress();
-                let has_ended = progress.outcome.is_some();
                 if !self.needs_snapshot && self.sent.is_at_end_of(&progress) {
                     return Ok(!has_ended);
                 }
@@ -143,7 +186,7 @@ impl FollowedReply {
                 if (is_large || send_queue.is_congested()) && !send_queue.request_empty() {
                     return Ok(!has_ended);
                 }
-                (self.next(turn.subject(), &progress), has_ended)
+                self.next(turn.subject(), &progress)
             };
             let Some(event) = event else {
                 return Ok(!has_ended);

@@ -76,10 +76,11 @@ impl<'a> NoticeSender<'a> {
         };
         if event.kind.is_end_of_turn() {
             self.live_replies.end(id);
-        } else if event.kind == EventType::TurnStarted
-            && let Some(turn) = self.services.live.get(id)
-        {
-            self.live_replies.follow_from_start(&turn);
+        } else if event.kind == EventType::TurnStarted {
+            match self.services.live.get(id) {
+                Some(turn) => self.live_replies.follow_from_start(&turn),
+                None => self.live_replies.expect_remote(id),
+            }
         }
     }
 }

@@ -75,7 +75,7 @@ impl Subscriber {
         let live_replies = LiveReplies::default();
         let replies = ChannelReplies {
             tenant: tail.tenant().clone(),
-            followers: Arc::clone(&services.live.followers),
+            live: Arc::clone(&services.live),
             remote: Arc::clone(live_replies.remote()),
         };
         Self {
@@ -187,20 +187,22 @@ impl Subscriber {
     }
 
     /// Follows the replies of other nodes that have begun to arrive, once the starts of their turns
-    /// were sent.
-    fn join_remote(&mut self) {
+    /// were sent. Returns whether there were any.
+    fn join_remote(&mut self) -> bool {
         let Some(position) = self.subscriptions.live_position() else {
-            return;
+            return false;
         };
-        for turn in self.live_replies.remote().take_up_to(position) {
-            let subject = turn.live.subject();
+        let turns = self.live_replies.remote().take_up_to(position);
+        for turn in &turns {
+            let subject = turn.subject();
             let mut channels = self.subscriptions.live_channels();
             if channels.any(|it| it.matches_turn(subject))
                 && is_turn_visible(&self.visibility, subject)
             {
-                self.live_replies.join(&turn.live, false);
+                self.live_replies.join_remote(turn);
             }
         }
+        !turns.is_empty()
     }
 
     /// Accepts a page of past events.
@@ -260,8 +262,9 @@ impl Subscriber {
             .send_live(&self.tail, &self.visibility, has_room, &mut send)?;
         let caught_up = sender.caught_up;
         self.join(&caught_up, false, send_queue)?;
-        self.join_remote();
-        self.live_replies.send(send_queue)?;
+        if self.join_remote() {
+            self.live_replies.send(send_queue)?;
+        }
         if self.page_read.is_none()
             && self.subscriptions.is_behind()
             && send_queue.request_room()

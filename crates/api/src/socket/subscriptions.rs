@@ -9,7 +9,7 @@ mod replay_request;
 #[cfg(test)]
 mod tests;
 
-use application::{live_turns::FollowedReplies, realtime::SerializedEvent};
+use application::{live_turns::ReaderGuard, realtime::SerializedEvent};
 use domain::{AgentId, EventType, Seq, TurnId};
 
 pub(super) use self::{
@@ -52,7 +52,7 @@ struct Subscription {
     /// The rest of the replay; `None` once the subscription has reached the present.
     replay: Option<Box<Replay>>,
     /// Makes other nodes send the replies of the channel.
-    _followed: FollowedReplies,
+    _reader: Option<ReaderGuard>,
 }
 
 /// The start of a subscription.
@@ -155,6 +155,8 @@ impl Subscriptions {
                 is_live: known.is_live(),
             };
         }
+        // Created first, so that the replies of a replaced subscription are not requested again.
+        let reader = Some(self.replies.follow(channel));
         self.all.retain(|it| it.channel != channel);
         let head = head.max(self.recent.position_of(channel));
         let key = next_key(&mut self.keys);
@@ -166,7 +168,7 @@ impl Subscriptions {
             turns: Vec::new(),
             next: requested.map_or(head, |requested| requested.since),
             replay: requested.map(|requested| Box::new(Replay::of(requested))),
-            _followed: self.replies.follow(channel),
+            _reader: reader,
         });
         let is_live = requested.is_none();
         SubscriptionStart { head, is_live }
@@ -200,7 +202,7 @@ impl Subscriptions {
             turns: vec![turn],
             next: since.max(self.recent.position_of(channel)),
             replay: None,
-            _followed: self.replies.follow(channel),
+            _reader: self.replies.follow_elsewhere(turn, channel),
         });
     }
 

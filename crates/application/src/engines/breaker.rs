@@ -82,8 +82,8 @@ impl Breaker {
         !matches!(*self.state.lock(), State::Closed(_))
     }
 
-    /// Lowers the number of failures that open the breaker for ten seconds: that of another node
-    /// has opened. If the engine replies here, nothing changes.
+    /// Lowers the threshold for ten seconds, because the same breaker has opened on another node. A
+    /// success on this node keeps the breaker closed.
     pub(crate) fn suspect(&self) {
         let second = self.began.elapsed().as_secs();
         if let State::Closed(window) = &mut *self.state.lock() {

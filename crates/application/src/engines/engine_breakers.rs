@@ -97,7 +97,7 @@ impl EngineBreakers {
         default.into_iter().chain(others).collect()
     }
 
-    /// Has the breaker of this model and tenant open sooner: that of another node has opened.
+    /// Lowers the threshold of a breaker for ten seconds, because it has opened on another node.
     pub(crate) fn suspect(&self, model: Option<String>, tenant: Option<TenantId>) {
         let key = Key { model, tenant };
         if key.model.is_none() && key.tenant.is_none() {

@@ -129,7 +129,7 @@ impl PartialReply {
                     return false;
                 }
                 if self.tools.len() == index {
-                    let call = self.put_call(call);
+                    let call = self.put_call(call, has_ended);
                     self.tools.push(ToolEvent {
                         at,
                         call,
@@ -142,12 +142,12 @@ impl PartialReply {
     }
 
     /// Adds a call or replaces it, and returns its index.
-    fn put_call(&mut self, call: ToolCall) -> usize {
+    fn put_call(&mut self, call: ToolCall, has_ended: bool) -> usize {
         let known = self.calls.iter().position(|it| it.call.id == call.id);
         let index = known.unwrap_or(self.calls.len());
         let entry = CallEntry {
             call,
-            open_since: None,
+            open_since: (!has_ended).then(Instant::now),
         };
         match self.calls.get_mut(index) {
             Some(known) => *known = entry,
@@ -167,7 +167,7 @@ impl PartialReply {
         for call in calls {
             let has_begun = self.calls.iter().any(|it| it.call.id == call.id);
             let at = call.at;
-            let index = self.put_call(call);
+            let index = self.put_call(call, true);
             let event = |has_ended| ToolEvent {
                 at,
                 call: index,

@@ -9,9 +9,9 @@ use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    followers::FollowedReplies,
     progress::{Progress, TurnOutcome},
     registry::{LiveTurns, TurnSubject},
+    reply_readers::ReaderGuard,
     turn_waiter::{PollBudget, StorePoller},
 };
 use crate::engines::{LogContext, PartialReply, ReplySink};
@@ -120,6 +120,19 @@ impl LiveTurn {
     /// Returns whether the turn has ended, as far as this process knows.
     pub fn has_ended(&self) -> bool {
         self.progress().outcome.is_some()
+    }
+
+    /// Returns whether the turn has ended, or another node runs it and its end is in the log.
+    pub fn is_over(&self) -> bool {
+        let progress = self.progress();
+        let was_stopped = || progress.local_node.is_none() && self.stop.is_cancelled();
+        progress.outcome.is_some() || was_stopped()
+    }
+
+    /// Returns whether anyone waits for changes of the turn.
+    pub(crate) fn has_listeners(&self) -> bool {
+        let listeners = self.listeners.lock();
+        listeners.iter().any(|known| known.woken.strong_count() > 0)
     }
 
     /// Returns whether the turn is queued, as far as this process knows.
@@ -244,7 +257,7 @@ impl LiveTurn {
     }
 
     /// Follows the reply if another node runs the turn, for as long as the result is held.
-    pub(crate) fn follow_elsewhere(&self) -> Option<FollowedReplies> {
+    pub(crate) fn follow_if_remote(&self) -> Option<ReaderGuard> {
         let progress = self.progress();
         if progress.local_node.is_some() || progress.outcome.is_some() {
             return None;
@@ -254,7 +267,7 @@ impl LiveTurn {
         let conversation = self.subject.stored_conversation()?;
         Some(
             turns
-                .followers
+                .readers
                 .follow(&self.subject.tenant, Some(conversation), None),
         )
     }

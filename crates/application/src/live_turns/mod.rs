@@ -5,23 +5,23 @@
 //! state of the others is polled from the store. A [`TurnEventStream`] returns the events of one
 //! turn, and a [`ReplyCursor`] what a reader has not received yet of a reply.
 
-mod followers;
 mod live_turn;
+mod local_turn_starts;
 mod ownership;
 mod progress;
 mod registry;
-mod starts;
+mod reply_readers;
 mod turn_events;
 mod turn_waiter;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use followers::WantedConversations;
-pub use followers::{FollowedReplies, RemoteTurn, RemoteTurns, ReplyFollowers};
 pub use live_turn::{Interest, LiveTurn};
 pub use progress::{CompletedChat, Progress, TurnOutcome};
 pub use registry::{LiveTurns, TurnSubject};
+pub(crate) use reply_readers::RequestedConversations;
+pub use reply_readers::{ReaderGuard, RemoteTurnInbox, ReplyReaders};
 pub use turn_events::{ReplyCursor, ReplyPiece, TurnEvent, TurnEventStream};
 
 pub(crate) use ownership::TurnOwnership;

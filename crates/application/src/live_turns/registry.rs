@@ -12,7 +12,8 @@ use parking_lot::Mutex;
 use ports::{FoundTurn, PromotedTurn};
 
 use super::{
-    followers::ReplyFollowers, live_turn::LiveTurn, progress::TurnOutcome, starts::TurnStarts,
+    live_turn::LiveTurn, local_turn_starts::LocalTurnStarts, progress::TurnOutcome,
+    reply_readers::ReplyReaders,
 };
 
 /// The turns that this process runs or waits for. A turn is registered for as long as it is held.
@@ -20,9 +21,9 @@ use super::{
 pub struct LiveTurns {
     pub(crate) turns: Mutex<HashMap<TurnId, RegisteredTurn>>,
     /// The readers of replies of all nodes.
-    pub followers: Arc<ReplyFollowers>,
+    pub readers: Arc<ReplyReaders>,
     /// The starts of turns, for other nodes.
-    pub(crate) starts: TurnStarts,
+    pub(crate) starts: LocalTurnStarts,
 }
 
 /// A registered turn.
@@ -133,10 +134,14 @@ impl LiveTurns {
         self.get(id).is_some_and(|turn| turn.is_local())
     }
 
-    /// Returns the number of registered turns that are neither queued nor ended.
+    /// Returns the number of turns that run here or have waiters here, and are neither queued nor
+    /// ended.
     pub fn in_progress(&self) -> usize {
         let mut turns = self.all();
-        turns.retain(|turn| !turn.is_queued() && !turn.has_ended());
+        turns.retain(|turn| {
+            let is_awaited = turn.is_local() || turn.has_listeners();
+            is_awaited && !turn.is_queued() && !turn.has_ended()
+        });
         turns.len()
     }
 

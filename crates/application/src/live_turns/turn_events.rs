@@ -7,9 +7,9 @@ use ports::{ReplyPart, RepositoryError};
 use tokio_util::sync::DropGuard;
 
 use super::{
-    followers::FollowedReplies,
     progress::{Progress, TurnOutcome},
     registry::TurnSubject,
+    reply_readers::ReaderGuard,
     turn_waiter::TurnWaiter,
 };
 use crate::engines::{PartialReply, ToolEvent};
@@ -56,7 +56,7 @@ pub struct TurnEventStream {
     /// Stops a turn that is not stored.
     _guard: Option<DropGuard>,
     /// Makes the node that runs the turn send its reply.
-    _followed: Option<FollowedReplies>,
+    _followed: Option<ReaderGuard>,
 }
 
 /// The events that were already returned.
@@ -72,7 +72,7 @@ impl TurnEventStream {
     pub(crate) fn new(turn: TurnWaiter, guard: Option<DropGuard>) -> Self {
         turn.follow_reply();
         Self {
-            _followed: turn.live.follow_elsewhere(),
+            _followed: turn.live.follow_if_remote(),
             turn,
             delivered: Delivered::default(),
             _guard: guard,
@@ -192,12 +192,18 @@ impl ReplyCursor {
                 from,
                 text: text.to_owned(),
             },
-            Step::Tool { index, event } => ReplyPart::Tool {
-                index,
-                at: event.at,
-                has_ended: event.has_ended,
-                call: progress.reply.call_of(event).clone(),
-            },
+            Step::Tool { index, event } => {
+                let mut call = progress.reply.call_of(event).clone();
+                if !event.has_ended {
+                    (call.status, call.result) = (String::new(), None);
+                }
+                ReplyPart::Tool {
+                    index,
+                    at: event.at,
+                    has_ended: event.has_ended,
+                    call,
+                }
+            }
         })
     }
 

@@ -10,18 +10,28 @@ use futures::StreamExt as _;
 use ports::{EventBus, ReplyPart, Signal};
 use tokio::{
     sync::Notify,
-    time::{MissedTickBehavior, interval, sleep},
+    time::{Instant, MissedTickBehavior, interval, sleep},
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{REQUEST_INTERVAL, requested_replies::RequestedReplies};
 use crate::{
+    background::round,
     live_turns::{Interest, LiveTurn, LiveTurns, ReplyCursor},
     node::Node,
 };
 
 /// The pause after new parts were sent, so that pieces which arrive meanwhile are sent together.
 const PAUSE: Duration = Duration::from_millis(2);
+
+/// The first part of every reply.
+const START: ReplyPart = ReplyPart::Text {
+    from: 0,
+    text: String::new(),
+};
+/// The shortest time between two starts of the same reply: requests of many readers are answered
+/// together.
+const RESTART_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Sends the replies of turns that run here to the nodes that have readers of them.
 pub struct ReplyForwarder {
@@ -38,6 +48,9 @@ pub struct ReplyForwarder {
 struct ForwardedReply {
     turn: Weak<LiveTurn>,
     sent: ReplyCursor,
+    started: Instant,
+    /// True if it is to be sent from the start again.
+    is_restart_due: bool,
 }
 
 impl ReplyForwarder {
@@ -54,18 +67,19 @@ impl ReplyForwarder {
     }
 
     /// Forwards replies until `stop`.
-    pub async fn run(self, stop: CancellationToken) {
-        stop.run_until_cancelled(self.forward()).await;
+    pub async fn run(mut self, stop: CancellationToken) {
+        let forwarding = async { while round(self.forward()).await.is_none() {} };
+        stop.run_until_cancelled(forwarding).await;
     }
 
-    async fn forward(mut self) {
+    async fn forward(&mut self) {
         let (node, live, wake) = (
             self.node.watch(),
             Arc::clone(&self.live),
             Arc::clone(&self.wake),
         );
         let mut requests = self.bus.subscribe(Box::new(move |signal| {
-            matches!(signal, Signal::RepliesWanted { node: from, .. } if *from != *node.borrow())
+            matches!(signal, Signal::RepliesRequested { node: from, .. } if *from != *node.borrow())
         }));
         let mut ticks = interval(REQUEST_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -84,13 +98,15 @@ impl ReplyForwarder {
                     self.send_new_parts();
                     sleep(PAUSE).await;
                 }
+                // Reached only while no reply grows.
+                () = sleep(RESTART_INTERVAL), if self.is_restart_due() => self.send_new_parts(),
                 _ = ticks.tick() => self.expire(),
             }
         }
     }
 
     fn accept(&mut self, request: Signal) {
-        let Signal::RepliesWanted {
+        let Signal::RepliesRequested {
             tenant,
             conversations,
             from_start,
@@ -113,15 +129,22 @@ impl ReplyForwarder {
 
     /// Sends the running replies of these conversations from the start.
     fn send_from_start(&mut self, tenant: &TenantId, conversations: &[Option<ConversationId>]) {
-        let is_of_all = conversations.contains(&None);
+        let includes_all = conversations.contains(&None);
         let turns = self.live.matching(|subject| {
             let conversation = Some(subject.conversation_id);
-            subject.tenant == *tenant && (is_of_all || conversations.contains(&conversation))
+            subject.tenant == *tenant && (includes_all || conversations.contains(&conversation))
         });
         for turn in turns {
-            self.forwarded.retain(|it| !it.is_of(&turn));
-            self.forward_if_requested(&turn);
+            match self.forwarded.iter_mut().find(|it| it.is_of(&turn)) {
+                Some(known) => known.is_restart_due = true,
+                None => self.forward_if_requested(&turn),
+            }
         }
+        self.wake.notify_one();
+    }
+
+    fn is_restart_due(&self) -> bool {
+        self.forwarded.iter().any(|it| it.is_restart_due)
     }
 
     /// Forwards a reply that runs here, if a node has requested it.
@@ -129,18 +152,16 @@ impl ReplyForwarder {
         let runs_here = turn.local_node().is_some() && !turn.has_ended();
         let subject = turn.subject();
         let is_known = self.forwarded.iter().any(|it| it.is_of(turn));
-        if !runs_here || subject.is_ephemeral || is_known || !self.requested.contain(subject) {
+        if !runs_here || subject.is_ephemeral || is_known || !self.requested.includes(subject) {
             return;
         }
         turn.listen(&self.wake, Interest::Reply);
-        let start = ReplyPart::Text {
-            from: 0,
-            text: String::new(),
-        };
-        self.publish(turn, start);
+        self.publish(turn, START);
         self.forwarded.push(ForwardedReply {
             turn: Arc::downgrade(turn),
             sent: ReplyCursor::default(),
+            started: Instant::now(),
+            is_restart_due: false,
         });
         self.wake.notify_one();
     }
@@ -151,6 +172,11 @@ impl ReplyForwarder {
             let Some(turn) = it.turn.upgrade() else {
                 return false;
             };
+            if it.is_restart_due && it.started.elapsed() >= RESTART_INTERVAL {
+                (it.sent, it.started) = (ReplyCursor::default(), Instant::now());
+                it.is_restart_due = false;
+                self.publish(&turn, START);
+            }
             loop {
                 // The lock is held for one part only.
                 let part = it.sent.next_part(&turn.progress());
@@ -180,7 +206,7 @@ impl ReplyForwarder {
         let requested = &self.requested;
         self.forwarded.retain(|it| {
             let turn = it.turn.upgrade();
-            turn.is_some_and(|turn| requested.contain(turn.subject()))
+            turn.is_some_and(|turn| requested.includes(turn.subject()))
         });
     }
 }

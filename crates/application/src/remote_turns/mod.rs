@@ -1,6 +1,6 @@
 //! Live replies of turns that other nodes run.
 //!
-//! A node with readers of a conversation requests the replies of its turns (`Signal::RepliesWanted`).
+//! A node with readers of a conversation requests the replies of its turns (`Signal::RepliesRequested`).
 //! Each node's [`ReplyForwarder`] sends the parts of those that run there, and the [`ReplyReceiver`]
 //! of the reader's node adds them to the turn in its registry, from which streams and sockets read.
 //! Parts can be lost, late or repeated: each has its position, and a gap is closed by another

@@ -14,16 +14,19 @@ use tokio_util::sync::CancellationToken;
 
 use super::REQUEST_INTERVAL;
 use crate::{
-    live_turns::{LiveTurn, LiveTurns, RemoteTurn, ReplyFollowers, WantedConversations},
+    background::round,
+    live_turns::{LiveTurn, LiveTurns, ReplyReaders, RequestedConversations},
     node::Node,
 };
 
 /// The shortest time between two requests for the lost parts of a reply.
 const GAP_REQUEST_INTERVAL: Duration = Duration::from_millis(200);
+/// The pause in which no turn is read, after the store did not respond.
+const READ_PAUSE: Duration = Duration::from_secs(1);
 /// The time without a part after which the store is asked whether the turn still runs.
 const SILENCE: Duration = Duration::from_secs(30);
-/// The maximum number of turns that are known to have ended, or not to exist.
-const MAX_ENDED: usize = 1_024;
+/// The maximum number of turns whose parts are ignored.
+const MAX_IGNORED: usize = 1_024;
 
 /// Receives the replies of turns that other nodes run, for the readers of this node.
 pub struct ReplyReceiver {
@@ -32,8 +35,10 @@ pub struct ReplyReceiver {
     turns: Arc<dyn TurnRepository>,
     node: Arc<Node>,
     received: HashMap<TurnId, ReceivedReply>,
-    /// Turns whose late parts are ignored.
-    ended: HashSet<TurnId>,
+    /// Turns that have ended or do not exist, whose parts are ignored.
+    ignored: HashSet<TurnId>,
+    /// The time until which no turn is read, because the store did not respond.
+    paused_until: Option<Instant>,
 }
 
 /// A reply of another node, held for its readers until the turn ends.
@@ -65,17 +70,19 @@ impl ReplyReceiver {
             turns,
             node,
             received: HashMap::new(),
-            ended: HashSet::new(),
+            ignored: HashSet::new(),
+            paused_until: None,
         }
     }
 
     /// Receives replies until `stop`.
-    pub async fn run(self, stop: CancellationToken) {
-        stop.run_until_cancelled(self.receive_all()).await;
+    pub async fn run(mut self, stop: CancellationToken) {
+        let receiving = async { while round(self.receive_all()).await.is_none() {} };
+        stop.run_until_cancelled(receiving).await;
     }
 
-    async fn receive_all(mut self) {
-        let followers = Arc::clone(&self.live.followers);
+    async fn receive_all(&mut self) {
+        let readers = Arc::clone(&self.live.readers);
         let mut signals = self.signals();
         let mut ticks = interval(REQUEST_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -87,12 +94,12 @@ impl ReplyReceiver {
                         self.receive(ReceivedPart { tenant, conversation, turn: turn_id, part }).await;
                     }
                     // Signals were lost.
-                    Some(_) => self.request(followers.all(), true),
+                    Some(_) => self.request(readers.all(), true),
                     None => return,
                 },
-                added = followers.added() => self.request(added, true),
+                added = readers.added() => self.request(added, true),
                 _ = ticks.tick() => {
-                    self.request(followers.all(), false);
+                    self.request(readers.all(), false);
                     self.drop_ended().await;
                 }
             }
@@ -101,22 +108,22 @@ impl ReplyReceiver {
 
     /// Returns the parts that readers of this node want, and reports of lost signals.
     fn signals(&self) -> BoxStream<'static, Signal> {
-        let (node, followers) = (self.node.watch(), Arc::clone(&self.live.followers));
+        let (node, readers) = (self.node.watch(), Arc::clone(&self.live.readers));
         self.bus.subscribe(Box::new(move |signal| match signal {
             Signal::ReplyPart {
                 tenant,
                 conversation_id,
                 node: from,
                 ..
-            } => *from != *node.borrow() && followers.want(tenant, *conversation_id),
+            } => *from != *node.borrow() && readers.has_reader(tenant, *conversation_id),
             Signal::SignalsLost => true,
             _ => false,
         }))
     }
 
-    fn request(&self, wanted: HashMap<TenantId, WantedConversations>, from_start: bool) {
+    fn request(&self, wanted: HashMap<TenantId, RequestedConversations>, from_start: bool) {
         for (tenant, conversations) in wanted {
-            self.bus.publish(Signal::RepliesWanted {
+            self.bus.publish(Signal::RepliesRequested {
                 tenant,
                 conversations,
                 node: self.node.id(),
@@ -127,7 +134,7 @@ impl ReplyReceiver {
 
     async fn receive(&mut self, received: ReceivedPart) {
         let id = received.turn;
-        if self.ended.contains(&id)
+        if self.ignored.contains(&id)
             || !(self.received.contains_key(&id) || self.find(&received).await)
         {
             return;
@@ -146,9 +153,16 @@ impl ReplyReceiver {
     /// Reads a turn whose first part has arrived from the store, which decides on the readers that
     /// may see it. Returns whether it is running.
     async fn find(&mut self, part: &ReceivedPart) -> bool {
+        if self
+            .paused_until
+            .is_some_and(|until| Instant::now() < until)
+        {
+            return false;
+        }
         let found = match self.turns.find(&part.tenant, part.turn).await {
             Ok(found) => found,
             Err(error) => {
+                self.paused_until = Some(Instant::now() + READ_PAUSE);
                 let error = ports::error::one_line(&error);
                 tracing::debug!(error, turn = %part.turn, "cannot read a turn of another node");
                 return false;
@@ -172,23 +186,23 @@ impl ReplyReceiver {
                 last_gap: None,
             },
         );
-        self.live.followers.deliver(&RemoteTurn { live, position });
+        self.live.readers.deliver(&live, position);
         true
     }
 
     fn ignore(&mut self, turn: TurnId) {
-        if self.ended.len() >= MAX_ENDED {
-            self.ended.clear();
+        if self.ignored.len() >= MAX_IGNORED {
+            self.ignored.clear();
         }
-        self.ended.insert(turn);
+        self.ignored.insert(turn);
     }
 
     /// Drops the replies of turns that have ended or have lost their readers.
     async fn drop_ended(&mut self) {
-        let followers: &ReplyFollowers = &self.live.followers;
+        let readers: &ReplyReaders = &self.live.readers;
         self.received.retain(|_, reply| {
             let subject = reply.turn.subject();
-            !reply.has_ended() && followers.want(&subject.tenant, subject.conversation_id)
+            !reply.turn.is_over() && readers.has_reader(&subject.tenant, subject.conversation_id)
         });
         let silent = self
             .received
@@ -212,11 +226,6 @@ impl ReplyReceiver {
 }
 
 impl ReceivedReply {
-    /// Returns whether the turn has ended, as far as the log is known.
-    fn has_ended(&self) -> bool {
-        self.turn.has_ended() || self.turn.stopped().is_cancelled()
-    }
-
     fn may_request_gap(&mut self) -> bool {
         let may = self
             .last_gap

@@ -22,8 +22,13 @@ impl RequestedReplies {
     ) -> Vec<Option<ConversationId>> {
         let expires_at = Instant::now() + REQUEST_EXPIRES_AFTER;
         let requested = self.0.entry(tenant.clone()).or_default();
-        let is_new = |it: &&Option<ConversationId>| requested.insert(**it, expires_at).is_none();
-        conversations.iter().filter(is_new).copied().collect()
+        let mut new = Vec::new();
+        for conversation in conversations {
+            if requested.insert(*conversation, expires_at).is_none() {
+                new.push(*conversation);
+            }
+        }
+        new
     }
 
     /// Removes expired requests.
@@ -36,7 +41,7 @@ impl RequestedReplies {
     }
 
     /// Returns whether the reply of this turn is requested.
-    pub(super) fn contain(&self, turn: &TurnSubject) -> bool {
+    pub(super) fn includes(&self, turn: &TurnSubject) -> bool {
         let requested = self.0.get(&turn.tenant);
         requested.is_some_and(|requested| {
             [None, Some(turn.conversation_id)]

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{FinishReason, MessageId, Stamp};
+use domain::{FinishReason, MessageId, PrincipalId, Stamp};
 use ports::{CancelOutcome, Reply};
 
 use super::TurnError;
@@ -21,22 +21,44 @@ const MAX_PAUSE: Duration = Duration::from_secs(2);
 /// A cancellation of a turn. It runs in a task of its own, so that the turn that it promotes runs
 /// even if the caller drops the request meanwhile.
 pub(super) struct Cancellation {
-    pub(super) context: Arc<ChatContext>,
-    pub(super) runner: Arc<TurnRunner>,
-    pub(super) live: Arc<LiveTurn>,
+    context: Arc<ChatContext>,
+    runner: Arc<TurnRunner>,
+    live: Arc<LiveTurn>,
     /// The id of the message that stores the partial reply.
-    pub(super) message_id: MessageId,
-    pub(super) stamp: Stamp,
+    message_id: MessageId,
+    stamp: Stamp,
 }
 
 impl Cancellation {
+    /// Creates a cancellation by `actor`. `reply_id` is the id that the turn's reply was to have.
+    pub(super) fn new(
+        context: &Arc<ChatContext>,
+        runner: &Arc<TurnRunner>,
+        live: Arc<LiveTurn>,
+        reply_id: Option<MessageId>,
+        actor: &PrincipalId,
+    ) -> Self {
+        let ports = &context.ports;
+        Self {
+            context: Arc::clone(context),
+            runner: Arc::clone(runner),
+            live,
+            message_id: reply_id.unwrap_or_else(|| MessageId::new(ports.ids.next_id())),
+            stamp: Stamp {
+                time: ports.clock.now(),
+                actor: actor.clone(),
+            },
+        }
+    }
+
     pub(super) async fn run(self) -> Result<(), TurnError> {
         let (node, subject) = (self.runner.promotes_to(), self.live.subject());
         let held = self.live.hold_text();
-        // Another node may have sent more of the reply to clients than this one knows.
-        let runs_here = self.live.local_node().is_some();
-        let partial = Some(held).filter(|_| runs_here);
-        let partial = partial.and_then(|held| partial_reply(self.message_id, held));
+        let partial = match self.live.local_node() {
+            Some(_) => partial_reply(self.message_id, held),
+            // The node that runs the turn may have sent more of the reply to clients.
+            None => None,
+        };
         let turns = &self.context.ports.turns;
         let cancelled =
             turns.cancel_turn(&subject.tenant, subject.turn_id, partial, node, &self.stamp);

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{MessageId, PrincipalId, Stamp, TenantId, TurnId};
+use domain::{PrincipalId, TenantId, TurnId};
 use futures::StreamExt as _;
 use ports::{EventBus, Signal};
 use tokio::time::timeout;
@@ -19,7 +19,7 @@ const TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Requests the cancellation of a turn from the node that runs it. Returns whether the turn has
 /// ended.
-pub(super) async fn cancel_elsewhere(
+pub(super) async fn cancel_remotely(
     context: &ChatContext,
     bus: &Arc<dyn EventBus>,
     live: &Arc<LiveTurn>,
@@ -71,12 +71,12 @@ impl CancellationListener {
                 actor,
             } = request
             {
-                self.cancel(&tenant, turn_id, actor);
+                self.cancel(&tenant, turn_id, &actor);
             }
         }
     }
 
-    fn cancel(&self, tenant: &TenantId, turn: TurnId, actor: PrincipalId) {
+    fn cancel(&self, tenant: &TenantId, turn: TurnId, actor: &PrincipalId) {
         let Some(live) = self.context.live.get(turn).filter(|live| {
             let subject = live.subject();
             let runs_here = live.local_node().is_some() && !live.has_ended();
@@ -84,19 +84,14 @@ impl CancellationListener {
         }) else {
             return;
         };
-        let ports = &self.context.ports;
         let reply_id = live.progress().started.map(|started| started.reply_id);
-        let cancellation = Cancellation {
-            context: Arc::clone(&self.context),
-            runner: Arc::clone(&self.runner),
-            message_id: reply_id.unwrap_or_else(|| MessageId::new(ports.ids.next_id())),
-            live,
-            stamp: Stamp {
-                time: ports.clock.now(),
-                actor,
-            },
-        };
+        let cancellation = Cancellation::new(&self.context, &self.runner, live, reply_id, actor);
         // The requesting node reads the outcome from the store.
-        drop(self.context.background.spawn(cancellation.run()));
+        self.context.background.spawn(async move {
+            if let Err(error) = cancellation.run().await {
+                let error = ports::error::one_line(&error);
+                tracing::warn!(error, %turn, "cannot cancel a turn for another node");
+            }
+        });
     }
 }

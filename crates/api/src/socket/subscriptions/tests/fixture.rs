@@ -3,7 +3,7 @@
 use std::{cell::RefCell, sync::Arc};
 
 use application::{
-    live_turns::RemoteTurns,
+    live_turns::RemoteTurnInbox,
     realtime::{LogReader, LogTails, Tail},
 };
 use domain::Seq;
@@ -78,8 +78,8 @@ impl Fixture {
             tail,
             subscriptions: Subscriptions::new(ChannelReplies {
                 tenant: tenant(),
-                followers: Arc::default(),
-                remote: Arc::new(RemoteTurns::new(Arc::default())),
+                live: Arc::default(),
+                remote: Arc::new(RemoteTurnInbox::new(Arc::default())),
             }),
             visibility: everything(),
             sent: RefCell::default(),

@@ -22,7 +22,7 @@ type Subject = (TenantId, Option<ConversationId>);
 /// The readers of live replies in this process, by conversation. The replies of turns that other
 /// nodes run are requested for them.
 #[derive(Default)]
-pub struct ReplyFollowers {
+pub struct ReplyReaders {
     readers: Mutex<HashMap<Subject, Readers>>,
     /// Subjects with a first reader that were not requested yet.
     new: Mutex<Vec<Subject>>,
@@ -33,38 +33,41 @@ pub struct ReplyFollowers {
 struct Readers {
     number: usize,
     /// The readers that want to learn of turns that they do not know.
-    inboxes: Vec<Weak<RemoteTurns>>,
+    inboxes: Vec<Weak<RemoteTurnInbox>>,
 }
 
 /// The conversations of a tenant whose replies are wanted; `None` if all are.
-pub(crate) type WantedConversations = Option<Vec<ConversationId>>;
+pub(crate) type RequestedConversations = Option<Vec<ConversationId>>;
 
-impl ReplyFollowers {
+impl ReplyReaders {
     /// Follows the replies of a conversation, or of all conversations of a tenant, for as long as
     /// the result is held. `inbox` receives the turns of other nodes whose replies arrive.
     pub fn follow(
         self: &Arc<Self>,
         tenant: &TenantId,
         conversation: Option<ConversationId>,
-        inbox: Option<&Arc<RemoteTurns>>,
-    ) -> FollowedReplies {
+        inbox: Option<&Arc<RemoteTurnInbox>>,
+    ) -> ReaderGuard {
         let subject = (tenant.clone(), conversation);
         let mut readers = self.readers.lock();
         let known = readers.entry(subject.clone()).or_default();
         known.number += 1;
         known.inboxes.extend(inbox.map(Arc::downgrade));
-        if known.number == 1 {
+        let is_first = known.number == 1;
+        if is_first && !(conversation.is_some() && readers.contains_key(&(tenant.clone(), None))) {
             self.new.lock().push(subject.clone());
             self.added.notify_one();
         }
-        FollowedReplies {
-            followers: Arc::clone(self),
+        drop(readers);
+        ReaderGuard {
+            readers: Arc::clone(self),
             subject,
+            inbox: inbox.map(Arc::downgrade),
         }
     }
 
     /// Returns whether a reader follows the replies of this conversation.
-    pub(crate) fn want(&self, tenant: &TenantId, conversation: ConversationId) -> bool {
+    pub(crate) fn has_reader(&self, tenant: &TenantId, conversation: ConversationId) -> bool {
         let readers = self.readers.lock();
         subjects(tenant, conversation)
             .iter()
@@ -72,36 +75,44 @@ impl ReplyFollowers {
     }
 
     /// Waits for new readers, and returns the conversations whose replies they want.
-    pub(crate) async fn added(&self) -> HashMap<TenantId, WantedConversations> {
+    pub(crate) async fn added(&self) -> HashMap<TenantId, RequestedConversations> {
         self.added.notified().await;
         grouped(take(&mut *self.new.lock()))
     }
 
     /// Returns all conversations whose replies are wanted.
-    pub(crate) fn all(&self) -> HashMap<TenantId, WantedConversations> {
+    pub(crate) fn all(&self) -> HashMap<TenantId, RequestedConversations> {
         grouped(self.readers.lock().keys().cloned())
     }
 
-    /// Delivers a turn of another node to the readers that follow it.
-    pub(crate) fn deliver(&self, turn: &RemoteTurn) {
-        let subject = turn.live.subject();
+    /// Delivers a turn of another node to the readers that follow it; the log up to `position`
+    /// contains its start.
+    pub(crate) fn deliver(&self, live: &Arc<LiveTurn>, position: Seq) {
+        let subject = live.subject();
         let readers = self.readers.lock();
         for subject in subjects(&subject.tenant, subject.conversation_id) {
             let inboxes = readers.get(&subject).map(|known| &known.inboxes);
             for inbox in inboxes.into_iter().flatten().filter_map(Weak::upgrade) {
-                inbox.push(turn.clone());
+                inbox.push(RemoteTurn {
+                    live: Arc::downgrade(live),
+                    position,
+                });
             }
         }
     }
 
-    fn unfollow(&self, subject: &Subject) {
+    fn remove(&self, subject: &Subject, inbox: Option<&Weak<RemoteTurnInbox>>) {
         let mut readers = self.readers.lock();
-        if let Some(known) = readers.get_mut(subject) {
-            known.number -= 1;
-            known.inboxes.retain(|inbox| inbox.strong_count() > 0);
-            if known.number == 0 {
-                readers.remove(subject);
-            }
+        let Some(known) = readers.get_mut(subject) else {
+            return;
+        };
+        known.number -= 1;
+        let is_removed = |it: &Weak<RemoteTurnInbox>| inbox.is_some_and(|inbox| it.ptr_eq(inbox));
+        if let Some(index) = known.inboxes.iter().position(is_removed) {
+            known.inboxes.swap_remove(index);
+        }
+        if known.number == 0 {
+            readers.remove(subject);
         }
     }
 }
@@ -111,10 +122,12 @@ fn subjects(tenant: &TenantId, conversation: ConversationId) -> [Subject; 2] {
     [Some(conversation), None].map(|it| (tenant.clone(), it))
 }
 
-fn grouped(subjects: impl IntoIterator<Item = Subject>) -> HashMap<TenantId, WantedConversations> {
+fn grouped(
+    subjects: impl IntoIterator<Item = Subject>,
+) -> HashMap<TenantId, RequestedConversations> {
     let mut wanted = HashMap::new();
     for (tenant, conversation) in subjects {
-        let conversations: &mut WantedConversations =
+        let conversations: &mut RequestedConversations =
             wanted.entry(tenant).or_insert_with(|| Some(Vec::new()));
         match (conversations.as_mut(), conversation) {
             (Some(known), Some(new)) if known.len() < MAX_CONVERSATIONS => known.push(new),
@@ -124,35 +137,35 @@ fn grouped(subjects: impl IntoIterator<Item = Subject>) -> HashMap<TenantId, Wan
     wanted
 }
 
-/// The replies that a reader follows until this is dropped.
-pub struct FollowedReplies {
-    followers: Arc<ReplyFollowers>,
+/// A reader, which follows replies until this is dropped.
+pub struct ReaderGuard {
+    readers: Arc<ReplyReaders>,
     subject: Subject,
+    inbox: Option<Weak<RemoteTurnInbox>>,
 }
 
-impl Drop for FollowedReplies {
+impl Drop for ReaderGuard {
     fn drop(&mut self) {
-        self.followers.unfollow(&self.subject);
+        self.readers.remove(&self.subject, self.inbox.as_ref());
     }
 }
 
 /// A turn that another node runs, whose reply arrives.
-#[derive(Clone)]
-pub struct RemoteTurn {
-    /// The turn.
-    pub live: Arc<LiveTurn>,
+struct RemoteTurn {
+    /// The turn, which the receiver of replies holds until it ends.
+    live: Weak<LiveTurn>,
     /// A position of the log after the start of the turn.
-    pub position: Seq,
+    position: Seq,
 }
 
-/// The turns of other nodes that a reader was not told of yet.
-pub struct RemoteTurns {
+/// Turns of other nodes that a reader has not joined yet.
+pub struct RemoteTurnInbox {
     turns: Mutex<Vec<RemoteTurn>>,
     /// Notified for each turn.
     wake: Arc<Notify>,
 }
 
-impl RemoteTurns {
+impl RemoteTurnInbox {
     /// Creates an empty inbox. `wake` is notified when a turn arrives.
     pub fn new(wake: Arc<Notify>) -> Self {
         Self {
@@ -166,11 +179,10 @@ impl RemoteTurns {
         self.wake.notify_one();
     }
 
-    /// Removes the turns of which the log up to `position` contains the start.
-    pub fn take_up_to(&self, position: Seq) -> Vec<RemoteTurn> {
+    /// Removes and returns the turns that started at or before `position`.
+    pub fn take_up_to(&self, position: Seq) -> Vec<Arc<LiveTurn>> {
         let mut turns = self.turns.lock();
-        turns
-            .extract_if(.., |turn| turn.position <= position)
-            .collect()
+        let taken = turns.extract_if(.., |turn| turn.position <= position);
+        taken.filter_map(|turn| turn.live.upgrade()).collect()
     }
 }

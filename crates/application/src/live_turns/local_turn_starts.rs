@@ -15,13 +15,13 @@ use super::LiveTurn;
 
 /// The starts of turns in this process, recorded only while other nodes have readers of replies.
 #[derive(Default)]
-pub(crate) struct TurnStarts {
+pub(crate) struct LocalTurnStarts {
     is_watched: AtomicBool,
     turns: Mutex<Vec<Weak<LiveTurn>>>,
     reported: Notify,
 }
 
-impl TurnStarts {
+impl LocalTurnStarts {
     /// Starts or stops recording.
     pub(crate) fn watch(&self, is_watched: bool) {
         self.is_watched.store(is_watched, Ordering::SeqCst);
