@@ -3,6 +3,7 @@ import { ProblemError } from "./errors.js";
 import type { Feed } from "./feed.js";
 import { applyPart, type ConversationState, type Messages, withFailed, withSending } from "./message.js";
 import { openOutbox, type Outbox, type Unsent } from "./outbox.js";
+import { sleep } from "./pause.js";
 import type { Rest } from "./rest.js";
 import type { LiveState } from "./state.js";
 import { defaultStorage, type KeyValueStorage, memoryStorage } from "./storage.js";
@@ -38,6 +39,12 @@ export interface Conversation extends LiveState<ConversationState> {
   /** Ends the requests in progress. Turns continue at the service. The next `load` or `send` opens the conversation again. */
   close(this: void): void;
 }
+
+/** The pause in milliseconds before messages that could not be sent are sent again. */
+const PAUSE = 5_000;
+
+/** Returns true if a message may not have arrived, or not as a whole. If the store is unavailable, it may have been stored. */
+const isUncertain = (error: unknown): boolean => !(error instanceof ProblemError) || error.code === "store_unavailable";
 
 /** Shows a message that is being sent. A replacement is shown when the service has accepted it. */
 const withNew = (messages: Messages, message: ChatMessage): Messages =>
@@ -82,8 +89,8 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
         await request(signal);
       } catch (error) {
         if (!signal.aborted) view.fail(error);
-        // Messages that could not be sent are sent once the browser is online again.
-        if (!(error instanceof ProblemError)) globalThis.addEventListener?.("online", () => void load(), { once: true, signal });
+        // An open conversation tries again until the service can be reached.
+        if (isUncertain(error) && loading && view.active < 2) sleep(PAUSE, signal, true).then(load, () => {});
       }
       view.turnId = undefined;
       view.active -= 1;
@@ -129,8 +136,8 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
       await apply(streamChat(transport, message, { idempotencyKey, signal }), message, signal);
       outbox.remove(unsent);
     } catch (error) {
-      // If the store is unavailable, the message may have been stored: it is sent again with its key.
-      if (error instanceof ProblemError && error.code !== "store_unavailable") {
+      // It is sent again with its key, unless it was rejected.
+      if (!isUncertain(error)) {
         outbox.remove(unsent);
         update((state) => ({ ...state, messages: withFailed(state.messages, message) }));
       }

@@ -91,6 +91,22 @@ test("messages that were written offline are sent in their order after a reload"
   expect(texts(reloaded.getSnapshot())).toEqual(["first", "You said: first", "second", "You said: second"]);
 });
 
+test("messages that an outage has kept are sent once the service is back", async () => {
+  const [key, network] = [newKey(), unreliable()];
+  const client = createClient({ url: service.url, apiKey: service.admin, fetch: network.fetch, webSocket: null, retries: 0 });
+  const chat = client.conversation({ agentId, key, storage: memoryStorage() });
+  await chat.load();
+  network.isOffline = true;
+  await Promise.all([chat.send("first"), chat.send("second")]);
+  expect(chat.getSnapshot()).toMatchObject({ status: "failed", error: { name: "ConnectionError" } });
+  expect(statuses(chat.getSnapshot())).toEqual(["sending", "sending"]);
+  network.isOffline = false;
+  await until(chat, ({ status, messages }) => status === "ready" && messages.length === 4);
+  expect(texts(chat.getSnapshot())).toEqual(["first", "You said: first", "second", "You said: second"]);
+  expect(await service.turns(agentId, key)).toEqual(["completed", "completed"]);
+  chat.close();
+});
+
 test("a token that cannot be fetched once does not disable a conversation", async () => {
   let calls = 0;
   const getToken = () => {
