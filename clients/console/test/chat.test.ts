@@ -82,6 +82,24 @@ it("resumes a reply after a reload", async () => {
   await expect.poll(() => app.service.turns(agent)).toEqual(["completed"]);
 });
 
+it("begins a conversation with the greeting of the agent", async () => {
+  const agent = await app.service.newAgent({ engine: "rules", greeting: "Welcome to the library!" });
+  const { page, send, bubbles } = await openChat(agent, "greeted", true);
+  await see(page, "Welcome to the library!");
+  // Nothing is stored until something is sent.
+  expect((await app.service.call("GET", `/api/conversations?agentId=${agent}`)).body.data).toEqual([]);
+  await inspect(page, "chat-greeting");
+  await send("Hello");
+  await expect.poll(async () => (await bubbles()).length).toBe(3);
+  const shown = await bubbles();
+  expect(shown.slice(0, 2)).toEqual(["Welcome to the library!", "Hello"]);
+  const { messages } = await app.service.stored(agent, "greeted");
+  expect(messages.map(({ content }: { content: string }) => content)).toEqual(shown);
+  await page.reload();
+  await expect.poll(bubbles).toEqual(shown);
+  expect(await page.getByRole("button", { name: "Regenerate the reply" }).count()).toBe(1);
+});
+
 it("shows failed turns with their problem", async () => {
   const agent = await app.service.newAgent();
   const { page, send } = await openChat(agent, "failed");

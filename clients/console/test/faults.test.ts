@@ -52,6 +52,24 @@ it("recovers by itself once the service is back", async () => {
   await page.getByText("After the restart").waitFor({ timeout: 20_000 });
 });
 
+it("sends a message that an outage has kept once the service is back", async () => {
+  const agent = await app.service.newAgent({ engine: "rules" });
+  const page = await app.open(`/chat/${agent}/outage`);
+  await see(page, "Write the first message.");
+  app.service.signal("SIGKILL");
+  await page.getByLabel("Message", { exact: true }).fill("Good morning");
+  await page.keyboard.press("Enter");
+  await see(page, "Sending…");
+  await page.getByText("Not sent yet").waitFor({ timeout: 20_000 });
+  await see(page, "The service cannot be reached.");
+  await inspect(page, "chat-outage");
+  await app.service.restart();
+  await page.getByText("Not sent yet").waitFor({ state: "hidden", timeout: 20_000 });
+  await page.getByRole("article", { name: "Agent" }).waitFor({ timeout: 20_000 });
+  await page.getByText("The service cannot be reached.").waitFor({ state: "hidden" });
+  expect(await app.service.turns(agent, "outage")).toEqual(["completed"]);
+});
+
 it("says which scope is missing, on each page", async () => {
   const page = await app.open("", app.service.key("agents:read"));
   await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();

@@ -91,6 +91,28 @@ it("chooses, filters and removes in pickers", async () => {
   await page.getByRole("button", { name: "Remove loans" }).waitFor({ state: "hidden" });
 });
 
+it("keeps a keyword that was typed when the field is left", async () => {
+  const agent = await app.service.newAgent({ engine: "rules" });
+  const page = await app.open(`/agents/${agent}`);
+  await page.getByRole("button", { name: "Add a rule" }).click();
+  await page.getByLabel("Matches by").selectOption("keywords");
+  const keywords = page.getByRole("combobox", { name: "Keywords", exact: true });
+  await keywords.fill("price");
+  await page.keyboard.press("Tab");
+  await page.getByRole("button", { name: "Remove price" }).waitFor();
+  // With the mouse, onto another field or a button that uses the keywords.
+  await keywords.fill("cost");
+  await page.getByLabel("Reply", { exact: true }).click();
+  await page.getByRole("button", { name: "Remove cost" }).waitFor();
+  await page.getByLabel("Reply", { exact: true }).fill("It is free.");
+  await keywords.fill("fee");
+  // While the list is open, assistive technology reads nothing else.
+  await page.getByRole("button", { name: "Save", includeHidden: true }).click();
+  await see(page, "Version 2.");
+  const { body } = await app.service.call("GET", `/api/agents/${agent}`);
+  expect(body.config.rules).toMatchObject([{ keywords: ["price", "cost", "fee"], reply: "It is free." }]);
+});
+
 it("announces the state of a reply", async () => {
   const agent = await app.service.newAgent();
   const page = await app.open(`/chat/${agent}/spoken`);

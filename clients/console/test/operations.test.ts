@@ -20,6 +20,8 @@ it("follows the event log, filters it, and copies requests", async () => {
   await app.service.call("POST", "/api/chat", { agentId: agent, message: "Hello" });
   await events.getByText("turn.completed").first().waitFor();
   expect(await events.count()).toBeGreaterThan(before);
+  // With the names of the agent and of the key.
+  await events.getByText("Ada by test").first().waitFor();
   await page.getByLabel("Type").selectOption("agent");
   await expect.poll(() => events.count()).toBe(1);
   await events.first().locator("summary").click();

@@ -17,6 +17,7 @@ import { useDebounced } from "../ui/use-debounced.js";
 import { useFilter } from "../ui/use-filter.js";
 import type { Filter } from "./past-events.js";
 import { useLog } from "./use-log.js";
+import { type Names, useNames } from "./use-names.js";
 
 const TYPES: readonly LogEvent["type"][] = [
   "agent.created",
@@ -45,14 +46,19 @@ const curl = (query: Record<string, string | number | undefined>, flags = "-sS")
   return `curl ${flags} -H "X-API-Key: $KEY"${accept} '${serviceUrl}/api/events?${new URLSearchParams(given)}'`;
 };
 
-const EventRow = ({ event }: { event: LogEvent }) => (
+const EventRow = ({ event, names }: { event: LogEvent; names: Names }) => (
   <Details
     className="event"
     summary={
       <>
         <span className="mono muted event-seq">{event.seq}</span>
         <Badge tone={toneOf(event.type)}>{event.type}</Badge>
-        <span className="truncate small muted event-actor">{event.actor}</span>
+        <span className="truncate small event-subject">
+          {event.agentId !== undefined && <bdi>{names.agents.get(event.agentId) ?? event.agentId}</bdi>}{" "}
+          <span className="muted">
+            by <bdi>{names.actors.get(event.actor) ?? event.actor}</bdi>
+          </span>
+        </span>
         <Clock at={event.time} />
       </>
     }
@@ -74,6 +80,7 @@ const EventRow = ({ event }: { event: LogEvent }) => (
 const Log = ({ filter, isPaused }: { filter: Filter; isPaused: boolean }) => {
   const { events, error, isLoading, hasGap, hasEarlier, isReading, readEarlier } = useLog(filter, isPaused);
   const [shown, setShown] = useState(PAGE);
+  const names = useNames(events.slice(0, shown));
   const showMore = () => {
     setShown(shown + PAGE);
     if (events.length < shown + PAGE && hasEarlier) void readEarlier();
@@ -89,7 +96,7 @@ const Log = ({ filter, isPaused }: { filter: Filter; isPaused: boolean }) => {
         <ul className="list" aria-label="Events">
           {events.slice(0, shown).map((event) => (
             <li key={event.seq}>
-              <EventRow event={event} />
+              <EventRow event={event} names={names} />
             </li>
           ))}
         </ul>

@@ -53,6 +53,8 @@ export const TurnFacts = ({ turn }: { turn: Turn }) => {
 interface MessageViewProps {
   message: ConversationMessage;
   turn: Turn | undefined;
+  /** The message could not be sent yet. */
+  isKept?: boolean;
   isEditing?: boolean;
   onEdit?: (() => void) | undefined;
   onEdited?: (text?: string) => void;
@@ -61,10 +63,10 @@ interface MessageViewProps {
 
 const STATES = { sending: "Sending…", streaming: "Writing…", failed: "Failed", cancelled: "Stopped", complete: undefined };
 
-export const MessageView = ({ message, turn, isEditing = false, onEdit, onEdited, onRegenerate }: MessageViewProps) => {
+export const MessageView = ({ message, turn, isKept = false, isEditing = false, onEdit, onEdited, onRegenerate }: MessageViewProps) => {
   const { role, text, status, toolCalls } = message;
   // A reply alone is stopped, not the message before it.
-  const state = role === "user" && status === "cancelled" ? undefined : STATES[status];
+  const state = isKept ? "Not sent yet" : role === "user" && status === "cancelled" ? undefined : STATES[status];
   return (
     <article className={`message ${role}`} aria-label={role === "user" ? "You" : "Agent"}>
       {isEditing && onEdited !== undefined ? (

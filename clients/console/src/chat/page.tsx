@@ -1,15 +1,16 @@
 import { useQuery } from "@tanstack/react-query";
-import type { components, ConversationMessage } from "agent-service-client";
+import { type components, ConnectionError, type ConversationMessage } from "agent-service-client";
 import { useChat } from "agent-service-client/react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { Link, useSearchParams } from "wouter";
+import { AgentName, useAgent } from "../agents/agent-name.js";
 import { useScope, useSession } from "../session/session.js";
 import { Icon } from "../ui/icon.js";
 import { ErrorNotice, Loading, MissingScope } from "../ui/notice.js";
 import { PageHeader } from "../ui/page-header.js";
 import { Composer } from "./composer.js";
 import { MessageView } from "./message.js";
-import { AgentName } from "../agents/agent-name.js";
+import { Reply } from "./reply.js";
 
 type Turn = components["schemas"]["Turn"];
 
@@ -30,6 +31,13 @@ const useTurns = (agentId: string, key: string, userId: string | undefined, mess
   });
 };
 
+/** The agent's greeting, which begins a conversation that is created before its first message. */
+const useGreeting = (agentId: string): string | undefined => {
+  const canCreate = useScope("conversations:write");
+  const agent = useAgent(agentId);
+  return canCreate ? (agent.data?.config.greeting ?? undefined) : undefined;
+};
+
 /** A failed reply without text is shown by its error alone. */
 const isEmpty = ({ role, status, text, toolCalls }: ConversationMessage) => role === "agent" && status === "failed" && text === "" && toolCalls.length === 0;
 
@@ -43,6 +51,9 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
   );
   const { messages, status, error, send, stop, regenerate, edit } = useChat(conversation);
   const { data } = useTurns(agentId, chatKey, userId, messages);
+  const agentGreeting = useGreeting(agentId);
+  const isNew = messages.length === 0 && status === "ready";
+  const greeting = isNew ? agentGreeting : undefined;
   const [editing, setEditing] = useState<string>();
   const end = useRef<HTMLDivElement>(null);
   const length = messages.reduce((sum, { text, toolCalls }) => sum + text.length + toolCalls.length, messages.length);
@@ -52,12 +63,26 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
   // Shows the newest message of the reader, and follows the reply unless the reader has scrolled up.
   useEffect(() => {
     const { scrollHeight, clientHeight } = document.documentElement;
-    const isNew = shown.current !== own;
+    const isOwn = shown.current !== own;
     shown.current = own;
-    if (isNew || scrollHeight - clientHeight - window.scrollY < 240) end.current?.scrollIntoView({ block: "end" });
+    if (isOwn || scrollHeight - clientHeight - window.scrollY < 240) end.current?.scrollIntoView({ block: "end" });
   }, [length, own, hasFailed]);
 
   const isBusy = status === "sending" || status === "streaming";
+  const sendText = async (text: string) => {
+    if (greeting !== undefined) {
+      const created = service.conversations.create({ agentId, conversationKey: chatKey, ...(userId === undefined ? {} : { userId }) });
+      await created.then(
+        () => {
+          conversation.close();
+          return conversation.load();
+        },
+        // The message creates the conversation, without the greeting.
+        () => {},
+      );
+    }
+    await send(text);
+  };
   return (
     <div className="chat">
       <PageHeader
@@ -78,29 +103,35 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
       </PageHeader>
       <div className="messages" role="log" aria-label="Messages" aria-busy={status === "loading"}>
         {messages.length === 0 && status === "loading" && <Loading />}
-        {messages.length === 0 && status === "ready" && <p className="chat-empty muted">Write the first message.</p>}
+        {greeting !== undefined && (
+          <article className="message agent" aria-label="Agent">
+            <Reply text={greeting} toolCalls={[]} />
+          </article>
+        )}
+        {isNew && <p className="chat-empty muted">Write the first message.</p>}
         {messages.map((message, index) =>
           isEmpty(message) ? null : (
             <MessageView
               key={message.clientMessageId ?? message.id}
               message={message}
+              isKept={message.status === "sending" && status === "failed"}
               turn={message.turnId === undefined ? undefined : data?.turns.get(message.turnId)}
               isEditing={editing === message.id}
-              onEdit={isBusy || message.role !== "user" ? undefined : () => setEditing(message.id)}
+              onEdit={isBusy || message.role !== "user" || message.status === "sending" ? undefined : () => setEditing(message.id)}
               onEdited={(text) => {
                 setEditing(undefined);
                 if (text !== undefined) void edit(message.id, text);
               }}
-              onRegenerate={isBusy || message.role !== "agent" || index !== messages.length - 1 ? undefined : () => void regenerate(message.id)}
+              onRegenerate={isBusy || message.role !== "agent" || index === 0 || index !== messages.length - 1 ? undefined : () => void regenerate(message.id)}
             />
           ),
         )}
-        {error !== undefined && <ErrorNotice error={error} {...(status === "failed" && messages.length > 0 ? { onRetry: () => void regenerate() } : {})} />}
+        {error !== undefined && <ErrorNotice error={error} isRepeated={error instanceof ConnectionError} {...(status === "failed" && messages.length > 0 ? { onRetry: () => void regenerate() } : {})} />}
       </div>
       <p className="visually-hidden" role="status">
         {status === "streaming" ? "The agent is writing." : status === "sending" ? "Sending." : ""}
       </p>
-      <Composer isBusy={isBusy} onSend={(text) => void send(text)} onStop={() => void stop()} />
+      <Composer isBusy={isBusy} onSend={(text) => void sendText(text)} onStop={() => void stop()} />
       <div ref={end} />
     </div>
   );

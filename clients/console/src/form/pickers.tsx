@@ -82,9 +82,8 @@ export const TagsField = ({ pointer, label, hint, placeholder, suggestions, isCl
         }}
         inputValue={text}
         onInputValueChange={(next, { reason }) => {
-          // A text that was not chosen would be lost when the field is left.
-          if (reason === "input-clear" && isNew && document.activeElement?.id !== controlId(pointer)) add(added);
-          else setText(next);
+          // When the list of options closes, a text that was not chosen stays.
+          if (reason !== "input-clear") setText(next);
         }}
       >
         <Combobox.Chips className="input chips">
@@ -100,6 +99,9 @@ export const TagsField = ({ pointer, label, hint, placeholder, suggestions, isCl
             id={controlId(pointer)}
             className="chips-input"
             placeholder={selected.length === 0 ? placeholder : undefined}
+            onBlur={({ relatedTarget }) => {
+              if (relatedTarget?.closest(".popup") == null) add(isNew ? added : "");
+            }}
             onKeyDown={(event) => {
               // Enter chooses the highlighted option, if there is one.
               const isEnter = event.key === "Enter" && !event.currentTarget.hasAttribute("aria-activedescendant");
