@@ -70,6 +70,44 @@ it("sends a message that an outage has kept once the service is back", async () 
   expect(await app.service.turns(agent, "outage")).toEqual(["completed"]);
 });
 
+it("keeps a rule over a restart, and shows no result of earlier rules meanwhile", async () => {
+  const agent = await app.service.newAgent({ engine: "rules", rules: [{ pattern: "open", reply: "From 9 to 18." }] });
+  const page = await app.open(`/agents/${agent}`);
+  await page.getByLabel("Try a message").fill("open");
+  await see(page, "By a rule.");
+  app.service.signal("SIGKILL");
+  await page.locator(".rule summary").click();
+  await page.getByRole("textbox", { name: "Pattern" }).fill("closed");
+  await page.getByText("The service cannot be reached.").waitFor({ timeout: 20_000 });
+  expect(await page.getByText("By a rule.").count()).toBe(0);
+  await app.service.restart();
+  await page.getByText("By small talk.").or(page.getByText("By the default reply.")).waitFor({ timeout: 20_000 });
+  await page.getByRole("button", { name: "Save" }).click();
+  await see(page, "Version 2.");
+});
+
+it("tries only the page again that was rejected", async () => {
+  for (let number = 1; number <= 25; number += 1) await app.service.call("POST", "/api/agents", { name: `Paged ${number}` });
+  const page = await app.open("/agents?name=paged");
+  const listed = page.getByRole("list", { name: "Agents" }).getByRole("listitem");
+  await expect.poll(() => listed.count()).toBe(20);
+  const requests: string[] = [];
+  page.on("request", (request) => requests.push(request.url()));
+  const problem = { code: "rate_limited", status: 429, title: "Too many requests.", detail: "Wait.", type: "", retryable: true };
+  await page.route(/cursor=/, (route) => {
+    // The client itself repeats a request three times.
+    const isRejected = requests.filter((url) => url.includes("cursor=")).length <= 4;
+    return isRejected ? route.fulfill({ status: 429, contentType: "application/problem+json", json: problem }) : route.continue();
+  });
+  await page.getByRole("button", { name: "Load more" }).click();
+  await see(page, "Too many requests.");
+  expect(await listed.count()).toBe(20);
+  await page.getByRole("button", { name: "Try again" }).click();
+  await expect.poll(() => listed.count()).toBe(25);
+  await page.getByText("Too many requests.").waitFor({ state: "hidden" });
+  expect(requests.filter((url) => /api\/agents/.test(url) && !url.includes("cursor="))).toEqual([]);
+});
+
 it("says which scope is missing, on each page", async () => {
   const page = await app.open("", app.service.key("agents:read"));
   await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();

@@ -117,3 +117,33 @@ it("pages through the log, and survives a burst of events", async () => {
   await earlier.click();
   await events.getByText("agent.created").first().waitFor();
 });
+
+it("reads only the newest messages of a long conversation again", async () => {
+  const agent = await app.service.newAgent({ engine: "rules" });
+  const id = (await app.service.call("POST", "/api/conversations", { agentId: agent })).body.id;
+  const say = (message: string) => app.service.call("POST", "/api/chat", { conversationId: id, message });
+  for (let number = 1; number <= 100; number += 1) await say(`Message ${number}`);
+  const page = await app.open(`/conversations/${id}`);
+  const messages = page.getByRole("log").getByRole("article");
+  for (let shown = 50; shown < 200; shown += 50) {
+    await expect.poll(() => messages.count()).toBe(shown);
+    await page.getByRole("button", { name: "Older messages" }).click();
+  }
+  await expect.poll(() => messages.count()).toBe(200);
+  let requests = 0;
+  page.on("request", (request) => (requests += Number(request.url().includes("/messages"))));
+  await say("One more");
+  await expect.poll(() => messages.count()).toBe(202);
+  expect(requests).toBe(1);
+  expect(await messages.nth(200).innerText()).toContain("One more");
+  // Of more than a page at once, nothing is left out either.
+  for (let number = 1; number <= 30; number += 1) await say(`Burst ${number}`);
+  await expect.poll(() => page.locator(".bubble.user").getByText(/^Burst/).count(), { timeout: 20_000 }).toBe(30);
+  const older = page.getByRole("button", { name: "Older messages" });
+  await expect
+    .poll(async () => {
+      if ((await older.count()) > 0) await older.click();
+      return messages.count();
+    }, { timeout: 20_000 })
+    .toBe(262);
+});

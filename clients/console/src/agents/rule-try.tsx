@@ -6,6 +6,7 @@ import type { Json } from "../form/json-pointer.js";
 import { useSession } from "../session/session.js";
 import { Badge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
+import { ErrorNotice } from "../ui/notice.js";
 import { useDebounced } from "../ui/use-debounced.js";
 import { ruleName } from "./rule.js";
 
@@ -73,26 +74,26 @@ export const RuleTry = ({ agentId }: { agentId?: string }) => {
     enabled: message.trim() !== "",
     placeholderData: (previous) => previous,
   });
-  const result = message.trim() === "" ? undefined : test.data;
+  // The result of an earlier text is not shown for one that cannot be tried.
+  const failure = message.trim() === "" ? null : test.failureReason;
+  const result = message.trim() === "" || failure !== null ? undefined : test.data;
   return (
     <aside className="try" aria-label="Try the rules">
       <label className="field">
         <span>Try a message</span>
         <input className="input" dir="auto" value={message} onChange={(event) => setMessage(event.target.value)} placeholder="When do you open?" />
       </label>
-      {test.isError && message.trim() !== "" && <FormError error={test.error} faults={faultsIn(test.error)} />}
+      {failure !== null && (test.isError ? <FormError error={failure} faults={faultsIn(failure)} /> : <ErrorNotice error={failure} isRepeated />)}
       <div aria-live="polite" className="stack-s">
-        {result === undefined && !test.isError && <p className="muted small">Shows the reply of these rules, before they are saved.</p>}
-        {result !== undefined && !test.isError && (
+        {result === undefined && failure === null && <p className="muted small">Shows the reply of these rules, before they are saved.</p>}
+        {result !== undefined && (
           <>
             <p className="bubble agent" dir="auto">{result.reply}</p>
             <p className="muted small">By {SOURCES[result.source]}.</p>
           </>
         )}
       </div>
-      {result !== undefined && !test.isError && (
-        <Results results={result.rules} rules={rules as Json[]} />
-      )}
+      {result !== undefined && <Results results={result.rules} rules={rules as Json[]} />}
     </aside>
   );
 };

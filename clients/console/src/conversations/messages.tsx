@@ -4,7 +4,7 @@ import { Reply } from "../chat/reply.js";
 import { useSession } from "../session/session.js";
 import { Button } from "../ui/button.js";
 import { Empty } from "../ui/notice.js";
-import { QueryState } from "../ui/query-state.js";
+import { pageState, QueryState } from "../ui/query-state.js";
 import { Time } from "../ui/time.js";
 import { LiveReply } from "./live-reply.js";
 
@@ -49,6 +49,7 @@ export const Messages = ({ id, openTurn }: { id: string; openTurn: string | unde
   if (messages.length === 0) return <Empty title="No messages yet" />;
   return (
     <div className="messages" role="log" aria-label="Messages">
+      <QueryState query={pageState(query)} />
       {query.hasNextPage && (
         <Button className="load-more" disabled={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
           Older messages

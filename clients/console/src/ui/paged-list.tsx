@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Button } from "./button.js";
-import { QueryState } from "./query-state.js";
+import { pageState, QueryState } from "./query-state.js";
 
 interface Page<Item> {
   data: Item[];
@@ -39,7 +39,7 @@ export const PagedList = <Item,>({ queryKey, label, load, row, keyOf, empty }: P
           <li key={keyOf(item)}>{row(item)}</li>
         ))}
       </ul>
-      <QueryState query={query} />
+      <QueryState query={pageState(query)} />
       {query.hasNextPage && (
         <Button className="load-more" disabled={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
           {query.isFetchingNextPage ? "Loading…" : "Load more"}

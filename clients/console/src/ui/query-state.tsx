@@ -9,6 +9,17 @@ interface Query {
   refetch: () => unknown;
 }
 
+interface PagedQuery extends Query {
+  isFetchNextPageError: boolean;
+  fetchNextPage: () => unknown;
+}
+
+/** Returns a list of pages as a query that, if a further page has failed, tries only that one again. */
+export const pageState = (query: PagedQuery): Query => {
+  const { data, error, failureReason, refetch, isFetchNextPageError, fetchNextPage } = query;
+  return { data, error, failureReason, refetch: isFetchNextPageError ? fetchNextPage : refetch };
+};
+
 /** What there is to say about a query: that it is loading, or why it has failed. */
 export const QueryState = ({ query }: { query: Query }) => {
   const { data, error, failureReason } = query;
