@@ -112,7 +112,7 @@ async fn librechat_lists_chats_and_titles() {
     // Names can be configured in place of ids.
     let body = json!({
         "model": "Ada", "temperature": 1, "top_p": 1, "presence_penalty": 0,
-        "frequency_penalty": 0, "user": "66f0", "stream": true,
+        "frequency_penalty": 0, "stop": ["User:"], "user": "66f0", "stream": true,
         "stream_options": {"include_usage": true},
         "messages": [
             {"role": "system", "content": "Be brief."},
