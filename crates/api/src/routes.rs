@@ -2,12 +2,14 @@
 
 use std::future::ready;
 
-use actix_web::{HttpRequest, HttpResponse, middleware::from_fn, web};
+use actix_web::{
+    HttpRequest, HttpResponse, Resource, Scope, dev::HttpServiceFactory, middleware::from_fn, web,
+};
 use domain::ProblemCode;
 
 use crate::{
     console, documents,
-    layers::resource,
+    layers::resource_in,
     oauth, openapi,
     operations::{self, Operation},
     problem::ApiError,
@@ -16,22 +18,19 @@ use crate::{
     state::ApiState,
 };
 
-/// Registers all routes, except those of protocols and of a console that are turned off: one
-/// resource for each path, with the methods of its operations. Another method is 405.
+/// Registers all routes, except those of protocols and of a console that are turned off.
 pub fn configure(config: &mut web::ServiceConfig, state: &ApiState) {
     let enabled = &state.protocols;
-    let is_enabled =
-        |path| operations::protocol_of(path).is_none_or(|it| enabled.contains(it.name));
-    let mut paths: Vec<&str> = Vec::new();
-    for operation in operations::all().filter(|operation| is_enabled(operation.path)) {
-        if !paths.contains(&operation.path) {
-            paths.push(operation.path);
+    // The first segment of a path selects the protocol, so that its requests are not compared with the
+    // patterns of all other operations.
+    for protocol in operations::PROTOCOLS {
+        if enabled.contains(protocol.name) {
+            let resources = resources(protocol.operations, protocol.prefix);
+            config.service(resources.fold(web::scope(protocol.prefix), Scope::service));
         }
     }
-    for path in paths {
-        let operations = operations::all().filter(|operation| operation.path == path);
-        let routes = operations.map(Operation::route);
-        config.service(routes.fold(resource(path), actix_web::Resource::route));
+    for resource in resources(operations::OPERATIONS, "") {
+        config.service(resource);
     }
     configure_pages(config);
     if state.console.is_some() {
@@ -41,6 +40,22 @@ pub fn configure(config: &mut web::ServiceConfig, state: &ApiState) {
     config.default_service(web::to(move |request: HttpRequest| {
         ready(Err::<HttpResponse, _>(route_not_found(&request, &enabled)))
     }));
+}
+
+/// Returns one resource for each path below `prefix`, with the methods of its operations. Another
+/// method is 405.
+fn resources(
+    operations: &'static [Operation],
+    prefix: &'static str,
+) -> impl Iterator<Item = impl HttpServiceFactory + 'static> {
+    let is_first = |path: &str, index| !operations[..index].iter().any(|it| it.path == path);
+    let first = operations.iter().enumerate();
+    let first = first.filter(move |(index, it)| is_first(it.path, *index));
+    first.map(move |(_, first)| {
+        let same_path = operations.iter().filter(|it| it.path == first.path);
+        let routes = same_path.map(Operation::route);
+        routes.fold(resource_in(prefix, first.path), Resource::route)
+    })
 }
 
 fn route_not_found(request: &HttpRequest, enabled: &EnabledProtocols) -> ApiError {
@@ -55,14 +70,14 @@ fn route_not_found(request: &HttpRequest, enabled: &EnabledProtocols) -> ApiErro
 fn configure_pages(config: &mut web::ServiceConfig) {
     config
         .service(
-            resource("/.well-known/oauth-authorization-server/{path:.*}")
+            resource_in("", "/.well-known/oauth-authorization-server/{path:.*}")
                 .route(web::get().to(oauth::get_authorization_server_at_path)),
         )
         .service(
-            resource("/.well-known/oauth-protected-resource/{path:.*}")
+            resource_in("", "/.well-known/oauth-protected-resource/{path:.*}")
                 .route(web::get().to(oauth::get_protected_resource_at_path)),
         )
-        .service(resource("/docs").route(web::get().to(documents::redirect_to_docs)))
+        .service(resource_in("", "/docs").route(web::get().to(documents::redirect_to_docs)))
         .service(
             web::scope("/docs")
                 .wrap(from_fn(openapi::swagger_headers))
@@ -74,6 +89,6 @@ fn configure_pages(config: &mut web::ServiceConfig) {
 /// Registers the console. All paths below it are pages of its own, except those of its files.
 fn configure_console(config: &mut web::ServiceConfig) {
     config
-        .service(resource("/console").route(web::get().to(console::get_page)))
-        .service(resource("/console/{path:.*}").route(web::get().to(console::get_file)));
+        .service(resource_in("", "/console").route(web::get().to(console::get_page)))
+        .service(resource_in("", "/console/{path:.*}").route(web::get().to(console::get_file)));
 }

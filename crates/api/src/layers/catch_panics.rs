@@ -16,8 +16,10 @@ use crate::problem::ApiError;
 #[derive(Debug, Clone, Copy)]
 pub struct RoutePattern(pub &'static str);
 
-/// Creates a resource at `pattern`. A panic in one of its handlers becomes a 500.
-pub fn resource(
+/// Creates a resource at `pattern`, in a scope if `prefix` is not empty: that of the paths that begin with
+/// `prefix`, as `pattern` does. A panic in one of its handlers becomes a 500.
+pub fn resource_in(
+    prefix: &str,
     pattern: &'static str,
 ) -> Resource<
     impl ServiceFactory<
@@ -28,9 +30,9 @@ pub fn resource(
         InitError = (),
     >,
 > {
-    web::resource(pattern).wrap(from_fn(move |request, next| {
-        catch_panics(RoutePattern(pattern), request, next)
-    }))
+    web::resource(pattern.strip_prefix(prefix).unwrap_or(pattern)).wrap(from_fn(
+        move |request, next| catch_panics(RoutePattern(pattern), request, next),
+    ))
 }
 
 async fn catch_panics(

@@ -1,7 +1,7 @@
 //! The middleware around all handlers, from the outside in: [`trace_request`] (request id, log,
 //! metrics), [`security_headers`], [`cors`], [`problem_responses`] (problems, HEAD), the address
 //! guard, authentication, rate limits and the origins of keys (in [`crate::auth`]), [`read_body`]
-//! (head and body), and around each handler a layer that catches panics ([`resource`]).
+//! (head and body), and around each handler a layer that catches panics ([`resource_in`]).
 
 mod catch_panics;
 mod cors;
@@ -19,7 +19,7 @@ use actix_web::{
 
 use crate::problem::ApiError;
 
-pub use catch_panics::{RoutePattern, resource};
+pub use catch_panics::{RoutePattern, resource_in};
 pub use cors::{AllowedOrigins, cors};
 pub use problem_responses::{HeadRequest, problem_responses};
 pub use read_body::read_body;
