@@ -4,10 +4,18 @@ use std::{
     io,
     sync::{Arc, mpsc},
     thread,
+    time::Duration,
 };
 
-use tokio::runtime::{Builder, Handle};
+use tokio::{
+    runtime::{Builder, Handle},
+    time::interval,
+};
 use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// The time between two ticks of the thread: less than the time limit of any call to a store. A timer
+/// that becomes the next one due costs two system calls, and beside the ticks a time limit does not.
+const TICK: Duration = Duration::from_secs(1);
 
 /// A dedicated thread for the tasks that write to the store. All chats wait for these tasks; on the
 /// shared runtime they would compete for a worker after each response of the database. Each task
@@ -28,7 +36,10 @@ impl WriterThread {
         let run = move || match Builder::new_current_thread().enable_all().build() {
             Ok(runtime) => {
                 let _ = sender.send(Ok(runtime.handle().clone()));
-                runtime.block_on(ended.cancelled());
+                runtime.block_on(async {
+                    let mut ticks = interval(TICK);
+                    while ended.run_until_cancelled(ticks.tick()).await.is_some() {}
+                });
             }
             Err(error) => drop(sender.send(Err(error))),
         };
