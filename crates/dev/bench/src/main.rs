@@ -16,6 +16,7 @@ mod figures;
 mod footprint;
 mod measured_server;
 mod models;
+mod nodes;
 mod pgbench;
 mod protocols;
 mod read;
@@ -39,6 +40,7 @@ use self::{
     chat::Workloads,
     environment::Environment,
     figures::{Figure, Target},
+    nodes::Bus,
     pgbench::Pgbench,
     workload::Workload,
 };
@@ -56,6 +58,9 @@ struct Options {
     /// Build profile of the service; the size of the binary is judged in `release` alone
     #[arg(long, default_value = "bench-local")]
     profile: String,
+    /// Measure N2 and N3 also with this bus between the nodes, such as redis://127.0.0.1:6379
+    #[arg(long)]
+    bus_url: Option<String>,
     /// Instead, let 64 clients write to each store at once, and check that the log is complete
     #[arg(long, conflicts_with = "only")]
     writers: bool,
@@ -109,6 +114,12 @@ enum Row {
     /// Chats over the client protocols
     #[value(name = "P1")]
     P1,
+    /// Events on another node
+    #[value(name = "N2")]
+    N2,
+    /// Live replies on another node
+    #[value(name = "N3")]
+    N3,
     /// Access control: A1 to A6
     #[value(name = "A")]
     A,
@@ -117,6 +128,11 @@ enum Row {
 impl Options {
     fn wants(&self, row: Row) -> bool {
         self.only.is_empty() || self.only.contains(&row)
+    }
+
+    fn buses(&self) -> Vec<Bus> {
+        let server = self.bus_url.clone().map(Bus::Server);
+        std::iter::once(Bus::Postgres).chain(server).collect()
     }
 }
 
@@ -182,6 +198,12 @@ fn measure(
     if wanted(Row::S7) || wanted(Row::S8) {
         figures.extend(steps.run("S7, S8", || sockets::measure(environment, wanted))?);
     }
+    figures.extend(nodes::measure(
+        environment,
+        steps,
+        &options.buses(),
+        wanted,
+    )?);
     if wanted(Row::A) {
         figures.extend(access::measure(environment, &sqlite, steps)?);
     }

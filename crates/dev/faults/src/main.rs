@@ -12,7 +12,6 @@ mod audit;
 mod bystanders;
 mod chat;
 mod chat_load;
-mod client_view;
 mod disconnects;
 mod disk_full;
 mod environment;

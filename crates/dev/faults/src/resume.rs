@@ -9,7 +9,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
-use dev_load::{Endpoint, service::Service};
+use dev_load::{Endpoint, client_view::ClientView, service::Service};
 use tokio::{
     task::JoinSet,
     time::{Instant, sleep, timeout},
@@ -19,7 +19,6 @@ use super::{
     acknowledgements::{Acknowledgements, Deadline, Nodes},
     audit,
     chat::{Agent, Chat, Pacing, ResponseMode},
-    client_view::ClientView,
     environment::{Agents, Environment, Store},
     event_log::EventLog,
     random::Random,

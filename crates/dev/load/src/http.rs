@@ -18,6 +18,9 @@ static ONE_REQUEST_A_CONNECTION: LazyLock<reqwest::Client> =
 /// The time that an idle connection is kept: less than the service keeps it.
 const IDLE: Duration = Duration::from_secs(1);
 
+/// The longest that a server may take to report its metrics.
+const METRICS_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// The failure of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RequestError {
@@ -126,6 +129,22 @@ impl Endpoint {
     /// Returns a request with the endpoint's credential, for [`send`] and [`ResponseStream::open`].
     pub fn http(&self, method: Method, path: &str) -> RequestBuilder {
         self.build(&ONE_REQUEST_A_CONNECTION, method, path)
+    }
+
+    /// Returns the value of a metric with the labels in its name, from `GET /metrics`; `None` if it is
+    /// absent.
+    pub async fn metric(&self, name: &str) -> Result<Option<f64>> {
+        let request = self.http(Method::GET, "/metrics");
+        let response = send(request, METRICS_TIMEOUT).await?;
+        if response.status != 200 {
+            bail!("GET /metrics returned {}", response.status);
+        }
+        let text = String::from_utf8(response.body).context("metrics without UTF-8")?;
+        let value = text
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        let number = value.map(|value| value.trim().parse());
+        number.transpose().context("a metric that is no number")
     }
 
     fn build(&self, client: &reqwest::Client, method: Method, path: &str) -> RequestBuilder {

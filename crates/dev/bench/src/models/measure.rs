@@ -23,10 +23,7 @@ impl LlmServices {
         upstream: &Upstream,
         manner: ResponseMode,
     ) -> Result<Self> {
-        let variables = [
-            ("LLM__BASE_URL".to_owned(), upstream.base_url(manner)),
-            ("LLM__MODEL".to_owned(), "mock".to_owned()),
-        ];
+        let variables = variables(upstream, manner);
         let name = format!("models_{}", manner.name());
         environment.server.create(&name)?;
         let started = |mut settings: dev_load::service::Settings| {
@@ -40,8 +37,16 @@ impl LlmServices {
     }
 }
 
+/// The settings of a service whose engine requests replies of the upstream.
+pub(crate) fn variables(upstream: &Upstream, manner: ResponseMode) -> [(String, String); 2] {
+    [
+        ("LLM__BASE_URL".to_owned(), upstream.base_url(manner)),
+        ("LLM__MODEL".to_owned(), "mock".to_owned()),
+    ]
+}
+
 /// A typical agent with a language model.
-pub(super) fn draft() -> Value {
+pub(crate) fn draft() -> Value {
     json!({
         "name": "Ada of the parcel desk",
         "personality": "Friendly and brief. Says what is known of a parcel, and nothing that is not.",

@@ -6,4 +6,4 @@ mod measure;
 mod reference;
 mod streams;
 
-pub(super) use self::measure::measure;
+pub(super) use self::measure::{draft, measure, variables};

@@ -112,11 +112,9 @@ impl CaseAgents {
 
     /// Returns true if the metrics report an open circuit breaker of the engine.
     pub(super) async fn breaker_is_open(&self, engine: &str) -> Result<bool> {
-        let metrics = get(&self.endpoint, "/metrics").await?;
-        let metrics = String::from_utf8_lossy(&metrics.body).into_owned();
-        let gauge = format!("engine_breaker_open{{engine=\"{engine}\"}} ");
-        let value = metrics.lines().find_map(|line| line.strip_prefix(&gauge));
-        Ok(value.with_context(|| format!("no {gauge}"))? == "1")
+        let gauge = format!("engine_breaker_open{{engine=\"{engine}\"}}");
+        let value = self.endpoint.metric(&gauge).await?;
+        Ok(value.with_context(|| format!("no {gauge}"))? > 0.0)
     }
 
     fn request(&self, agent: &str) -> RequestBuilder {

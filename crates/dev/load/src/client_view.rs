@@ -3,32 +3,33 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
-use dev_load::{
+use serde_json::{Value, json};
+
+use crate::{
     Endpoint,
     socket::{self, Frame, Socket},
 };
-use serde_json::{Value, json};
 
 /// The state that a client has received.
 #[derive(Default)]
-pub(super) struct ClientView {
+pub struct ClientView {
     /// The position of the last event.
-    pub(super) cursor: i64,
+    pub cursor: i64,
     /// The texts of unfinished replies.
-    pub(super) texts: BTreeMap<String, String>,
+    pub texts: BTreeMap<String, String>,
     /// The replies of completed turns.
-    pub(super) completed: BTreeMap<String, String>,
+    pub completed: BTreeMap<String, String>,
     /// Violations of the protocol.
-    pub(super) violations: Vec<String>,
+    pub violations: Vec<String>,
     /// The number of turns whose complete text arrived as live frames.
-    pub(super) streamed: usize,
+    pub streamed: usize,
     /// The number of lost sockets.
-    pub(super) sockets_lost: usize,
+    pub sockets_lost: usize,
 }
 
 impl ClientView {
     /// Opens a socket that resumes after the cursor.
-    pub(super) async fn connect(&self, endpoint: &Endpoint) -> Result<Socket> {
+    pub async fn connect(&self, endpoint: &Endpoint) -> Result<Socket> {
         let mut socket = Socket::open(endpoint).await?;
         let command = json!({
             "id": 1, "type": "connect", "channels": ["tenant"], "since": self.cursor,
@@ -38,7 +39,7 @@ impl ClientView {
     }
 
     /// Reads until the position `end`.
-    pub(super) async fn read(&mut self, socket: &mut Socket, end: i64) -> Result<()> {
+    pub async fn read(&mut self, socket: &mut Socket, end: i64) -> Result<()> {
         while self.cursor < end {
             match socket.next().await? {
                 Frame::Text(frame) => self.apply(&socket::json(&frame)?),
@@ -48,13 +49,14 @@ impl ClientView {
         Ok(())
     }
 
-    fn apply(&mut self, frame: &Value) {
+    /// Applies one frame.
+    pub fn apply(&mut self, frame: &Value) {
         let event = &frame["event"];
         match frame["type"].as_str() {
             Some("event") => self.apply_event(event),
             Some("live") => self.apply_live(event),
             Some("reply") if frame["ok"] == true => {}
-            Some("caughtUp" | "ping") => {}
+            Some("caughtUp" | "ping" | "goodbye") => {}
             _ => self.violations.push(format!("{frame}")),
         }
     }
