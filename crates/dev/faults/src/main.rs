@@ -23,6 +23,7 @@ mod memory;
 mod misbehaving_clients;
 mod misbehaviour;
 mod models;
+mod nodes;
 mod probes;
 mod random;
 mod report;
@@ -42,6 +43,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use self::{
     environment::{Environment, Store},
+    nodes::BusFault,
     report::Report,
     store_outage::OutageKind,
 };
@@ -62,6 +64,9 @@ struct Options {
     /// Number of kills on each store
     #[arg(long, default_value_t = 10)]
     kills: usize,
+    /// Number of kills of one of several nodes
+    #[arg(long, default_value_t = 4)]
+    node_kills: usize,
     /// Number of sockets that are opened and closed
     #[arg(long, default_value_t = 20_000)]
     cycles: usize,
@@ -74,6 +79,9 @@ struct Options {
     /// Use this build of the example `scripted_service` instead of building it
     #[arg(long)]
     program: Option<PathBuf>,
+    /// Replace the nodes of N7 by this build of `scripted_service`, as of another version
+    #[arg(long)]
+    other_program: Option<PathBuf>,
 }
 
 /// A fault.
@@ -106,6 +114,21 @@ enum Fault {
     /// A hostile tenant floods the service
     #[value(name = "F9")]
     F9,
+    /// One of several nodes is killed
+    #[value(name = "N1")]
+    N1,
+    /// A key exceeds its limit on several nodes
+    #[value(name = "N4")]
+    N4,
+    /// A key is revoked on another node
+    #[value(name = "N5")]
+    N5,
+    /// A node is cut off from the bus, or from the store
+    #[value(name = "N6")]
+    N6,
+    /// All nodes are replaced
+    #[value(name = "N7")]
+    N7,
     /// Clients lose their sockets and resume
     #[value(name = "resume")]
     Resume,
@@ -215,6 +238,44 @@ fn inject_all(
             let cycles = socket_churn::run(environment, store, options.cycles);
             all.push(steps.run("F8", || runtime.block_on(cycles))?);
         }
+    }
+    if options.stores().any(|store| store == Store::Postgres) {
+        all.extend(inject_between_nodes(options, environment, steps, &runtime)?);
+    }
+    Ok(all)
+}
+
+/// The faults of several nodes, on Postgres.
+fn inject_between_nodes(
+    options: &Options,
+    environment: &Environment,
+    steps: &mut Steps,
+    runtime: &Runtime,
+) -> Result<Vec<Report>> {
+    let mut all = Vec::new();
+    if options.wants(Fault::N1) {
+        let kills = nodes::kill(environment, options.node_kills);
+        all.push(steps.run("N1", || runtime.block_on(kills))?);
+    }
+    if options.wants(Fault::N4) {
+        let limits = nodes::exceed_limits(environment);
+        all.push(steps.run("N4", || runtime.block_on(limits))?);
+    }
+    if options.wants(Fault::N5) {
+        for with_bus in [true, false] {
+            let revoked = nodes::revoke(environment, with_bus);
+            all.push(steps.run("N5", || runtime.block_on(revoked))?);
+        }
+    }
+    if options.wants(Fault::N6) {
+        for fault in BusFault::ALL {
+            let injected = nodes::run_bus_fault(environment, fault);
+            all.push(steps.run("N6", || runtime.block_on(injected))?);
+        }
+    }
+    if options.wants(Fault::N7) {
+        let upgrade = nodes::upgrade(environment, options.other_program.clone());
+        all.push(steps.run("N7", || runtime.block_on(upgrade))?);
     }
     Ok(all)
 }

@@ -1,0 +1,83 @@
+//! Several nodes behind a load balancer.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use anyhow::{Context as _, Result};
+use dev_load::{
+    Endpoint,
+    service::{Service, Settings},
+};
+
+use super::proxy::Proxy;
+use crate::environment::{Agents, Environment, Store};
+
+/// The number of nodes.
+pub(super) const NODES: usize = 3;
+
+/// Several nodes on one store, behind a load balancer.
+pub(super) struct Cluster {
+    settings: Settings,
+    pub(super) nodes: Vec<Service>,
+    pub(super) proxy: Proxy,
+    pub(super) agents: Agents,
+}
+
+impl Cluster {
+    /// Starts all nodes on a new store of this name, with these settings.
+    pub(super) async fn start(
+        environment: &Environment,
+        name: &str,
+        variables: &[(&str, &str)],
+    ) -> Result<Self> {
+        let mut settings = environment.settings(Store::Postgres, name)?;
+        let variables = variables.iter();
+        let variables = variables.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        settings.variables.extend(variables);
+        let first = Service::start(settings.clone())?;
+        let endpoint = first.endpoint()?;
+        let mut cluster = Self {
+            proxy: Proxy::start(&endpoint).await?,
+            agents: Agents::create(&endpoint).await?,
+            nodes: vec![first],
+            settings,
+        };
+        cluster.proxy.add(endpoint).await?;
+        for _ in 1..NODES {
+            cluster.add(None).await?;
+        }
+        Ok(cluster)
+    }
+
+    /// Starts a further node, of another program if one is given.
+    pub(super) async fn add(&mut self, program: Option<PathBuf>) -> Result<()> {
+        let mut settings = self.settings.clone();
+        if let Some(program) = program {
+            settings.program = program;
+        }
+        let node = Service::start(settings)?;
+        self.proxy.add(node.endpoint()?).await?;
+        self.nodes.push(node);
+        Ok(())
+    }
+
+    /// Kills a node, which the proxy has to notice, and returns its address.
+    pub(super) fn kill(&mut self, index: usize) -> Result<SocketAddr> {
+        let node = self.nodes.get_mut(index).context("no such node")?;
+        let address = node.endpoint()?.address;
+        node.kill();
+        Ok(address)
+    }
+
+    /// Starts the node that was killed at this address again.
+    pub(super) async fn restart(&mut self, index: usize, address: SocketAddr) -> Result<()> {
+        self.proxy.remove(address);
+        let node = self.nodes.get_mut(index).context("no such node")?;
+        node.restart()?;
+        self.proxy.add(node.endpoint()?).await
+    }
+
+    /// A node that is running.
+    pub(super) fn any_node(&self) -> Result<Endpoint> {
+        self.nodes.first().context("no nodes")?.endpoint()
+    }
+}
