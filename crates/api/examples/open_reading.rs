@@ -51,6 +51,7 @@ async fn main() -> Result<()> {
     let stop = CancellationToken::new();
     let (_clock, ids) = wiring::system();
     let wired = wiring::wire(Parts {
+        store: &store,
         settings: &settings,
         storage: store.storage(),
         bus: store.event_bus(&*ids, &tasks, &stop).await?,

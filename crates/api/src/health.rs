@@ -44,9 +44,10 @@ pub async fn get_readyz(state: Data<ApiState>) -> Result<HttpResponse, ApiError>
     responses((status = 200, description = "The metrics.", body = String, content_type = "text/plain")),
 )]
 pub async fn get_metrics(
-    _authorized: Authorized<MetricsRead>,
+    authorized: Authorized<MetricsRead>,
     state: Data<ApiState>,
 ) -> HttpResponse {
+    metrics::gauge!("node_lease_age").set(authorized.node.lease_age());
     HttpResponse::Ok()
         .content_type("text/plain; version=0.0.4")
         .body(state.metrics.render())

@@ -19,6 +19,7 @@ pub mod health;
 mod html;
 pub mod layers;
 pub mod limits_endpoint;
+pub mod nodes;
 pub mod oauth;
 pub mod openapi;
 pub mod operations;

@@ -14,7 +14,7 @@ use utoipa::OpenApi;
 
 use crate::{
     agents, catalogue, chat, conversations, credentials, documents, events, health,
-    limits_endpoint, oauth, principal, problem_catalogue,
+    limits_endpoint, nodes, oauth, principal, problem_catalogue,
     protocols::{self, Protocol},
     socket, turns, user_tokens,
 };
@@ -209,6 +209,7 @@ operations! {
     get "/api/capabilities" catalogue::list_capabilities AnyCredential; ;
     get "/api/limits" limits_endpoint::get_limits AnyCredential; ;
     get "/api/principal" principal::get_principal AnyCredential; ;
+    get "/api/nodes" nodes::list_nodes AnyOf(&[MetricsRead]); ;
     get "/metrics" health::get_metrics AnyOf(&[MetricsRead]); drains_body;
 
     post "/oauth2/token" oauth::issue_token Public; ;

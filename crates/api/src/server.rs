@@ -105,6 +105,7 @@ impl Service {
         let wired = wiring::wire(Parts {
             settings,
             storage: wrap_storage(store.storage()),
+            store: &store,
             bus: store.event_bus(&*ids, &tasks, &stop).await?,
             engines,
             metrics,

@@ -12,6 +12,7 @@ use application::{
     AgentService, ChatService, ConversationService, Engines, EventService, KeyedSemaphore, Toolbox,
     TurnService,
     live_turns::LiveTurns,
+    node::Node,
     principal_limits::PrincipalLimits,
     realtime::{LogReader, Typing},
 };
@@ -108,6 +109,8 @@ pub struct Services {
     pub credentials: CredentialService,
     /// Tokens for users.
     pub user_tokens: UserTokens,
+    /// The node of this process, and the other live ones.
+    pub node: Arc<Node>,
     /// The engines, for the catalogue.
     pub engines: Arc<Engines>,
     /// The tools, for the catalogue.

@@ -29,7 +29,7 @@ use application::{node::Node, purge::Purge, retention::LogRetention};
 use cpu_pool::CpuPool;
 use domain::web_address;
 use metrics_exporter_prometheus::PrometheusHandle;
-use ports::{Clock, EventBus, IdSource, Storage};
+use ports::{Clock, EventBus, IdSource, Signal, Storage};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -59,6 +59,8 @@ pub struct ServerParts {
 pub struct Parts<'a> {
     /// The configuration.
     pub settings: &'a Settings,
+    /// The store.
+    pub store: &'a Store,
     /// The store's ports.
     pub storage: Storage,
     /// The bus between all processes on the store.
@@ -89,11 +91,10 @@ pub fn system() -> (Arc<dyn Clock>, Arc<dyn IdSource>) {
 pub async fn wire(parts: Parts<'_>) -> Result<ServerParts> {
     let (clock, ids) = system();
     let storage = &parts.storage;
-    let node = Node::register(Arc::clone(&storage.nodes), Arc::clone(&ids)).await?;
-    let node = Arc::new(node);
+    let node = Arc::new(register_node(&parts, &ids).await?);
     let realtime = realtime::wire(&parts, &clock).await?;
     let cached = services::cached_ports(storage, &realtime.caches, &clock, &ids);
-    let auth = auth::wire(&parts, &clock, &ids).await?;
+    let auth = auth::wire(&parts, &node, &clock, &ids).await?;
     start_maintenance(&parts, &node);
 
     let state = state(&parts, auth, ids)?;
@@ -110,6 +111,14 @@ pub async fn wire(parts: Parts<'_>) -> Result<ServerParts> {
         services: seal(services),
         turns,
     })
+}
+
+/// Registers this process as a node, and informs the others.
+async fn register_node(parts: &Parts<'_>, ids: &Arc<dyn IdSource>) -> Result<Node> {
+    let version = env!("CARGO_PKG_VERSION");
+    let node = Node::register(Arc::clone(&parts.storage.nodes), Arc::clone(ids), version).await?;
+    parts.bus.publish(Signal::NodeJoined);
+    Ok(node)
 }
 
 /// Builds the state for middleware and documents.
@@ -158,6 +167,9 @@ fn start_maintenance(parts: &Parts<'_>, node: &Arc<Node>) {
     let (tasks, stop) = (&parts.tasks, &parts.stop);
     tasks.spawn(purge.run(stop.clone()));
     tasks.spawn(retention.run(stop.clone()));
+    let joined = Box::new(|signal: &Signal| *signal == Signal::NodeJoined);
+    let joined = Arc::clone(node).renew_on_join(parts.bus.subscribe(joined));
+    tasks.spawn(stop.clone().run_until_cancelled_owned(joined));
     tasks.spawn(Arc::clone(node).run(stop.clone()));
     tasks.spawn(telemetry::run_upkeep(parts.metrics.clone(), stop.clone()));
 }

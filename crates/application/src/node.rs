@@ -3,8 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::NodeId;
+use futures::{StreamExt as _, stream::BoxStream};
 use parking_lot::RwLock;
-use ports::{IdSource, NodeRepository, RepositoryError};
+use ports::{IdSource, LiveNode, Membership, NodeProcess, NodeRepository, RepositoryError, Signal};
 use tokio::{
     sync::{Mutex, watch},
     time::Instant,
@@ -25,11 +26,26 @@ const MAX_GAP: Duration = Duration::from_secs(5);
 pub struct Node {
     nodes: Arc<dyn NodeRepository>,
     ids: Arc<dyn IdSource>,
+    version: String,
+    started: Instant,
     id: watch::Sender<NodeId>,
+    membership: watch::Sender<Membership>,
+    renewed_at: RwLock<Instant>,
     /// Held while a new id is registered.
     renewing_identity: Mutex<()>,
     /// `None` if the last renewal failed.
     streak: RwLock<Option<RenewalStreak>>,
+}
+
+/// A live node, as this node sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeStatus {
+    /// The node.
+    pub node: LiveNode,
+    /// True for this node.
+    pub is_own: bool,
+    /// The time since the last renewal of its lease, by the store's clock.
+    pub renewed_ago: Duration,
 }
 
 /// A series of successful renewals without a gap.
@@ -40,17 +56,31 @@ struct RenewalStreak {
 }
 
 impl Node {
-    /// Registers this process in the store.
+    /// Registers this process, of this version of the program, in the store.
     pub async fn register(
         nodes: Arc<dyn NodeRepository>,
         ids: Arc<dyn IdSource>,
+        version: &str,
     ) -> Result<Self, RepositoryError> {
         let id = NodeId::new(ids.next_id());
-        nodes.insert(id, LEASE).await?;
+        let process = NodeProcess {
+            version: version.to_owned(),
+            running_for: Duration::ZERO,
+        };
+        let live_nodes = nodes.insert(id, &process, LEASE).await?;
+        let membership = Membership {
+            node: id,
+            live_nodes,
+        };
+        report(membership);
         Ok(Self {
             nodes,
             ids,
+            version: process.version,
+            started: Instant::now(),
             id: watch::Sender::new(id),
+            membership: watch::Sender::new(membership),
+            renewed_at: RwLock::new(Instant::now()),
             renewing_identity: Mutex::new(()),
             streak: RwLock::new(Some(RenewalStreak::begin())),
         })
@@ -65,6 +95,28 @@ impl Node {
     /// id.
     pub fn watch(&self) -> watch::Receiver<NodeId> {
         self.id.subscribe()
+    }
+
+    /// Subscribes to the number of live nodes, and to the id.
+    pub fn watch_membership(&self) -> watch::Receiver<Membership> {
+        self.membership.subscribe()
+    }
+
+    /// Returns all live nodes.
+    pub async fn list(&self) -> Result<Vec<NodeStatus>, RepositoryError> {
+        let own = self.id();
+        let nodes = self.nodes.list().await?;
+        let status = |node: LiveNode| NodeStatus {
+            is_own: node.id == own,
+            renewed_ago: LEASE.saturating_sub(node.lease_left),
+            node,
+        };
+        Ok(nodes.into_iter().map(status).collect())
+    }
+
+    /// Returns the time since the last renewal of the lease.
+    pub fn lease_age(&self) -> Duration {
+        self.renewed_at.read().elapsed()
     }
 
     /// Returns the time for which every renewal of the lease has succeeded without a gap.
@@ -98,13 +150,18 @@ impl Node {
             return Ok(());
         }
         let id = NodeId::new(self.ids.next_id());
-        self.nodes.insert(id, LEASE).await?;
+        let process = NodeProcess {
+            version: self.version.clone(),
+            running_for: self.started.elapsed(),
+        };
+        let live_nodes = self.nodes.insert(id, &process, LEASE).await?;
         tracing::warn!(
             before = %dead,
             now = %id,
             "node lease expired; this process continues under a new node id"
         );
         self.id.send_replace(id);
+        self.set_membership(id, live_nodes);
         Ok(())
     }
 
@@ -112,11 +169,33 @@ impl Node {
     /// registers a new id.
     async fn renew(&self) -> Result<bool, RepositoryError> {
         let id = self.id();
-        let was_valid = self.nodes.renew(id, LEASE).await?;
-        if !was_valid {
-            self.renew_identity(id).await?;
+        let live_nodes = self.nodes.renew(id, LEASE).await?;
+        match live_nodes {
+            Some(live_nodes) => self.set_membership(id, live_nodes),
+            None => self.renew_identity(id).await?,
         }
-        Ok(was_valid)
+        Ok(live_nodes.is_some())
+    }
+
+    fn set_membership(&self, node: NodeId, live_nodes: u32) {
+        let membership = Membership { node, live_nodes };
+        report(membership);
+        *self.renewed_at.write() = Instant::now();
+        self.membership.send_if_modified(|known| {
+            let before = std::mem::replace(known, membership);
+            before != membership
+        });
+    }
+
+    /// Renews the lease each time that another node has joined, so that the number of live nodes is
+    /// known at once. Ends with the bus.
+    pub async fn renew_on_join(self: Arc<Self>, mut joined: BoxStream<'static, Signal>) {
+        while joined.next().await.is_some() {
+            if let Some(Err(error)) = round(self.renew()).await {
+                let error = ports::error::one_line(&error);
+                tracing::debug!(error, "cannot renew the node lease");
+            }
+        }
     }
 
     /// Renews the lease until `stop`, then deletes the node from the store.
@@ -135,6 +214,11 @@ impl Node {
             );
         }
     }
+}
+
+/// Publishes the number of nodes, after each renewal.
+fn report(membership: Membership) {
+    metrics::gauge!("live_nodes").set(membership.live_nodes);
 }
 
 impl RenewalStreak {

@@ -18,13 +18,21 @@ pub(crate) const LONG: Duration = Duration::from_hours(1);
 /// Registers a numbered process that runs turns and can be marked as dead at once.
 pub(crate) async fn dying_node(storage: &Storage, number: u32) {
     let id = fixture::node_id(number);
-    storage.nodes.insert(id, Duration::ZERO).await.success();
+    storage
+        .nodes
+        .insert(id, &fixture::process(), Duration::ZERO)
+        .await
+        .success();
 }
 
 /// Stores agent 1, process 1, which can be marked as dead, and the sweeper.
 pub(crate) async fn two_nodes(storage: &Storage) -> Agent {
     dying_node(storage, 1).await;
-    storage.nodes.insert(sweeper(), LONG).await.success();
+    storage
+        .nodes
+        .insert(sweeper(), &fixture::process(), LONG)
+        .await
+        .success();
     setup::agent(storage, 1).await
 }
 

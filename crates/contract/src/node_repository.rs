@@ -15,30 +15,45 @@ const LEASE: Duration = Duration::from_secs(10);
 /// `insert` MUST return `Conflict` if the id exists.
 pub async fn a_duplicate_node_id_is_a_conflict(storage: &Storage) {
     let id = setup::node(storage, 1).await;
-    assert_conflict(&storage.nodes.insert(id, LEASE).await);
-    assert!(storage.nodes.renew(id, LEASE).await.success());
+    assert_conflict(&storage.nodes.insert(id, &fixture::process(), LEASE).await);
+    assert!(storage.nodes.renew(id, LEASE).await.success().is_some());
 }
 
 /// `renew` renews a valid lease.
 pub async fn a_valid_lease_can_be_renewed(storage: &Storage) {
     let id = setup::node(storage, 1).await;
     for _ in 0..3 {
-        assert!(storage.nodes.renew(id, LEASE).await.success());
+        assert!(storage.nodes.renew(id, LEASE).await.success().is_some());
     }
 }
 
 /// `renew` also renews an expired lease: only a mark ends a node.
 pub async fn an_expired_lease_can_be_renewed(storage: &Storage) {
     let id = fixture::node_id(1);
-    storage.nodes.insert(id, Duration::ZERO).await.success();
-    assert!(storage.nodes.renew(id, Duration::ZERO).await.success());
-    assert!(storage.nodes.renew(id, LEASE).await.success());
+    storage
+        .nodes
+        .insert(id, &fixture::process(), Duration::ZERO)
+        .await
+        .success();
+    assert!(
+        storage
+            .nodes
+            .renew(id, Duration::ZERO)
+            .await
+            .success()
+            .is_some()
+    );
+    assert!(storage.nodes.renew(id, LEASE).await.success().is_some());
 }
 
 /// An expired lease is not a mark: the node may begin turns.
 pub async fn a_node_with_an_expired_lease_may_begin_turns(storage: &Storage) {
     let id = fixture::node_id(1);
-    storage.nodes.insert(id, Duration::ZERO).await.success();
+    storage
+        .nodes
+        .insert(id, &fixture::process(), Duration::ZERO)
+        .await
+        .success();
     let agent = setup::agent(storage, 1).await;
     let conversation = setup::conversation(storage, 1, &agent).await;
     let begin = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
@@ -50,7 +65,7 @@ pub async fn an_unknown_node_has_no_lease(storage: &Storage) {
     let left = setup::node(storage, 1).await;
     storage.nodes.delete(left).await.success();
     for id in [left, fixture::node_id(404)] {
-        assert!(!storage.nodes.renew(id, LEASE).await.success());
+        assert_eq!(storage.nodes.renew(id, LEASE).await.success(), None);
     }
 }
 
@@ -61,5 +76,59 @@ pub async fn deleting_a_node_can_be_repeated(storage: &Storage) {
     for _ in 0..2 {
         storage.nodes.delete(id).await.success();
     }
-    assert!(storage.nodes.renew(other, LEASE).await.success());
+    assert!(storage.nodes.renew(other, LEASE).await.success().is_some());
+}
+
+/// `insert` and `renew` return the number of nodes that are not marked as dead.
+pub async fn live_nodes_are_counted(storage: &Storage) {
+    let process = fixture::process();
+    let (one, other, late) = (
+        fixture::node_id(1),
+        fixture::node_id(2),
+        fixture::node_id(3),
+    );
+    let insert = |id, lease| storage.nodes.insert(id, &process, lease);
+    assert_eq!(insert(one, LEASE).await.success(), 1);
+    assert_eq!(insert(other, LEASE).await.success(), 2);
+    // An expired lease is not a mark.
+    assert_eq!(insert(late, Duration::ZERO).await.success(), 3);
+    assert_eq!(storage.nodes.renew(one, LEASE).await.success(), Some(3));
+    storage.nodes.delete(late).await.success();
+    assert_eq!(storage.nodes.renew(one, LEASE).await.success(), Some(2));
+    storage.nodes.delete(one).await.success();
+    assert_eq!(storage.nodes.renew(other, LEASE).await.success(), Some(1));
+}
+
+/// `list` returns the nodes with a valid lease, by id, with what they have reported.
+pub async fn live_nodes_are_listed(storage: &Storage) {
+    let process = fixture::process();
+    let now = storage.maintenance.now().await.success();
+    for (number, lease) in [(2, LEASE), (1, LEASE), (3, Duration::ZERO)] {
+        let id = fixture::node_id(number);
+        storage.nodes.insert(id, &process, lease).await.success();
+    }
+    let listed = storage.nodes.list().await.success();
+    let ids: Vec<_> = listed.iter().map(|node| node.id).collect();
+    assert_eq!(ids, [fixture::node_id(1), fixture::node_id(2)]);
+    for node in listed {
+        assert_eq!(node.version.as_deref(), Some("1.2.3"));
+        let started = node.started_at.expect("it was reported").milliseconds();
+        let since = now.milliseconds() - started;
+        assert!((0..=61_000).contains(&since), "{since}");
+        assert!(node.lease_left <= LEASE && node.lease_left > Duration::ZERO);
+        assert!(node.lease_until > now);
+        assert_eq!(node.running_turns, 0);
+    }
+}
+
+/// `list` counts the turns that are in progress at each node.
+pub async fn running_turns_are_listed(storage: &Storage) {
+    setup::node(storage, 1).await;
+    let agent = setup::agent(storage, 1).await;
+    let conversation = setup::conversation(storage, 1, &agent).await;
+    let begin = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
+    setup::start_turn(storage, &begin).await;
+    let listed = storage.nodes.list().await.success();
+    let running: Vec<_> = listed.iter().map(|node| node.running_turns).collect();
+    assert_eq!(running, [1]);
 }

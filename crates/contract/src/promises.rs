@@ -139,6 +139,9 @@ macro_rules! storage_promises {
                 a_valid_lease_can_be_renewed,
                 an_expired_lease_can_be_renewed,
                 a_node_with_an_expired_lease_may_begin_turns,
+                live_nodes_are_counted,
+                live_nodes_are_listed,
+                running_turns_are_listed,
                 an_unknown_node_has_no_lease,
                 deleting_a_node_can_be_repeated,
             }

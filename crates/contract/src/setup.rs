@@ -31,7 +31,11 @@ pub(crate) async fn tenant_named(storage: &Storage, name: &str) -> TenantId {
 /// Registers a numbered process.
 pub(crate) async fn node(storage: &Storage, number: u32) -> NodeId {
     let id = fixture::node_id(number);
-    storage.nodes.insert(id, LEASE).await.success();
+    storage
+        .nodes
+        .insert(id, &fixture::process(), LEASE)
+        .await
+        .success();
     id
 }
 

@@ -16,14 +16,18 @@ use crate::{
 };
 
 async fn renewed(storage: &Storage, id: NodeId) -> bool {
-    storage.nodes.renew(id, LONG).await.success()
+    storage.nodes.renew(id, LONG).await.success().is_some()
 }
 
 /// Processes with an expired lease are marked, once, and have no lease any more; the caller never
 /// is. In a store of one process, all other processes are dead, whatever their leases.
 pub async fn dead_nodes_are_marked(storage: &Storage) {
     let is_single_process = storage.recovery.is_single_process();
-    storage.nodes.insert(sweeper(), LONG).await.success();
+    storage
+        .nodes
+        .insert(sweeper(), &fixture::process(), LONG)
+        .await
+        .success();
     for number in [1, 2] {
         dying_node(storage, number).await;
     }
@@ -53,7 +57,10 @@ pub async fn a_node_without_a_lease_marks_no_others(storage: &Storage) {
 }
 
 async fn is_registered(storage: &Storage, number: u32) -> bool {
-    let result = storage.nodes.insert(fixture::node_id(number), LONG).await;
+    let result = storage
+        .nodes
+        .insert(fixture::node_id(number), &fixture::process(), LONG)
+        .await;
     if result.is_err() {
         assert_conflict(&result);
     }

@@ -44,7 +44,7 @@ scopes! {
     ConversationsAll = "conversations:all",
     /// Follow the event log.
     EventsRead = "events:read",
-    /// Read the service's metrics.
+    /// Read the service's metrics, and list its nodes.
     MetricsRead = "metrics:read",
     /// Create, rotate and revoke keys and clients.
     KeysAdmin = "keys:admin",

@@ -76,6 +76,8 @@ pub enum Signal {
     AccessChanged,
     /// A circuit breaker of a reply engine has opened at a node.
     BreakerOpened(BreakerName),
+    /// A node has registered in the store.
+    NodeJoined,
     /// Signals of other nodes may have been lost: the connection to them was interrupted. Delivered
     /// by the bus of this node, never sent.
     SignalsLost,

@@ -51,7 +51,7 @@ pub use id_source::IdSource;
 pub use idempotency_repository::IdempotencyRepository;
 pub use idempotent::{Committed, DeleteOutcome, Idempotent};
 pub use maintenance::{Maintenance, RetentionCutoffs};
-pub use node_repository::NodeRepository;
+pub use node_repository::{LiveNode, Membership, NodeProcess, NodeRepository};
 pub use rate_limiter::{QuotaDecision, RateLimiter, RateLimiterError, StreamSlot};
 pub use reply_engine::{
     PrepareError, ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream, ToolReturn,

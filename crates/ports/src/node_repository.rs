@@ -3,19 +3,64 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use domain::NodeId;
+use domain::{NodeId, Timestamp};
 
 use crate::RepositoryError;
+
+/// A process that registers as a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeProcess {
+    /// The version of the program.
+    pub version: String,
+    /// The time since the start of the process.
+    pub running_for: Duration,
+}
+
+/// A node with a valid lease. Times are of the store's clock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LiveNode {
+    /// The id of the node.
+    pub id: NodeId,
+    /// The version of its program. `None` for a version that does not report it.
+    pub version: Option<String>,
+    /// The time at which its process started. `None` for a version that does not report it.
+    pub started_at: Option<Timestamp>,
+    /// The end of the lease.
+    pub lease_until: Timestamp,
+    /// The time until the end of the lease.
+    pub lease_left: Duration,
+    /// The number of turns that it runs.
+    pub running_turns: u32,
+}
+
+/// This node, and the number of nodes that are not marked as dead, this one included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Membership {
+    /// The id of this node.
+    pub node: NodeId,
+    /// The number of nodes.
+    pub live_nodes: u32,
+}
 
 /// Running processes in a store. Leases are measured by the store's clock.
 #[async_trait]
 pub trait NodeRepository: Send + Sync {
-    /// Registers a process with a lease. MUST return `Conflict` if the id exists.
-    async fn insert(&self, id: NodeId, lease: Duration) -> Result<(), RepositoryError>;
+    /// Registers a process with a lease. Returns the number of nodes that are not marked as dead,
+    /// this one included. MUST return `Conflict` if the id exists.
+    async fn insert(
+        &self,
+        id: NodeId,
+        process: &NodeProcess,
+        lease: Duration,
+    ) -> Result<u32, RepositoryError>;
 
-    /// Renews the lease, even if it has expired, unless the node was marked as dead. Returns `true`
-    /// if the lease is valid.
-    async fn renew(&self, id: NodeId, lease: Duration) -> Result<bool, RepositoryError>;
+    /// Renews the lease, even if it has expired, unless the node was marked as dead. Returns the
+    /// number of nodes that are not marked as dead, this one included: after the store was
+    /// unavailable, all leases have expired. Returns `None` if it is dead or unknown.
+    async fn renew(&self, id: NodeId, lease: Duration) -> Result<Option<u32>, RepositoryError>;
+
+    /// Returns all nodes with a valid lease, by id.
+    async fn list(&self) -> Result<Vec<LiveNode>, RepositoryError>;
 
     /// Removes a process that shuts down in order.
     async fn delete(&self, id: NodeId) -> Result<(), RepositoryError>;

@@ -4,23 +4,45 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use domain::NodeId;
-use ports::{NodeRepository, RepositoryError};
+use ports::{LiveNode, NodeProcess, NodeRepository, RepositoryError};
+use relational::{Store as _, read, stored::StoredNode};
 
 use crate::{
     PostgresStore,
     error::{conflict_on, from_sqlx},
 };
 
-const INSERT: &str = "\
-    insert into nodes (id, lease_until) \
-    values ($1, clock_timestamp() + $2 * interval '1 millisecond')";
-const RENEW: &str = "\
-    update nodes set lease_until = clock_timestamp() + $2 * interval '1 millisecond' \
-    where id = $1 and not swept";
+/// The number of other nodes that are not marked as dead, and the node $1.
+macro_rules! live_nodes {
+    () => {
+        "1 + (select count(*) from nodes o \
+             where o.id <> $1 and not o.swept)"
+    };
+}
+
+const INSERT: &str = concat!(
+    "insert into nodes (id, lease_until, version, started_at) \
+     values ($1, clock_timestamp() + $2 * interval '1 millisecond', $3, \
+         clock_timestamp() - $4 * interval '1 millisecond') \
+     returning ",
+    live_nodes!()
+);
+const RENEW: &str = concat!(
+    "update nodes set lease_until = clock_timestamp() + $2 * interval '1 millisecond' \
+     where id = $1 and not swept returning ",
+    live_nodes!()
+);
+const LIST: &str = "\
+    select n.id, n.version, n.started_at, n.lease_until, \
+        (extract(epoch from n.lease_until - t.now) * 1000)::int8 as lease_left, \
+        (select count(*) from turns r where r.node_id = n.id and r.status = 'in_progress') \
+            as running_turns \
+    from nodes n cross join (select clock_timestamp() as now) t \
+    where not n.swept and n.lease_until > t.now order by n.id";
 const DELETE: &str = "delete from nodes where id = $1";
 
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[INSERT, RENEW, DELETE];
+pub(crate) const STATEMENTS: &[&str] = &[INSERT, RENEW, LIST, DELETE];
 
 /// Nodes in PostgreSQL.
 pub(crate) struct Nodes(pub(crate) PostgresStore);
@@ -30,19 +52,51 @@ pub(crate) fn milliseconds(lease: Duration) -> i64 {
     i64::try_from(lease.as_millis()).unwrap_or(i64::MAX)
 }
 
+fn node_count(count: i64) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
 #[async_trait]
 impl NodeRepository for Nodes {
-    async fn insert(&self, id: NodeId, lease: Duration) -> Result<(), RepositoryError> {
-        let insert = sqlx::query(INSERT)
+    async fn insert(
+        &self,
+        id: NodeId,
+        process: &NodeProcess,
+        lease: Duration,
+    ) -> Result<u32, RepositoryError> {
+        let insert = sqlx::query_scalar(INSERT)
             .bind(id.uuid())
-            .bind(milliseconds(lease));
-        let inserted = self.0.execute(insert, conflict_on("node")).await;
-        inserted.map(drop)
+            .bind(milliseconds(lease))
+            .bind(process.version.clone())
+            .bind(milliseconds(process.running_for));
+        let live: i64 = self
+            .0
+            .transaction(move |connection| {
+                Box::pin(async move {
+                    let inserted = insert.fetch_one(connection).await;
+                    inserted.map_err(conflict_on("node"))
+                })
+            })
+            .await?;
+        Ok(node_count(live))
     }
 
-    async fn renew(&self, id: NodeId, lease: Duration) -> Result<bool, RepositoryError> {
-        let renew = sqlx::query(RENEW).bind(id.uuid()).bind(milliseconds(lease));
-        Ok(self.0.execute(renew, from_sqlx).await? == 1)
+    async fn renew(&self, id: NodeId, lease: Duration) -> Result<Option<u32>, RepositoryError> {
+        let renew = sqlx::query_scalar(RENEW)
+            .bind(id.uuid())
+            .bind(milliseconds(lease));
+        let live: Option<i64> = self
+            .0
+            .transaction(move |connection| {
+                Box::pin(async move { renew.fetch_optional(connection).await.map_err(from_sqlx) })
+            })
+            .await?;
+        Ok(live.map(node_count))
+    }
+
+    async fn list(&self) -> Result<Vec<LiveNode>, RepositoryError> {
+        let found = self.0.connections.fetch_all(sqlx::query(LIST)).await?;
+        read::rows("nodes", found, |row: StoredNode| row.try_into())
     }
 
     async fn delete(&self, id: NodeId) -> Result<(), RepositoryError> {

@@ -145,9 +145,10 @@ impl Listener {
         if !is_next {
             self.publish(Signal::SignalsLost)?;
         }
-        signals
-            .into_iter()
-            .try_for_each(|signal| self.publish(signal))
+        signals.into_iter().try_for_each(|signal| {
+            metrics::counter!("bus_signals_received").increment(1);
+            self.publish(signal)
+        })
     }
 
     fn publish(&self, signal: Signal) -> Result<(), Closed> {

@@ -76,9 +76,12 @@ impl Sender {
     }
 
     async fn send(&mut self, connection: &mut PgConnection) -> Result<(), sqlx::Error> {
-        let messages = self.writer.write(&self.outbox.take());
+        let signals = self.outbox.take();
+        let messages = self.writer.write(&signals);
         let notify = sqlx::query(NOTIFY).bind(&self.channel).bind(messages);
-        in_time(notify.execute(connection)).await.map(drop)
+        in_time(notify.execute(connection)).await?;
+        metrics::counter!("bus_signals_sent").increment(signals.len() as u64);
+        Ok(())
     }
 }
 

@@ -113,7 +113,11 @@ async fn a_turn_queued_by_the_second_version_is_queued_since_the_migration_to_th
 
     let database = database::migrated(&database::url(&folder)).await;
     let (node, long) = (fixture::node_id(1), Duration::from_hours(1));
-    database.nodes.insert(node, long).await.unwrap();
+    database
+        .nodes
+        .insert(node, &fixture::process(), long)
+        .await
+        .unwrap();
     let recovery = &database.recovery;
     assert_eq!(recovery.tenants_to_sweep(long).await.unwrap(), []);
     let late = recovery.tenants_to_sweep(Duration::ZERO).await.unwrap();
@@ -207,7 +211,11 @@ async fn turns_and_messages_of_the_sixth_version_keep_their_order() {
     );
     // The positions of new turns follow those of existing ones.
     let (node, long) = (fixture::node_id(1), Duration::from_hours(1));
-    database.nodes.insert(node, long).await.unwrap();
+    database
+        .nodes
+        .insert(node, &fixture::process(), long)
+        .await
+        .unwrap();
     let target = fixture::existing(&conversation, 2);
     let begin = fixture::begin_turn(0, &fixture::agent(1), target);
     let begin = fixture::superseding(begin, 3, 2);

@@ -134,9 +134,39 @@ fn describe_connections() {
         "Open streams, by kind: events or sockets."
     );
     describe_gauge!(
+        "live_nodes",
+        Unit::Count,
+        "Nodes that are not known to be dead, this one included."
+    );
+    describe_gauge!(
+        "node_lease_age",
+        Unit::Seconds,
+        "Time since the last renewal of the lease of this node."
+    );
+    describe_gauge!(
+        "limits_shared",
+        Unit::Count,
+        "1 while limits hold for all processes; 0 while this one counts on its own."
+    );
+    describe_histogram!(
+        "limiter_seconds",
+        Unit::Seconds,
+        "Duration of round trips to the counters that processes share."
+    );
+    describe_gauge!(
         "bus_connected",
         Unit::Count,
         "1 while signals of other processes arrive; 0 if their changes are found once a second."
+    );
+    describe_counter!(
+        "bus_signals_sent",
+        Unit::Count,
+        "Signals that were sent to other processes."
+    );
+    describe_counter!(
+        "bus_signals_received",
+        Unit::Count,
+        "Signals that arrived from other processes."
     );
     describe_counter!(
         "bus_signals_dropped",

@@ -9,7 +9,7 @@ use access::{
     tokens::{AccessTokens, ExternalIssuers, KeySets, OwnTokens, ReservedUserIds},
 };
 use anyhow::{Context, Result};
-use application::principal_limits::PrincipalLimits;
+use application::{node::Node, principal_limits::PrincipalLimits};
 use ports::{Clock, DocumentSource, IdSource, Storage};
 use tokio::runtime::Handle;
 use web_documents::WebDocuments;
@@ -38,6 +38,7 @@ pub fn document_source(settings: &Settings) -> Arc<dyn DocumentSource> {
 /// Builds the services and starts their background tasks.
 pub(super) async fn wire(
     parts: &Parts<'_>,
+    node: &Node,
     clock: &Arc<dyn Clock>,
     ids: &Arc<dyn IdSource>,
 ) -> Result<Auth> {
@@ -65,7 +66,7 @@ pub(super) async fn wire(
     ));
     authenticator.refresh().await?;
     let clients = client_authentication(parts, key_sets, clock, &last_used);
-    let limits = Arc::new(principal_limits(parts, Arc::clone(clock)));
+    let limits = Arc::new(principal_limits(parts, node, Arc::clone(clock)));
     let server = AuthorizationServer::new(
         clients,
         own,

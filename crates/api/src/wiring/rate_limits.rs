@@ -1,9 +1,8 @@
-//! Builds the rate limits, which are counted per process.
+//! Builds the rate limits.
 
 use std::sync::Arc;
 
-use application::principal_limits::PrincipalLimits;
-use local_limiter::LocalRateLimiter;
+use application::{node::Node, principal_limits::PrincipalLimits};
 use ports::Clock;
 
 use super::Parts;
@@ -11,11 +10,13 @@ use super::Parts;
 use crate::auth::{AddressGuard, TrustedProxies};
 
 /// Builds the rate limits of principals.
-pub(super) fn principal_limits(parts: &Parts<'_>, clock: Arc<dyn Clock>) -> PrincipalLimits {
-    let limiter = Arc::new(LocalRateLimiter::new());
-    parts
-        .tasks
-        .spawn(Arc::clone(&limiter).run(parts.stop.clone()));
+pub(super) fn principal_limits(
+    parts: &Parts<'_>,
+    node: &Node,
+    clock: Arc<dyn Clock>,
+) -> PrincipalLimits {
+    let (membership, tasks) = (node.watch_membership(), &parts.tasks);
+    let limiter = parts.store.rate_limiter(membership, tasks, &parts.stop);
     PrincipalLimits::new(limiter, parts.settings.limits.rates, clock)
 }
 

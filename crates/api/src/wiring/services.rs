@@ -74,6 +74,7 @@ pub(super) fn build(
         credentials: credentials.with_authenticator(Arc::clone(&state.authenticator)),
         user_tokens,
         chat: ChatService::new(context(), runner()),
+        node: Arc::clone(&turns.context.node),
         engines,
         toolbox,
     }

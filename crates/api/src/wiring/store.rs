@@ -4,10 +4,13 @@ use std::{path::PathBuf, sync::Arc};
 
 use anyhow::{Context, Result, bail};
 use local_bus::LocalBus;
-use ports::{EventBus, IdSource, Storage};
+use local_limiter::LocalRateLimiter;
+use ports::{EventBus, IdSource, Membership, RateLimiter, Storage};
 use postgres_bus::PostgresBus;
+use postgres_limiter::PostgresRateLimiter;
 use postgres_store::{PostgresOptions, PostgresStore};
 use sqlite_store::{SqliteOptions, SqliteStore};
+use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::settings::{DatabaseKind, DatabaseUrl};
@@ -86,6 +89,28 @@ impl Store {
                 Arc::new(PostgresBus::start(connect, id, process, tasks, stop))
             }
         })
+    }
+
+    /// Starts the rate limiter that all processes on this store share.
+    pub fn rate_limiter(
+        &self,
+        membership: watch::Receiver<Membership>,
+        tasks: &TaskTracker,
+        stop: &CancellationToken,
+    ) -> Arc<dyn RateLimiter> {
+        match self {
+            // One process serves a file.
+            Self::Sqlite(_) => {
+                let limiter = Arc::new(LocalRateLimiter::new());
+                tasks.spawn(Arc::clone(&limiter).run(stop.clone()));
+                limiter
+            }
+            Self::Postgres(store) => {
+                let connect = store.connect_options();
+                let limiter = PostgresRateLimiter::start(connect, membership, tasks, stop);
+                Arc::new(limiter)
+            }
+        }
     }
 
     /// Returns the ports of the store.

@@ -16,10 +16,10 @@ use ports::{
     AgentQuery, AgentRepository, BeginOutcome, BeginTurn, CancelOutcome, Committed, CompletedTurn,
     ConversationName, ConversationQuery, ConversationRepository, CredentialRepository,
     DeleteOutcome, EventLog, EventPage, EventQuery, FinishOutcome, FinishTurn, FirstMessages,
-    FoundMessage, FoundTurn, HistoryQuery, IdempotencyRepository, Idempotent, LogBounds, LogHead,
-    LoggedChange, Maintenance, MessageQuery, MessageReference, NewProof, NodeRepository,
-    RecordTurnOutcome, Reply, RepositoryError, RetentionCutoffs, ShowKey, SigningKeyRepository,
-    Storage, TokenRepository, TurnQuery, TurnRepository,
+    FoundMessage, FoundTurn, HistoryQuery, IdempotencyRepository, Idempotent, LiveNode, LogBounds,
+    LogHead, LoggedChange, Maintenance, MessageQuery, MessageReference, NewProof, NodeProcess,
+    NodeRepository, RecordTurnOutcome, Reply, RepositoryError, RetentionCutoffs, ShowKey,
+    SigningKeyRepository, Storage, TokenRepository, TurnQuery, TurnRepository,
 };
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -232,8 +232,9 @@ probed! { SigningKeys of SigningKeyRepository as "signing_keys" {
 } }
 
 probed! { Nodes of NodeRepository as "nodes" {
-    fn insert(id: NodeId, lease: Duration) -> ();
-    fn renew(id: NodeId, lease: Duration) -> bool;
+    fn insert(id: NodeId, process: &NodeProcess, lease: Duration) -> u32;
+    fn renew(id: NodeId, lease: Duration) -> Option<u32>;
+    fn list() -> Vec<LiveNode>;
     fn delete(id: NodeId) -> ();
 } }
 

@@ -7,6 +7,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use domain::Timestamp;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
@@ -16,6 +17,8 @@ use super::*;
 #[derive(Debug, Clone, Copy)]
 enum Renewal {
     Valid,
+    /// A success while there are others.
+    Others(u32),
     Expired,
     Unavailable,
     Panic,
@@ -32,23 +35,42 @@ struct Leases {
 
 #[async_trait]
 impl NodeRepository for Leases {
-    async fn insert(&self, id: NodeId, _: Duration) -> Result<(), RepositoryError> {
+    async fn insert(
+        &self,
+        id: NodeId,
+        _: &NodeProcess,
+        _: Duration,
+    ) -> Result<u32, RepositoryError> {
         self.registered.lock().unwrap().push(id);
-        Ok(())
+        Ok(1)
     }
 
-    async fn renew(&self, _: NodeId, _: Duration) -> Result<bool, RepositoryError> {
+    async fn renew(&self, _: NodeId, _: Duration) -> Result<Option<u32>, RepositoryError> {
         let answer = self.answers.lock().unwrap().pop_front();
         match answer.unwrap_or(Renewal::Valid) {
-            Renewal::Valid => Ok(true),
-            Renewal::Expired => Ok(false),
+            Renewal::Valid => Ok(Some(1)),
+            Renewal::Others(others) => Ok(Some(1 + others)),
+            Renewal::Expired => Ok(None),
             Renewal::Unavailable => Err(RepositoryError::Unavailable("unavailable".into())),
             Renewal::Panic => panic!("requested by the test"),
             Renewal::ValidAfter(time) => {
                 tokio::time::sleep(time).await;
-                Ok(true)
+                Ok(Some(1))
             }
         }
+    }
+
+    async fn list(&self) -> Result<Vec<LiveNode>, RepositoryError> {
+        let live = |id| LiveNode {
+            id,
+            version: None,
+            started_at: None,
+            lease_until: Timestamp::from_milliseconds(10_000),
+            lease_left: Duration::from_secs(8),
+            running_turns: 0,
+        };
+        let registered = self.registered.lock().unwrap();
+        Ok(registered.iter().copied().map(live).collect())
     }
 
     async fn delete(&self, id: NodeId) -> Result<(), RepositoryError> {
@@ -75,7 +97,7 @@ async fn running(answers: impl IntoIterator<Item = Renewal>) -> (Arc<Node>, Arc<
     let leases = Arc::new(Leases::default());
     leases.answers.lock().unwrap().extend(answers);
     let nodes: Arc<dyn NodeRepository> = leases.clone();
-    let node = Node::register(nodes, Arc::new(SequentialIds::default())).await;
+    let node = Node::register(nodes, Arc::new(SequentialIds::default()), "1.2.3").await;
     let node = Arc::new(node.expect("the store answers"));
     TaskTracker::new().spawn(Arc::clone(&node).run(CancellationToken::new()));
     (node, leases)
@@ -164,9 +186,45 @@ async fn an_expired_lease_leads_to_a_new_id_and_a_new_streak() {
 async fn a_node_is_deleted_at_shutdown() {
     let leases = Arc::new(Leases::default());
     let nodes: Arc<dyn NodeRepository> = leases.clone();
-    let node = Node::register(nodes, Arc::new(SequentialIds::default())).await;
+    let node = Node::register(nodes, Arc::new(SequentialIds::default()), "1.2.3").await;
     let stop = CancellationToken::new();
     stop.cancel();
     Arc::new(node.expect("the store answers")).run(stop).await;
     assert_eq!(*leases.registered.lock().unwrap(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn changes_of_the_number_of_nodes_are_reported() {
+    let others = [Renewal::Others(1), Renewal::Others(1), Renewal::Valid];
+    let (node, _) = running(others).await;
+    let mut membership = node.watch_membership();
+    assert_eq!(membership.borrow_and_update().live_nodes, 1);
+    after(1).await;
+    assert_eq!(membership.borrow_and_update().live_nodes, 2);
+    after(3).await;
+    assert!(!membership.has_changed().expect("the node exists"));
+    after(3).await;
+    let membership = *membership.borrow_and_update();
+    assert_eq!((membership.node, membership.live_nodes), (node.id(), 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_joins_is_noticed_at_once() {
+    let (node, _) = running([Renewal::Valid, Renewal::Others(1)]).await;
+    after(1).await;
+    assert_eq!(node.watch_membership().borrow().live_nodes, 1);
+    let joined = futures::stream::iter([Signal::NodeJoined]);
+    Arc::clone(&node).renew_on_join(joined.boxed()).await;
+    assert_eq!(node.watch_membership().borrow().live_nodes, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn live_nodes_are_listed_with_the_age_of_their_lease() {
+    let (node, leases) = running([]).await;
+    let other = NodeId::new(Uuid::from_u128(77));
+    leases.registered.lock().unwrap().push(other);
+    let listed = node.list().await.expect("the store answers");
+    let own: Vec<_> = listed.iter().map(|it| (it.node.id, it.is_own)).collect();
+    assert_eq!(own, [(node.id(), true), (other, false)]);
+    assert_eq!(listed[1].renewed_ago, Duration::from_secs(2));
 }

@@ -228,7 +228,11 @@ async fn a_turn_queued_by_the_second_version_is_queued_since_the_migration_to_th
 
     database.store.migrate().await.unwrap();
     let (node, long) = (fixture::node_id(1), Duration::from_hours(1));
-    database.nodes.insert(node, long).await.unwrap();
+    database
+        .nodes
+        .insert(node, &fixture::process(), long)
+        .await
+        .unwrap();
     let recovery = &database.recovery;
     assert_eq!(recovery.tenants_to_sweep(long).await.unwrap(), []);
     let late = recovery.tenants_to_sweep(Duration::ZERO).await.unwrap();

@@ -28,7 +28,10 @@ impl Fixture {
         let inserted = database.agents.insert(&tenant, &agent, &stamp, None).await;
         inserted.expect("an agent");
         let node = fixture::node_id(1);
-        let lease = database.nodes.insert(node, Duration::from_mins(1)).await;
+        let lease = database
+            .nodes
+            .insert(node, &fixture::process(), Duration::from_mins(1))
+            .await;
         lease.expect("a node");
         Self {
             database,

@@ -8,6 +8,7 @@ mod event;
 pub mod facts;
 mod idempotency;
 mod message;
+mod node;
 mod proof;
 mod signing_key;
 mod tenant;
@@ -23,6 +24,7 @@ pub use event::{
 pub use facts::StoredConversationFacts;
 pub use idempotency::{StoredRecord, StoredRecordWithKey};
 pub use message::{StoredFoundMessage, StoredListedMessage, StoredMessage};
+pub use node::StoredNode;
 pub use proof::ProofColumns;
 pub use signing_key::StoredSigningKey;
 pub use tenant::StoredTenant;

@@ -4,6 +4,8 @@ mod cancelled;
 mod draining;
 mod expired_lease;
 mod histories;
+mod limits;
+mod listing;
 mod live_replies;
 pub(crate) mod pair;
 mod queued;

@@ -1,0 +1,144 @@
+//! The implementation of the port.
+
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use domain::{Quota, QuotaHolder, RatePolicy};
+use ports::{Membership, QuotaDecision, RateLimiter, RateLimiterError, StreamSlot};
+use sqlx::postgres::PgConnectOptions;
+use tokio::{
+    sync::watch,
+    time::{MissedTickBehavior, interval, timeout},
+};
+use tokio_util::{
+    sync::{CancellationToken, DropGuard},
+    task::TaskTracker,
+};
+
+use crate::{
+    bucket::{Bucket, Taken},
+    buckets::BucketKey,
+    exchange::{CALL_TIMEOUT, Exchange},
+    shared::{OpenStream, Shared},
+    streams::Opening,
+};
+
+/// The interval at which idle entries are removed.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
+
+/// A rate limiter that all processes on one database share. Its tasks end when it is dropped.
+pub struct PostgresRateLimiter {
+    shared: Arc<Shared>,
+    _tasks: DropGuard,
+}
+
+impl PostgresRateLimiter {
+    /// Starts the tasks of the limiter. It connects only while there are several nodes, whose
+    /// number `membership` reports. The tasks also end with `stop`.
+    pub fn start(
+        connect: &PgConnectOptions,
+        membership: watch::Receiver<Membership>,
+        tasks: &TaskTracker,
+        stop: &CancellationToken,
+    ) -> Self {
+        let shared = Arc::new(Shared::new(membership.borrow().live_nodes > 1));
+        let stop = stop.child_token();
+        let exchange = Exchange::new(Arc::clone(&shared), connect.clone(), membership);
+        tasks.spawn(stop.clone().run_until_cancelled_owned(exchange.run()));
+        let sweep = sweep(Arc::clone(&shared));
+        tasks.spawn(stop.clone().run_until_cancelled_owned(sweep));
+        Self {
+            shared,
+            _tasks: stop.drop_guard(),
+        }
+    }
+}
+
+async fn sweep(shared: Arc<Shared>) {
+    let mut ticks = interval(SWEEP_INTERVAL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let shared = Arc::clone(&shared);
+        // A million principals take a tenth of a second.
+        let swept = tokio::task::spawn_blocking(move || shared.sweep()).await;
+        // `sweep` does not panic, so the runtime is shutting down.
+        if swept.is_err() {
+            return;
+        }
+    }
+}
+
+#[async_trait]
+impl RateLimiter for PostgresRateLimiter {
+    async fn take(
+        &self,
+        holder: &QuotaHolder,
+        policy: RatePolicy,
+        quota: Quota,
+        units: NonZeroU32,
+    ) -> Result<QuotaDecision, RateLimiterError> {
+        let (shared, units) = (&self.shared, units.get());
+        let (bucket, now) = ((holder, policy, quota), shared.now());
+        let take_alone = |now| {
+            let decision = |bucket: &mut Bucket| bucket.take_alone(units, now);
+            shared.buckets.with(bucket, now, decision)
+        };
+        if !shared.rows_decide() {
+            return Ok(take_alone(now));
+        }
+        let key = || BucketKey {
+            holder: holder.clone(),
+            policy,
+            quota,
+        };
+        let taken = |bucket: &mut Bucket| bucket.take_shared(units, now);
+        Ok(match shared.buckets.with(bucket, now, taken) {
+            Taken::Decided { decision, refill } => {
+                if refill {
+                    shared.push(vec![key()], Vec::new());
+                }
+                decision
+            }
+            Taken::Waiting { decision, ask } => {
+                if ask {
+                    shared.push(vec![key()], Vec::new());
+                }
+                match timeout(CALL_TIMEOUT, decision).await {
+                    Ok(Ok(decision)) => decision,
+                    // The rows do not respond.
+                    Ok(Err(_)) | Err(_) => take_alone(shared.now()),
+                }
+            }
+        })
+    }
+
+    async fn open_stream(
+        &self,
+        holder: &QuotaHolder,
+        most: u32,
+    ) -> Result<Option<StreamSlot>, RateLimiterError> {
+        let shared = &self.shared;
+        let open_alone = || {
+            let is_opened = shared.streams.open_alone(holder, most);
+            is_opened.then(|| OpenStream::new(shared, holder))
+        };
+        if !shared.rows_decide() {
+            return Ok(open_alone().map(StreamSlot::new));
+        }
+        let opened = match shared.streams.open_shared(holder, most) {
+            Opening::Full => None,
+            Opening::Waiting { opened, ask } => {
+                if ask {
+                    shared.push(Vec::new(), vec![holder.clone()]);
+                }
+                match timeout(CALL_TIMEOUT, opened).await {
+                    Ok(Ok(opened)) => opened,
+                    // The rows do not respond.
+                    Ok(Err(_)) | Err(_) => open_alone(),
+                }
+            }
+        };
+        Ok(opened.map(StreamSlot::new))
+    }
+}

@@ -1,0 +1,203 @@
+//! The statements, and the rows of their answers.
+
+use sqlx::{PgConnection, Row as _};
+use uuid::Uuid;
+
+use crate::{
+    bucket::{Answer, Ask},
+    rate::Rate,
+    streams::StreamAsk,
+};
+
+/// The settings of the connection. The statements find rows by their keys, whatever the size of the
+/// tables was when they were planned. Counters need not survive a crash of the database.
+pub(crate) const SETTINGS: &str = "\
+    set synchronous_commit = off; \
+    set jit = off; \
+    set plan_cache_mode = force_generic_plan; \
+    set enable_seqscan = off; \
+    set enable_bitmapscan = off; \
+    set enable_hashjoin = off; \
+    set enable_mergejoin = off; \
+    set statement_timeout = '5s'; \
+    set idle_in_transaction_session_timeout = '10s'; \
+    set default_transaction_isolation = 'read committed'";
+
+/// Charges rows and takes units. Rows are locked in the order of their keys, so that nodes do not
+/// block each other forever, and read by the database's clock once they are locked. `full_at` is in
+/// nanoseconds since 1970. A row that another node inserted meanwhile has no answer.
+const TAKE_UNITS: &str = "\
+    with asked as materialized ( \
+        select * from unnest($1::bytea[], $2::int8[], $3::int8[], $4::int8[], $5::int8[], \
+            $6::int8[], $7::int8[], $8::int8[]) with ordinality \
+            as a (key, per_unit, burst, charged, returned, used, at_least, at_most, position)), \
+    found as materialized ( \
+        select a.*, c.full_at from asked a join quota_counters c on c.key = a.key \
+        order by a.key for update of c), \
+    timed as materialized ( \
+        select *, true as is_known, \
+            (extract(epoch from clock_timestamp()) * 1000000000)::int8 as now from found \
+        union all \
+        select a.*, 0::int8, false, \
+            (extract(epoch from clock_timestamp()) * 1000000000)::int8 from asked a \
+        where not exists (select from found f where f.key = a.key)), \
+    charged as materialized ( \
+        select *, greatest(full_at - returned, now + used) + charged as owed from timed), \
+    counted as materialized ( \
+        select *, greatest((now + burst * per_unit - owed) / per_unit, 0) as room from charged), \
+    granted as materialized ( \
+        select key, position, is_known, now, owed, per_unit, \
+            case when room >= at_least then least(room, at_most) else 0 end as units \
+        from counted), \
+    updated as ( \
+        update quota_counters c set full_at = g.owed + g.units * g.per_unit \
+        from granted g where c.key = g.key and g.is_known returning c.key), \
+    inserted as ( \
+        insert into quota_counters (key, full_at) \
+        select key, owed + units * per_unit from granted where not is_known order by key \
+        on conflict do nothing returning key) \
+    select g.position, g.units, g.owed + g.units * g.per_unit - g.now as full_in \
+    from (select key from updated union all select key from inserted) w \
+    join granted g on g.key = w.key";
+
+/// Reports the open streams of the node $1, and opens others while all live nodes together have less
+/// than the maximum. Removes the counts of dead nodes.
+const OPEN_STREAMS: &str = "\
+    with asked as materialized ( \
+        select * from unnest($2::bytea[], $3::int8[], $4::int8[], $5::int8[]) with ordinality \
+            as a (holder, open, wanted, most, position)), \
+    found as materialized ( \
+        select a.*, c.counts from asked a join stream_counters c on c.holder = a.holder \
+        order by a.holder for update of c), \
+    listed as materialized ( \
+        select *, true as is_known from found \
+        union all \
+        select a.*, '{}'::jsonb, false from asked a \
+        where not exists (select from found f where f.holder = a.holder)), \
+    counted as materialized ( \
+        select l.*, o.others, greatest(least(wanted, most - open - o.streams), 0) as granted \
+        from listed l cross join lateral ( \
+            select coalesce(jsonb_object_agg(e.key, e.value), '{}') as others, \
+                coalesce(sum(e.value::int8), 0)::int8 as streams \
+            from jsonb_each(l.counts) e join nodes n on n.id = e.key::uuid \
+            where n.id <> $1 and not n.swept and n.lease_until > clock_timestamp()) o), \
+    written as materialized ( \
+        select holder, position, is_known, granted, case when open + granted = 0 then others \
+            else others || jsonb_build_object($1::text, open + granted) end as counts \
+        from counted), \
+    updated as ( \
+        update stream_counters c set counts = w.counts \
+        from written w where c.holder = w.holder and w.is_known returning c.holder), \
+    inserted as ( \
+        insert into stream_counters (holder, counts) \
+        select holder, counts from written where not is_known order by holder \
+        on conflict do nothing returning holder) \
+    select w.position, w.granted \
+    from (select holder from updated union all select holder from inserted) d \
+    join written w on w.holder = d.holder";
+
+/// Deletes the rows that do not differ from missing ones.
+const SWEEP_UNITS: &str = "\
+    delete from quota_counters where key in ( \
+        select key from quota_counters \
+        where full_at < (extract(epoch from clock_timestamp()) * 1000000000)::int8 \
+        for update skip locked)";
+const SWEEP_STREAMS: &str = "\
+    delete from stream_counters where holder in ( \
+        select c.holder from stream_counters c where not exists ( \
+            select from jsonb_object_keys(c.counts) k join nodes n on n.id = k::uuid \
+            where not n.swept and n.lease_until > clock_timestamp()) \
+        for update of c skip locked)";
+
+/// All statements of this crate.
+pub const STATEMENTS: &[&str] = &[TAKE_UNITS, OPEN_STREAMS, SWEEP_UNITS, SWEEP_STREAMS];
+
+/// A row that units are taken from.
+#[derive(Debug)]
+pub(crate) struct UnitRow {
+    pub(crate) key: Vec<u8>,
+    pub(crate) rate: Rate,
+    pub(crate) ask: Ask,
+}
+
+/// A row that streams are counted in.
+#[derive(Debug)]
+pub(crate) struct StreamRow {
+    pub(crate) holder: Vec<u8>,
+    pub(crate) ask: StreamAsk,
+}
+
+/// Charges rows and takes units. Returns the answers in the order of `rows`; `None` for a row that
+/// must be asked again.
+pub(crate) async fn take_units(
+    connection: &mut PgConnection,
+    rows: &[UnitRow],
+) -> Result<Vec<Option<Answer>>, sqlx::Error> {
+    let column = |value: fn(&UnitRow) -> i64| rows.iter().map(value).collect::<Vec<_>>();
+    let keys: Vec<&[u8]> = rows.iter().map(|row| &*row.key).collect();
+    let answers = sqlx::query(TAKE_UNITS)
+        .bind(keys)
+        .bind(column(|row| row.rate.interval))
+        .bind(column(|row| row.rate.burst.into()))
+        .bind(column(|row| row.ask.charged))
+        .bind(column(|row| row.ask.returned))
+        .bind(column(|row| row.ask.used))
+        .bind(column(|row| row.ask.least.into()))
+        .bind(column(|row| row.ask.most.into()))
+        .fetch_all(connection)
+        .await?;
+    let mut answered = vec![None; rows.len()];
+    for answer in answers {
+        let units: i64 = answer.try_get("units")?;
+        let full_in = answer.try_get("full_in")?;
+        *slot(&mut answered, &answer)? = Some(Answer {
+            granted: u32::try_from(units).unwrap_or(0),
+            full_in,
+        });
+    }
+    Ok(answered)
+}
+
+/// Reports and opens streams. Returns the numbers of opened ones in the order of `rows`; `None` for
+/// a row that must be asked again.
+pub(crate) async fn open_streams(
+    connection: &mut PgConnection,
+    node: Uuid,
+    rows: &[StreamRow],
+) -> Result<Vec<Option<u32>>, sqlx::Error> {
+    let column = |value: fn(&StreamRow) -> i64| rows.iter().map(value).collect::<Vec<_>>();
+    let holders: Vec<&[u8]> = rows.iter().map(|row| &*row.holder).collect();
+    let answers = sqlx::query(OPEN_STREAMS)
+        .bind(node)
+        .bind(holders)
+        .bind(column(|row| row.ask.open.into()))
+        .bind(column(|row| row.ask.wanted.into()))
+        .bind(column(|row| row.ask.most.into()))
+        .fetch_all(connection)
+        .await?;
+    let mut answered = vec![None; rows.len()];
+    for answer in answers {
+        let granted: i64 = answer.try_get("granted")?;
+        *slot(&mut answered, &answer)? = Some(u32::try_from(granted).unwrap_or(0));
+    }
+    Ok(answered)
+}
+
+/// Deletes the rows that do not differ from missing ones.
+pub(crate) async fn sweep(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::query(SWEEP_UNITS).execute(&mut *connection).await?;
+    sqlx::query(SWEEP_STREAMS).execute(connection).await?;
+    Ok(())
+}
+
+/// The place of an answer, by its ordinality from 1.
+fn slot<'a, T>(
+    answered: &'a mut [T],
+    answer: &sqlx::postgres::PgRow,
+) -> Result<&'a mut T, sqlx::Error> {
+    let position: i64 = answer.try_get("position")?;
+    let index = usize::try_from(position - 1).ok();
+    index
+        .and_then(|index| answered.get_mut(index))
+        .ok_or_else(|| sqlx::Error::ColumnNotFound("position".into()))
+}

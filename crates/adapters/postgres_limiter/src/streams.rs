@@ -1,0 +1,180 @@
+//! The open streams of each principal at this node.
+
+use std::collections::{HashMap, VecDeque};
+
+use domain::QuotaHolder;
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
+use crate::shared::OpenStream;
+
+/// Receives the opened stream, or none. Dropping the stream closes it.
+pub(crate) type Opener = oneshot::Sender<Option<OpenStream>>;
+
+/// A call that waits for the row.
+#[derive(Debug)]
+struct Waiter {
+    most: u32,
+    opener: Opener,
+}
+
+/// The decisions about calls. They are sent without the lock, because a stream that no call receives
+/// is closed at once.
+pub(crate) type Decisions = Vec<(Opener, bool)>;
+
+#[derive(Debug, Default)]
+struct Streams {
+    open: u32,
+    /// The number that the row has for this node, as far as known.
+    reported: u32,
+    waiting: VecDeque<Waiter>,
+    is_queued: bool,
+}
+
+/// The first step of an opening.
+#[derive(Debug)]
+pub(crate) enum Opening {
+    /// This node alone has the maximum open.
+    Full,
+    /// The row decides. With `ask`, it has not been asked yet.
+    Waiting {
+        opened: oneshot::Receiver<Option<OpenStream>>,
+        ask: bool,
+    },
+}
+
+/// What a node asks of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StreamAsk {
+    /// The number of streams that are open at this node.
+    pub(crate) open: u32,
+    /// The number of streams that wait to be opened.
+    pub(crate) wanted: u32,
+    /// The maximum number of open streams, at all nodes.
+    pub(crate) most: u32,
+}
+
+/// The numbers of open streams, by principal.
+#[derive(Debug, Default)]
+pub(crate) struct OpenStreams(Mutex<HashMap<QuotaHolder, Streams>>);
+
+impl OpenStreams {
+    /// Opens a stream without the row. Returns whether it was opened.
+    pub(crate) fn open_alone(&self, holder: &QuotaHolder, most: u32) -> bool {
+        let mut holders = self.0.lock();
+        match holders.get_mut(holder) {
+            Some(streams) if streams.open >= most => return false,
+            Some(streams) => streams.open += 1,
+            None if most == 0 => return false,
+            None => holders.entry(holder.clone()).or_default().open = 1,
+        }
+        true
+    }
+
+    /// Waits for the row, unless this node alone has the maximum open.
+    pub(crate) fn open_shared(&self, holder: &QuotaHolder, most: u32) -> Opening {
+        let mut holders = self.0.lock();
+        let open = holders.get(holder).map_or(0, |streams| streams.open);
+        if open >= most {
+            return Opening::Full;
+        }
+        let streams = holders.entry(holder.clone()).or_default();
+        let (opener, opened) = oneshot::channel();
+        streams.waiting.push_back(Waiter { most, opener });
+        let ask = !std::mem::replace(&mut streams.is_queued, true);
+        Opening::Waiting { opened, ask }
+    }
+
+    /// Closes a stream. Returns whether the row is to be informed.
+    pub(crate) fn close(&self, holder: &QuotaHolder) -> bool {
+        let mut holders = self.0.lock();
+        let Some(streams) = holders.get_mut(holder) else {
+            return false;
+        };
+        streams.open = streams.open.saturating_sub(1);
+        let ask = streams.reported > streams.open && !streams.is_queued;
+        streams.is_queued |= ask;
+        remove_if_unused(&mut holders, holder);
+        ask
+    }
+
+    /// Returns what to ask of the row.
+    pub(crate) fn ask(&self, holder: &QuotaHolder) -> Option<StreamAsk> {
+        let mut holders = self.0.lock();
+        let streams = holders.get_mut(holder)?;
+        let most = streams.waiting.front().map_or(0, |first| first.most);
+        let alike = streams.waiting.iter().take_while(|it| it.most == most);
+        Some(StreamAsk {
+            open: streams.open,
+            wanted: u32::try_from(alike.count()).unwrap_or(u32::MAX),
+            most,
+        })
+    }
+
+    /// Applies the answer of the row to `ask`: the number of opened streams. Returns the decisions,
+    /// and whether the row is to be asked again.
+    pub(crate) fn apply(
+        &self,
+        holder: &QuotaHolder,
+        ask: StreamAsk,
+        granted: u32,
+    ) -> (Decisions, bool) {
+        let mut holders = self.0.lock();
+        let Some(streams) = holders.get_mut(holder) else {
+            return (Vec::new(), false);
+        };
+        let wanted = streams.waiting.len().min(ask.wanted as usize);
+        let waiters = streams.waiting.drain(..wanted).zip(0..);
+        let decided = waiters.map(|(waiter, place)| (waiter.opener, place < granted));
+        let decided = decided.collect();
+        streams.open += granted;
+        streams.reported = ask.open + granted;
+        streams.is_queued = !streams.waiting.is_empty() || streams.reported != streams.open;
+        let ask_again = streams.is_queued;
+        remove_if_unused(&mut holders, holder);
+        (decided, ask_again)
+    }
+
+    /// Decides the calls that wait without the row.
+    pub(crate) fn decide_alone(&self, holder: &QuotaHolder) -> Decisions {
+        let mut holders = self.0.lock();
+        let Some(streams) = holders.get_mut(holder) else {
+            return Vec::new();
+        };
+        streams.is_queued = false;
+        streams.reported = 0;
+        let mut decisions = Vec::new();
+        for waiter in std::mem::take(&mut streams.waiting) {
+            let is_opened = streams.open < waiter.most;
+            streams.open += u32::from(is_opened);
+            decisions.push((waiter.opener, is_opened));
+        }
+        remove_if_unused(&mut holders, holder);
+        decisions
+    }
+
+    /// Queues all principals with open streams. Returns those that were not queued before.
+    pub(crate) fn queue_all(&self) -> Vec<QuotaHolder> {
+        let mut holders = self.0.lock();
+        let unqueued = holders.iter_mut().filter(|(_, streams)| !streams.is_queued);
+        unqueued
+            .map(|(holder, streams)| {
+                streams.is_queued = true;
+                holder.clone()
+            })
+            .collect()
+    }
+
+    /// Frees the memory of principals that were removed.
+    pub(crate) fn shrink(&self) {
+        self.0.lock().shrink_to_fit();
+    }
+}
+
+fn remove_if_unused(holders: &mut HashMap<QuotaHolder, Streams>, holder: &QuotaHolder) {
+    let is_unused =
+        |streams: &Streams| streams.open == 0 && streams.waiting.is_empty() && !streams.is_queued;
+    if holders.get(holder).is_some_and(is_unused) {
+        holders.remove(holder);
+    }
+}

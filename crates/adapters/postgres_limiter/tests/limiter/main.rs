@@ -1,0 +1,9 @@
+//! The contract tests of the port and tests of faults, on the server of `TEST_DATABASE_URL`.
+
+mod contract_tests;
+mod database;
+mod faults;
+mod joining;
+mod nodes;
+mod proxy;
+mod statements;

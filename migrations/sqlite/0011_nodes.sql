@@ -1,0 +1,4 @@
+-- What nodes report about themselves.
+
+alter table nodes add column version text;
+alter table nodes add column started_at integer;
