@@ -1,6 +1,9 @@
 //! Fast notifications between all nodes.
 
-use domain::{AgentId, ConversationId, NodeId, PrincipalId, Seq, TenantId, ToolCall, TurnId};
+use domain::{
+    AgentId, ConversationId, NodeId, PrincipalId, Seq, TenantId, ToolCall, TurnId,
+    tool_call::json_bytes,
+};
 use futures::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 
@@ -83,6 +86,20 @@ pub enum Signal {
     SignalsLost,
 }
 
+impl Signal {
+    /// The tenant that the signal is about; `None` if it concerns all.
+    pub const fn tenant(&self) -> Option<&TenantId> {
+        match self {
+            Self::LogAppended { tenant, .. }
+            | Self::Typing { tenant, .. }
+            | Self::RepliesRequested { tenant, .. }
+            | Self::ReplyPart { tenant, .. }
+            | Self::CancellationRequested { tenant, .. } => Some(tenant),
+            Self::NodeJoined | Self::AccessChanged | Self::BreakerOpened(_) | Self::SignalsLost => None,
+        }
+    }
+}
+
 /// A circuit breaker of a reply engine.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -121,6 +138,17 @@ pub enum ReplyPart {
         /// The call so far.
         call: ToolCall,
     },
+}
+
+impl ReplyPart {
+    /// Returns the approximate size in bytes.
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>()
+            + match self {
+                Self::Text { text, .. } => text.len(),
+                Self::Tool { call, .. } => json_bytes(call),
+            }
+    }
 }
 
 /// Selects the signals that a subscriber receives. Publishers call it, so it MUST return at once.

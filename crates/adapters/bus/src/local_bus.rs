@@ -5,8 +5,8 @@ use parking_lot::RwLock;
 use ports::{EventBus, Signal, SignalFilter};
 use tokio::sync::broadcast::{self, error::RecvError};
 
-/// The number of signals that are kept for a slow subscriber. Lost signals do no harm, since
-/// subscribers read the event log. Each takes about a hundred bytes.
+/// The number of signals that are kept for a slow subscriber. A subscriber of `SignalsLost` is informed
+/// of lost ones.
 const CAPACITY: usize = 1_024;
 
 /// An event bus within this process.
@@ -38,13 +38,17 @@ impl EventBus for LocalBus {
 
     fn subscribe(&self, filter: SignalFilter) -> BoxStream<'static, Signal> {
         let (sender, signals) = broadcast::channel(CAPACITY);
+        let reports_loss = filter(&Signal::SignalsLost);
         let mut subscribers = self.0.write();
         subscribers.retain(|known| known.sender.receiver_count() > 0);
         subscribers.push(Subscriber { filter, sender });
-        stream::unfold(signals, async |mut signals| {
+        stream::unfold(signals, move |mut signals| async move {
             loop {
                 match signals.recv().await {
                     Ok(signal) => return Some((signal, signals)),
+                    Err(RecvError::Lagged(_)) if reports_loss => {
+                        return Some((Signal::SignalsLost, signals));
+                    }
                     Err(RecvError::Lagged(_)) => {}
                     Err(RecvError::Closed) => return None,
                 }

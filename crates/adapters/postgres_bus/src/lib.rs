@@ -10,13 +10,8 @@
 //! silence shows that `LISTEN` does not work, as behind a connection pooler that changes the session
 //! with each transaction.
 
-mod backoff;
 mod listener;
-mod message;
-mod outbox;
 mod postgres_bus;
 mod sender;
 
 pub use postgres_bus::PostgresBus;
-
-use outbox::Outbox;

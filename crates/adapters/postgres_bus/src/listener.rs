@@ -1,52 +1,28 @@
 //! The task that receives the signals of other processes.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Weak},
-    time::Duration,
-};
+use std::{sync::Weak, time::Duration};
 
-use local_bus::LocalBus;
-use ports::{EventBus as _, Signal, error::one_line};
+use local_bus::{Backoff, Closed, Inbox, LocalBus, Message};
+use ports::error::one_line;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use crate::{
-    backoff::Backoff,
-    message::{Fragments, Message},
-    sender::HEARTBEAT,
-};
+use crate::sender::HEARTBEAT;
 
 /// The time without a message after which the connection counts as lost.
 const SILENCE: Duration = HEARTBEAT.saturating_mul(2);
-/// The maximum number of processes whose last message is known. Processes that have ended stay until
-/// then.
-const MAX_PROCESSES: usize = 1_024;
 
 /// Delivers the signals of other processes to the subscribers of this one.
 pub(crate) struct Listener {
     connect: PgConnectOptions,
     channel: String,
-    /// This process, whose own messages show only that the channel works.
-    process: Uuid,
-    local: Weak<LocalBus>,
-    /// The other processes.
-    senders: HashMap<Uuid, MessageSender>,
+    inbox: Inbox,
     /// True once a message was received.
     has_received: bool,
     /// True if the operator was warned that no messages arrive.
     has_warned: bool,
 }
-
-/// Another process, as far as its messages are known.
-struct MessageSender {
-    last_number: u64,
-    fragments: Fragments,
-}
-
-/// The bus of this process was dropped.
-struct Closed;
 
 impl Listener {
     pub(crate) fn new(
@@ -58,9 +34,7 @@ impl Listener {
         Self {
             connect,
             channel,
-            process,
-            local,
-            senders: HashMap::new(),
+            inbox: Inbox::new(process, local),
             has_received: false,
             has_warned: false,
         }
@@ -103,8 +77,8 @@ impl Listener {
     /// Delivers the signals that arrive until the connection is lost.
     async fn deliver(&mut self, mut listener: PgListener) -> Result<(), Closed> {
         // Signals may have been sent before this connection.
-        self.senders.clear();
-        self.publish(Signal::SignalsLost)?;
+        self.inbox.reset();
+        self.inbox.report_loss()?;
         loop {
             match timeout(SILENCE, listener.try_recv()).await {
                 Ok(Ok(Some(notification))) => self.receive(notification.payload())?,
@@ -125,36 +99,7 @@ impl Listener {
             tracing::debug!("signals of other nodes arrive");
         }
         metrics::gauge!("bus_connected").set(1.0);
-        if message.process == self.process {
-            return Ok(());
-        }
-        if self.senders.len() >= MAX_PROCESSES {
-            self.senders.clear();
-        }
-        let number = message.number;
-        let sender = self
-            .senders
-            .entry(message.process)
-            .or_insert_with(|| MessageSender {
-                last_number: number.wrapping_sub(1),
-                fragments: Fragments::default(),
-            });
-        let is_next = number == sender.last_number.wrapping_add(1);
-        sender.last_number = number;
-        let signals = sender.fragments.add(message, is_next);
-        if !is_next {
-            self.publish(Signal::SignalsLost)?;
-        }
-        signals.into_iter().try_for_each(|signal| {
-            metrics::counter!("bus_signals_received").increment(1);
-            self.publish(signal)
-        })
-    }
-
-    fn publish(&self, signal: Signal) -> Result<(), Closed> {
-        let local: Arc<LocalBus> = self.local.upgrade().ok_or(Closed)?;
-        local.publish(signal);
-        Ok(())
+        self.inbox.receive(message)
     }
 
     /// Warns once that no messages arrive, although the database can be reached.

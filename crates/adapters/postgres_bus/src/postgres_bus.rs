@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures::stream::BoxStream;
-use local_bus::LocalBus;
+use local_bus::{LocalBus, Outbox};
 use ports::{EventBus, Signal, SignalFilter};
 use sqlx::postgres::PgConnectOptions;
 use tokio_util::{
@@ -12,7 +12,7 @@ use tokio_util::{
 };
 use uuid::Uuid;
 
-use crate::{Outbox, listener::Listener, sender::Sender};
+use crate::{listener::Listener, sender::Sender};
 
 /// An event bus between all processes on one database. Its tasks end when it is dropped.
 pub struct PostgresBus {

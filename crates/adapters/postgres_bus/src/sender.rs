@@ -2,18 +2,19 @@
 
 use std::{sync::Arc, time::Duration};
 
+use local_bus::{Backoff, MessageWriter, Outbox};
 use ports::error::one_line;
 use sqlx::{ConnectOptions as _, PgConnection, postgres::PgConnectOptions};
 use tokio::time::{Instant, sleep_until, timeout};
 use uuid::Uuid;
-
-use crate::{Outbox, backoff::Backoff, message::MessageWriter};
 
 /// The shortest time between two sends. Signals that arrive meanwhile are sent together.
 const INTERVAL: Duration = Duration::from_millis(20);
 /// The longest time between two messages. The listeners of all processes recognise a lost
 /// connection by silence.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(5);
+/// The maximum length of a message, in bytes. Postgres rejects 8,000 and more.
+const MAX_BYTES: usize = 7_900;
 /// The time limit of a call.
 const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -39,7 +40,7 @@ impl Sender {
         Self {
             connect,
             channel,
-            writer: MessageWriter::new(process),
+            writer: MessageWriter::new(process, MAX_BYTES),
             outbox,
         }
     }

@@ -3,6 +3,8 @@ use ports::ReplyPart;
 
 use super::*;
 
+const MAX_BYTES: usize = 7_900;
+
 fn appended(tenant: &str) -> Signal {
     Signal::LogAppended {
         tenant: tenant.parse().unwrap(),
@@ -32,9 +34,9 @@ fn read(messages: &[String]) -> Vec<Signal> {
 }
 
 #[test]
-fn many_signals_are_split_into_messages_that_postgres_accepts() {
+fn many_signals_are_split_into_messages_of_the_maximum_length() {
     let signals: Vec<_> = (0..500).map(|i| appended(&format!("tenant-{i}"))).collect();
-    let messages = MessageWriter::new(Uuid::max()).write(&signals);
+    let messages = MessageWriter::new(Uuid::max(), MAX_BYTES).write(&signals);
     assert!(messages.len() > 1);
     assert!(messages.iter().all(|message| message.len() <= MAX_BYTES));
     let numbers = messages
@@ -48,7 +50,7 @@ fn many_signals_are_split_into_messages_that_postgres_accepts() {
 fn a_signal_that_exceeds_a_message_arrives_in_fragments() {
     let long = "\u{0}\"\\\u{1f469}é".repeat(5_000);
     let signals = [appended("a"), text_part(&long), appended("b")];
-    let messages = MessageWriter::new(Uuid::max()).write(&signals);
+    let messages = MessageWriter::new(Uuid::max(), MAX_BYTES).write(&signals);
     assert!(messages.len() > 3);
     assert!(messages.iter().all(|message| message.len() <= MAX_BYTES));
     assert_eq!(read(&messages), signals);
@@ -57,7 +59,7 @@ fn a_signal_that_exceeds_a_message_arrives_in_fragments() {
 #[test]
 fn a_signal_without_all_of_its_fragments_is_dropped() {
     let signals = [text_part(&"x".repeat(20_000)), appended("b")];
-    let mut messages = MessageWriter::new(Uuid::max()).write(&signals);
+    let mut messages = MessageWriter::new(Uuid::max(), MAX_BYTES).write(&signals);
     messages.remove(1);
     let mut fragments = Fragments::default();
     let arrived: Vec<_> = messages
@@ -74,13 +76,13 @@ fn a_signal_without_all_of_its_fragments_is_dropped() {
 #[test]
 fn a_signal_above_the_limit_is_not_sent() {
     let signals = [text_part(&"x".repeat(MAX_SIGNAL_BYTES)), appended("b")];
-    let messages = MessageWriter::new(Uuid::max()).write(&signals);
+    let messages = MessageWriter::new(Uuid::max(), MAX_BYTES).write(&signals);
     assert_eq!(read(&messages), [appended("b")]);
 }
 
 #[test]
 fn no_signals_make_one_message() {
-    let messages = MessageWriter::new(Uuid::nil()).write(&[]);
+    let messages = MessageWriter::new(Uuid::nil(), MAX_BYTES).write(&[]);
     assert_eq!(messages.len(), 1);
     assert!(read(&messages).is_empty());
 }

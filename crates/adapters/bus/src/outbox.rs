@@ -14,9 +14,13 @@ use tokio::sync::Notify;
 /// dropped.
 const MAX_SIGNALS: usize = 4_096;
 
+/// The maximum size of the parts of replies that wait, in bytes. Beyond it, further ones are dropped:
+/// their readers request them again.
+const MAX_PART_BYTES: usize = 16 * 1024 * 1024;
+
 /// The signals that wait to be sent. Of several heads of one tenant only the highest is kept.
 #[derive(Default)]
-pub(crate) struct Outbox {
+pub struct Outbox {
     waiting: Mutex<Waiting>,
     filled: Notify,
 }
@@ -25,11 +29,25 @@ pub(crate) struct Outbox {
 struct Waiting {
     heads: HashMap<TenantId, Seq>,
     others: VecDeque<Signal>,
+    part_bytes: usize,
+}
+
+impl Waiting {
+    fn push(&mut self, signal: Signal) {
+        if self.others.len() == MAX_SIGNALS {
+            self.others.pop_front();
+            metrics::counter!("bus_signals_dropped").increment(1);
+        }
+        if let Signal::ReplyPart { part, .. } = &signal {
+            self.part_bytes += part.bytes();
+        }
+        self.others.push_back(signal);
+    }
 }
 
 impl Outbox {
     /// Adds a signal.
-    pub(crate) fn push(&self, signal: &Signal) {
+    pub fn push(&self, signal: &Signal) {
         let mut waiting = self.waiting.lock();
         let was_empty = waiting.heads.is_empty() && waiting.others.is_empty();
         match signal {
@@ -38,13 +56,11 @@ impl Outbox {
                 None => drop(waiting.heads.insert(tenant.clone(), *head)),
             },
             Signal::SignalsLost => return,
-            _ => {
-                if waiting.others.len() == MAX_SIGNALS {
-                    waiting.others.pop_front();
-                    metrics::counter!("bus_signals_dropped").increment(1);
-                }
-                waiting.others.push_back(signal.clone());
+            Signal::ReplyPart { part, .. } if waiting.part_bytes + part.bytes() > MAX_PART_BYTES => {
+                metrics::counter!("bus_signals_dropped").increment(1);
+                return;
             }
+            _ => waiting.push(signal.clone()),
         }
         drop(waiting);
         if was_empty {
@@ -53,13 +69,13 @@ impl Outbox {
     }
 
     /// Waits until there are signals.
-    pub(crate) async fn filled(&self) {
+    pub async fn filled(&self) {
         self.filled.notified().await;
     }
 
     /// Removes all signals.
-    pub(crate) fn take(&self) -> Vec<Signal> {
-        let Waiting { heads, others } = take(&mut *self.waiting.lock());
+    pub fn take(&self) -> Vec<Signal> {
+        let Waiting { heads, others, .. } = take(&mut *self.waiting.lock());
         let heads = heads
             .into_iter()
             .map(|(tenant, head)| Signal::LogAppended { tenant, head });
@@ -69,6 +85,10 @@ impl Outbox {
 
 #[cfg(test)]
 mod tests {
+    use domain::{ConversationId, NodeId, TurnId};
+    use ports::ReplyPart;
+    use uuid::Uuid;
+
     use super::*;
 
     fn appended(tenant: &str, head: i64) -> Signal {
@@ -93,5 +113,28 @@ mod tests {
         taken.sort_by_key(|signal| format!("{signal:?}"));
         assert_eq!(taken, [appended("a", 3), appended("b", 7)]);
         assert_eq!(outbox.take(), []);
+    }
+
+    #[test]
+    fn parts_of_replies_are_dropped_before_other_signals() {
+        let outbox = Outbox::default();
+        let part = Signal::ReplyPart {
+            tenant: "a".parse().unwrap(),
+            conversation_id: ConversationId::new(Uuid::nil()),
+            turn_id: TurnId::new(Uuid::nil()),
+            node: NodeId::new(Uuid::nil()),
+            part: ReplyPart::Text {
+                from: 0,
+                text: "x".repeat(1024 * 1024),
+            },
+        };
+        for _ in 0..20 {
+            outbox.push(&part);
+        }
+        outbox.push(&Signal::AccessChanged);
+        let taken = outbox.take();
+        assert!(taken.len() < 20 && taken.contains(&Signal::AccessChanged));
+        outbox.push(&part);
+        assert_eq!(outbox.take(), [part]);
     }
 }

@@ -8,18 +8,28 @@ const FIRST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// The pauses between attempts to connect: they double up to five seconds.
-pub(crate) struct Backoff(Duration);
+#[derive(Debug)]
+pub struct Backoff(Duration);
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl Backoff {
-    pub(crate) const fn new() -> Self {
+    /// Starts with the shortest pause.
+    pub const fn new() -> Self {
         Self(FIRST)
     }
 
-    pub(crate) const fn reset(&mut self) {
+    /// Makes the next pause the shortest again.
+    pub const fn reset(&mut self) {
         self.0 = FIRST;
     }
 
-    pub(crate) async fn pause(&mut self) {
+    /// Waits for the next pause.
+    pub async fn pause(&mut self) {
         sleep(self.0).await;
         self.0 = LONGEST.min(self.0 * 2);
     }

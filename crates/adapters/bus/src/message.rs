@@ -1,24 +1,22 @@
-//! The messages on the channel.
+//! The messages between processes.
 
 use ports::Signal;
 use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-/// The maximum length of a message, in bytes. Postgres rejects 8,000 and more.
-const MAX_BYTES: usize = 7_900;
 /// The maximum length of the members beside the signals.
 const ENVELOPE_BYTES: usize = 120;
 /// The maximum length of a signal, which is sent in several messages.
 const MAX_SIGNAL_BYTES: usize = 4 * 1024 * 1024;
 
 /// A received message.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Message {
+#[derive(Debug, Clone, Deserialize)]
+pub struct Message {
     /// The process that sent it, by a random id.
-    pub(crate) process: Uuid,
+    pub process: Uuid,
     /// Counts the messages of the process.
-    pub(crate) number: u64,
+    pub number: u64,
     #[serde(default)]
     signals: Vec<Value>,
     #[serde(default)]
@@ -26,7 +24,7 @@ pub(crate) struct Message {
 }
 
 /// A fragment of a signal that exceeds a message. The others are in the messages before and after.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 struct Fragment {
     text: String,
     is_last: bool,
@@ -62,25 +60,32 @@ impl Fragments {
 
 impl Message {
     /// Reads a message; `None` if it is of an unknown form.
-    pub(crate) fn read(text: &str) -> Option<Self> {
+    pub fn read(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 }
 
 /// Writes the messages of one process.
-pub(crate) struct MessageWriter {
+pub struct MessageWriter {
     process: Uuid,
+    /// The maximum length of the content of a message, in bytes.
+    max_content: usize,
     next: u64,
 }
 
 impl MessageWriter {
-    pub(crate) const fn new(process: Uuid) -> Self {
-        Self { process, next: 0 }
+    /// Creates the writer of a process, for messages of at most `max_bytes`.
+    pub const fn new(process: Uuid, max_bytes: usize) -> Self {
+        Self {
+            process,
+            max_content: max_bytes.saturating_sub(ENVELOPE_BYTES),
+            next: 0,
+        }
     }
 
     /// Writes `signals` into as few messages as possible, and at least one. A signal that exceeds a
     /// message is split.
-    pub(crate) fn write(&mut self, signals: &[Signal]) -> Vec<String> {
+    pub fn write(&mut self, signals: &[Signal]) -> Vec<String> {
         let (mut messages, mut joined) = (Vec::new(), String::new());
         for signal in signals {
             let text = serde_json::to_string(signal).unwrap_or_default();
@@ -88,11 +93,11 @@ impl MessageWriter {
                 metrics::counter!("bus_signals_dropped").increment(1);
                 continue;
             }
-            if joined.len() + text.len() > MAX_BYTES - ENVELOPE_BYTES && !joined.is_empty() {
+            if joined.len() + text.len() > self.max_content && !joined.is_empty() {
                 messages.push(self.message(&joined));
                 joined.clear();
             }
-            if text.len() > MAX_BYTES - ENVELOPE_BYTES {
+            if text.len() > self.max_content {
                 self.split(&text, &mut messages);
                 continue;
             }
@@ -105,6 +110,11 @@ impl MessageWriter {
         messages
     }
 
+    /// The number of the last message; `None` before the first.
+    pub const fn last_number(&self) -> Option<u64> {
+        self.next.checked_sub(1)
+    }
+
     fn message(&mut self, signals: &str) -> String {
         self.envelope(&format!(r#""signals":[{signals}]"#))
     }
@@ -112,7 +122,7 @@ impl MessageWriter {
     /// Writes a signal into several messages.
     fn split(&mut self, mut text: &str, messages: &mut Vec<String>) {
         while !text.is_empty() {
-            let (fragment, rest) = text.split_at(fitting(text));
+            let (fragment, rest) = text.split_at(fitting(text, self.max_content));
             let (is_last, fragment) = (rest.is_empty(), Value::from(fragment));
             let content = format!(r#""fragment":{{"text":{fragment},"is_last":{is_last}}}"#);
             messages.push(self.envelope(&content));
@@ -128,12 +138,12 @@ impl MessageWriter {
 }
 
 /// Returns the length of the longest beginning of JSON that fits into a message as a string.
-fn fitting(json: &str) -> usize {
+fn fitting(json: &str, max_bytes: usize) -> usize {
     let mut bytes = 0;
     let exceeds = |&(_, character): &(usize, char)| {
         // JSON contains no control characters.
         bytes += character.len_utf8() + usize::from(matches!(character, '"' | '\\'));
-        bytes > MAX_BYTES - ENVELOPE_BYTES
+        bytes > max_bytes
     };
     json.char_indices()
         .find(exceeds)
