@@ -1,7 +1,10 @@
 //! Health checks and metrics: `/livez`, `/readyz`, `/metrics`.
 
-use actix_web::{HttpResponse, web::Data};
+use std::collections::BTreeMap;
+
+use actix_web::{HttpRequest, HttpResponse, web::Data};
 use serde::Serialize;
+use url::form_urlencoded;
 use utoipa::ToSchema;
 
 use crate::{
@@ -10,12 +13,26 @@ use crate::{
     state::ApiState,
 };
 
+const OK: &str = "ok";
+
 /// The result of a health check.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Health {
     /// Always `ok`.
     #[schema(value_type = String)]
     status: &'static str,
+    /// With `verbose`: the connections of the process, each `ok` or `unavailable`. Only `store` is
+    /// required; the service works without the others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<BTreeMap<String, String>>)]
+    checks: Option<BTreeMap<&'static str, &'static str>>,
+}
+
+impl Health {
+    const OK: Self = Self {
+        status: OK,
+        checks: None,
+    };
 }
 
 /// Check that the process is running. Uses neither the store nor anything else.
@@ -24,18 +41,30 @@ pub struct Health {
     responses((status = 200, description = "The process is running.", body = Health)),
 )]
 pub async fn get_livez() -> HttpResponse {
-    HttpResponse::Ok().json(Health { status: "ok" })
+    HttpResponse::Ok().json(Health::OK)
 }
 
 /// Check that the process can serve requests: the store responds, and the process is not shutting
 /// down.
 #[utoipa::path(
     get, path = "/readyz", operation_id = "get_readyz", tag = "Operation",
+    params(("verbose" = Option<String>, Query, description = "If present, with any value or none: \
+        return `checks`.")),
     responses((status = 200, description = "The process is ready.", body = Health)),
 )]
-pub async fn get_readyz(state: Data<ApiState>) -> Result<HttpResponse, ApiError> {
+pub async fn get_readyz(
+    request: HttpRequest,
+    state: Data<ApiState>,
+) -> Result<HttpResponse, ApiError> {
     state.readiness.check().await?;
-    Ok(HttpResponse::Ok().json(Health { status: "ok" }))
+    let mut parameters = form_urlencoded::parse(request.query_string().as_bytes());
+    let is_verbose = parameters.any(|(name, _)| name == "verbose");
+    let checks = is_verbose.then(|| {
+        let connections = state.readiness.connections();
+        let shown = connections.map(|(name, is_ok)| (name, if is_ok { OK } else { "unavailable" }));
+        shown.chain([("store", OK)]).collect()
+    });
+    Ok(HttpResponse::Ok().json(Health { status: OK, checks }))
 }
 
 /// Read the service's metrics, in the Prometheus text format.

@@ -17,18 +17,38 @@ const PING_TIMEOUT: Duration = Duration::from_secs(1);
 /// The time for which a result is cached.
 const CACHE_TIME: Duration = Duration::from_secs(1);
 
+/// A connection that the process uses but does not require.
+#[derive(Clone)]
+pub struct Check {
+    name: &'static str,
+    is_connected: Arc<dyn Fn() -> bool + Send + Sync>,
+}
+
+impl Check {
+    /// Creates a check that holds while `is_connected` returns true.
+    pub fn new(
+        name: &'static str,
+        is_connected: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Self {
+        let is_connected = Arc::new(is_connected);
+        Self { name, is_connected }
+    }
+}
+
 /// The readiness of this process.
 pub struct Readiness {
     store: Arc<dyn Maintenance>,
+    checks: Vec<Check>,
     draining: AtomicBool,
     last: Mutex<Option<(Instant, bool)>>,
 }
 
 impl Readiness {
-    /// Creates the readiness of a process with this store.
-    pub fn new(store: Arc<dyn Maintenance>) -> Self {
+    /// Creates the readiness of a process with this store. `checks` do not affect it.
+    pub fn new(store: Arc<dyn Maintenance>, checks: Vec<Check>) -> Self {
         Self {
             store,
+            checks,
             draining: AtomicBool::new(false),
             last: Mutex::new(None),
         }
@@ -42,6 +62,12 @@ impl Readiness {
     /// Returns true if the process rejects new work.
     pub fn is_draining(&self) -> bool {
         self.draining.load(Ordering::Acquire)
+    }
+
+    /// Returns the names of the connections that are not required, each with true if it exists.
+    pub fn connections(&self) -> impl Iterator<Item = (&'static str, bool)> {
+        let checks = self.checks.iter();
+        checks.map(|check| (check.name, (check.is_connected)()))
     }
 
     /// Checks the store, or returns a recent result.

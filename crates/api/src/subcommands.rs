@@ -45,6 +45,7 @@ pub async fn run(line: CommandLine, engines: EnginesByName) -> Result<()> {
             let startup_summary = wiring::startup_summary(&settings, &engines);
             wiring::choose_engines(&settings, engines, &TaskTracker::new())?;
             wiring::check_programs(&settings)?;
+            wiring::check_bus(&settings.bus)?;
             print_line("the configuration is valid")?;
             print_line(&startup_summary)
         }
@@ -77,6 +78,9 @@ async fn serve(settings: &Settings, options: ServeOptions, engines: EnginesByNam
         tracing::warn!(%error, "listening address cannot be written to stdout");
     }
     tracing::info!(store = %settings.database, "listening on {url}");
+    if let Some(bus) = &settings.bus.url {
+        tracing::info!(%bus, "sharing signals and limits with other processes");
+    }
     tracing::info!("{startup_summary}");
     tokio::select! {
         ended = service.ended() => return ended,

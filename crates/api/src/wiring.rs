@@ -3,6 +3,7 @@
 mod auth;
 mod documents;
 mod engines;
+mod nodes;
 mod rate_limits;
 mod realtime;
 mod services;
@@ -15,6 +16,7 @@ use self::auth::Auth;
 pub use self::{
     auth::{document_source, signing_keys},
     engines::{EnginesByName, built_in_engines, choose_engines},
+    nodes::{BetweenNodes, check_bus},
     startup_summary::startup_summary,
     store::{Store, prepare_schema},
     tools::check_programs,
@@ -29,7 +31,7 @@ use application::{node::Node, purge::Purge, retention::LogRetention};
 use cpu_pool::CpuPool;
 use domain::web_address;
 use metrics_exporter_prometheus::PrometheusHandle;
-use ports::{Clock, EventBus, IdSource, Signal, Storage};
+use ports::{Clock, IdSource, Signal, Storage};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -63,8 +65,8 @@ pub struct Parts<'a> {
     pub store: &'a Store,
     /// The store's ports.
     pub storage: Storage,
-    /// The bus between all processes on the store.
-    pub bus: Arc<dyn EventBus>,
+    /// What all processes on the store share.
+    pub between: BetweenNodes,
     /// The engines.
     pub engines: EnginesByName,
     /// The handle that renders the metrics.
@@ -117,7 +119,7 @@ pub async fn wire(parts: Parts<'_>) -> Result<ServerParts> {
 async fn register_node(parts: &Parts<'_>, ids: &Arc<dyn IdSource>) -> Result<Node> {
     let version = env!("CARGO_PKG_VERSION");
     let node = Node::register(Arc::clone(&parts.storage.nodes), Arc::clone(ids), version).await?;
-    parts.bus.publish(Signal::NodeJoined);
+    parts.between.bus.publish(Signal::NodeJoined);
     Ok(node)
 }
 
@@ -152,7 +154,10 @@ fn state(parts: &Parts<'_>, auth: Auth, ids: Arc<dyn IdSource>) -> Result<ApiSta
         body_deadline: settings.limits.body_deadline,
         closing: CancellationToken::new(),
         socket_times: settings.limits.sockets,
-        readiness: Readiness::new(Arc::clone(&parts.storage.maintenance)),
+        readiness: Readiness::new(
+            Arc::clone(&parts.storage.maintenance),
+            parts.between.checks.clone(),
+        ),
         documents: documents::documents(settings, &parts.public_url),
         metrics: parts.metrics.clone(),
     })
@@ -168,7 +173,7 @@ fn start_maintenance(parts: &Parts<'_>, node: &Arc<Node>) {
     tasks.spawn(purge.run(stop.clone()));
     tasks.spawn(retention.run(stop.clone()));
     let joined = Box::new(|signal: &Signal| *signal == Signal::NodeJoined);
-    let joined = Arc::clone(node).renew_on_join(parts.bus.subscribe(joined));
+    let joined = Arc::clone(node).renew_on_join(parts.between.bus.subscribe(joined));
     tasks.spawn(stop.clone().run_until_cancelled_owned(joined));
     tasks.spawn(Arc::clone(node).run(stop.clone()));
     tasks.spawn(telemetry::run_upkeep(parts.metrics.clone(), stop.clone()));

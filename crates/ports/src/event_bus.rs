@@ -95,7 +95,9 @@ impl Signal {
             | Self::RepliesRequested { tenant, .. }
             | Self::ReplyPart { tenant, .. }
             | Self::CancellationRequested { tenant, .. } => Some(tenant),
-            Self::NodeJoined | Self::AccessChanged | Self::BreakerOpened(_) | Self::SignalsLost => None,
+            Self::NodeJoined | Self::AccessChanged | Self::BreakerOpened(_) | Self::SignalsLost => {
+                None
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ use dev_tools::{
     environment::variable,
     postgres::{Database, URL_VARIABLE},
     process::{cargo, root, run as run_program, succeeds},
+    redis,
     steps::Steps,
 };
 
@@ -21,7 +22,7 @@ const HEAVY: &str = "heavy::";
 /// Options of `cargo xtask test`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Install a Postgres server, Node.js, Python and Chromium where they are missing (Debian and Ubuntu)
+    /// Install a Postgres server, Redis, Node.js, Python and Chromium where they are missing (Debian and Ubuntu)
     #[arg(long)]
     pub(crate) install: bool,
     /// Run only the expensive tests that are skipped otherwise, such as those with a language model
@@ -38,6 +39,9 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let mut steps = Steps::default();
     let database = steps.run("database", || Database::provide(options.install))?;
+    if needs_redis(&options.arguments) {
+        steps.run("Redis", || redis::provide(options.install))?;
+    }
     let is_the_service_tested = tests_the_service(&options.arguments);
     let clients = if needs_clients(&options.arguments) {
         Some(steps.run("client libraries", || {
@@ -120,6 +124,11 @@ fn tests_the_service(arguments: &[String]) -> bool {
 /// Returns true if tests may run that use third-party programs.
 fn needs_clients(arguments: &[String]) -> bool {
     tests_one_of(&["agent-service", "mcp_tools"], arguments)
+}
+
+/// Returns true if tests may run that start a Redis server.
+fn needs_redis(arguments: &[String]) -> bool {
+    tests_one_of(&["agent-service", "redis_adapter"], arguments)
 }
 
 fn tests_one_of(wanted: &[&str], arguments: &[String]) -> bool {

@@ -56,7 +56,9 @@ impl Outbox {
                 None => drop(waiting.heads.insert(tenant.clone(), *head)),
             },
             Signal::SignalsLost => return,
-            Signal::ReplyPart { part, .. } if waiting.part_bytes + part.bytes() > MAX_PART_BYTES => {
+            Signal::ReplyPart { part, .. }
+                if waiting.part_bytes + part.bytes() > MAX_PART_BYTES =>
+            {
                 metrics::counter!("bus_signals_dropped").increment(1);
                 return;
             }

@@ -218,10 +218,10 @@ impl Exchange {
         let (shared, now) = (&self.shared, self.shared.now());
         let mut stale = Vec::new();
         self.holding.retain(|key| {
-            let state = shared.buckets.with_known(key, |bucket| {
+            let found = shared.buckets.with_known(key, |bucket| {
                 (bucket.queue_if_stale(now), bucket.keeps_units())
             });
-            let (is_stale, keeps_units) = state.unwrap_or_default();
+            let (is_stale, keeps_units) = found.unwrap_or_default();
             if is_stale {
                 stale.push(key.clone());
             }

@@ -128,12 +128,12 @@ impl RateLimiter for PostgresRateLimiter {
         }
         let opened = match shared.streams.open_shared(holder, most) {
             Opening::Full => None,
-            Opening::Waiting { opened, ask } => {
+            Opening::Waiting { stream, ask } => {
                 if ask {
                     shared.push(Vec::new(), vec![holder.clone()]);
                 }
-                match timeout(CALL_TIMEOUT, opened).await {
-                    Ok(Ok(opened)) => opened,
+                match timeout(CALL_TIMEOUT, stream).await {
+                    Ok(Ok(stream)) => stream,
                     // The rows do not respond.
                     Ok(Err(_)) | Err(_) => open_alone(),
                 }

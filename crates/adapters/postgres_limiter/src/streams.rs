@@ -38,7 +38,7 @@ pub(crate) enum Opening {
     Full,
     /// The row decides. With `ask`, it has not been asked yet.
     Waiting {
-        opened: oneshot::Receiver<Option<OpenStream>>,
+        stream: oneshot::Receiver<Option<OpenStream>>,
         ask: bool,
     },
 }
@@ -79,10 +79,10 @@ impl OpenStreams {
             return Opening::Full;
         }
         let streams = holders.entry(holder.clone()).or_default();
-        let (opener, opened) = oneshot::channel();
+        let (opener, stream) = oneshot::channel();
         streams.waiting.push_back(Waiter { most, opener });
         let ask = !std::mem::replace(&mut streams.is_queued, true);
-        Opening::Waiting { opened, ask }
+        Opening::Waiting { stream, ask }
     }
 
     /// Closes a stream. Returns whether the row is to be informed.

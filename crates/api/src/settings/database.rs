@@ -80,7 +80,7 @@ impl fmt::Display for DatabaseUrl {
             DatabaseKind::Sqlite => rest.split('?').next(),
             DatabaseKind::Postgres => server_location(rest),
         };
-        write!(formatter, "{scheme}://{}", location.unwrap_or("…"))
+        write_location(formatter, scheme, location)
     }
 }
 
@@ -90,9 +90,18 @@ impl fmt::Debug for DatabaseUrl {
     }
 }
 
+/// Writes a URL without its secrets.
+pub(super) fn write_location(
+    formatter: &mut fmt::Formatter<'_>,
+    scheme: &str,
+    location: Option<&str>,
+) -> fmt::Result {
+    write!(formatter, "{scheme}://{}", location.unwrap_or("…"))
+}
+
 /// Returns host, port and database, without user, password and parameters (which may include a
 /// password). `None` if an unescaped character makes it unclear which part is which.
-fn server_location(rest: &str) -> Option<&str> {
+pub(super) fn server_location(rest: &str) -> Option<&str> {
     let (before, parameters) = rest.split_at(rest.find(['?', '#']).unwrap_or(rest.len()));
     if parameters.contains('@') {
         return None;

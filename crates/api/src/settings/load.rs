@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::{
-    AuthSettings, ConsoleSettings, DatabaseUrl, EnabledProtocols, EngineSettings, EventSettings,
-    LimitSettings, LogSettings, ModelSettings, ServerSettings, SettingKey, SettingsError,
-    ToolServer, sources::gather, tool_servers, values::Values,
+    AuthSettings, BusSettings, ConsoleSettings, DatabaseUrl, EnabledProtocols, EngineSettings,
+    EventSettings, LimitSettings, LogSettings, ModelSettings, ServerSettings, SettingKey,
+    SettingsError, ToolServer, sources::gather, tool_servers, values::Values,
 };
 
 /// The engine of every server.
@@ -18,6 +18,8 @@ const BUILT_IN_TOOLS: &[&str] = &["calculator", "time"];
 pub struct Settings {
     /// `DATABASE_URL`: the store.
     pub database: DatabaseUrl,
+    /// `BUS__…`: the server between processes.
+    pub bus: BusSettings,
     /// `SERVER__…`: the address of the service, and the URL under which clients reach it.
     pub server: ServerSettings,
     /// `PROTOCOLS__…`: the protocols of other products' clients.
@@ -90,12 +92,14 @@ impl Settings {
 
     fn read(values: &mut Values) -> Self {
         let database = DatabaseUrl::read(values);
+        let bus = BusSettings::read(values, &database);
         let server = ServerSettings::read(values);
         let protocols = EnabledProtocols::read(values);
         let console = ConsoleSettings::read(values);
         let auth = AuthSettings::read(values, &server);
         Self {
             database,
+            bus,
             server,
             protocols,
             console,

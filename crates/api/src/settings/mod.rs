@@ -9,6 +9,7 @@
 //! and a field in [`Settings`].
 
 mod auth;
+mod bus;
 mod console;
 mod database;
 mod engines;
@@ -28,6 +29,7 @@ mod tool_servers;
 mod values;
 
 pub use auth::AuthSettings;
+pub use bus::{BusSettings, BusUrl, LimitsWhenDown};
 pub use console::ConsoleSettings;
 pub use database::{DatabaseKind, DatabaseUrl};
 pub use engines::EngineSettings;

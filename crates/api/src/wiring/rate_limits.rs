@@ -15,8 +15,12 @@ pub(super) fn principal_limits(
     node: &Node,
     clock: Arc<dyn Clock>,
 ) -> PrincipalLimits {
-    let (membership, tasks) = (node.watch_membership(), &parts.tasks);
-    let limiter = parts.store.rate_limiter(membership, tasks, &parts.stop);
+    let limiter = parts.between.limiter.clone().unwrap_or_else(|| {
+        let membership = node.watch_membership();
+        parts
+            .store
+            .rate_limiter(membership, &parts.tasks, &parts.stop)
+    });
     PrincipalLimits::new(limiter, parts.settings.limits.rates, clock)
 }
 

@@ -3,10 +3,8 @@
 use std::{path::PathBuf, sync::Arc};
 
 use anyhow::{Context, Result, bail};
-use local_bus::LocalBus;
 use local_limiter::LocalRateLimiter;
-use ports::{EventBus, IdSource, Membership, RateLimiter, Storage};
-use postgres_bus::PostgresBus;
+use ports::{Membership, RateLimiter, Storage};
 use postgres_limiter::PostgresRateLimiter;
 use postgres_store::{PostgresOptions, PostgresStore};
 use sqlite_store::{SqliteOptions, SqliteStore};
@@ -71,24 +69,6 @@ impl Store {
             Self::Postgres(store) => store.pending_migrations().await,
         };
         pending.context("the store's schema cannot be read")
-    }
-
-    /// Starts the event bus between all processes on this store.
-    pub async fn event_bus(
-        &self,
-        ids: &dyn IdSource,
-        tasks: &TaskTracker,
-        stop: &CancellationToken,
-    ) -> Result<Arc<dyn EventBus>> {
-        Ok(match self {
-            // One process serves a file.
-            Self::Sqlite(_) => Arc::new(LocalBus::new()),
-            Self::Postgres(store) => {
-                let id = store.id().await.context("the store's id cannot be read")?;
-                let (connect, process) = (store.connect_options(), ids.next_id());
-                Arc::new(PostgresBus::start(connect, id, process, tasks, stop))
-            }
-        })
     }
 
     /// Starts the rate limiter that all processes on this store share.

@@ -1,4 +1,5 @@
-//! Tools of the developer commands: running programs, named steps, throw-away Postgres servers.
+//! Tools of the developer commands: running programs, named steps, throw-away Postgres and Redis
+//! servers.
 //!
 //! Few dependencies, since `cargo xtask` is built before any of its commands runs.
 
@@ -8,4 +9,5 @@ pub mod environment;
 pub mod install;
 pub mod postgres;
 pub mod process;
+pub mod redis;
 pub mod steps;

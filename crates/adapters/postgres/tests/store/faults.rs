@@ -137,7 +137,7 @@ async fn the_end_of_a_turn_whose_confirmation_was_lost_still_returns_the_promote
     let node = fixture::node_id(1);
     database
         .nodes
-        .insert(node, Duration::from_mins(1))
+        .insert(node, &fixture::process(), Duration::from_mins(1))
         .await
         .unwrap();
     let conversation = fixture::conversation(1, agent.id);

@@ -31,7 +31,7 @@ pub(crate) struct LimiterNode {
 
 /// The limiters of several nodes on one database.
 pub(crate) struct Nodes {
-    nodes: Vec<LimiterNode>,
+    started: Vec<LimiterNode>,
     pub(crate) proxy: Proxy,
     pub(crate) database: Database,
 }
@@ -54,12 +54,12 @@ impl Nodes {
     pub(crate) async fn start(number: usize, live_nodes: u32) -> Self {
         let database = Database::new().await;
         let proxy = Proxy::start(&database.options()).await;
-        let mut nodes = Vec::new();
+        let mut started = Vec::new();
         for _ in 0..number {
-            nodes.push(start_node(&database, &proxy, live_nodes).await);
+            started.push(start_node(&database, &proxy, live_nodes).await);
         }
         Self {
-            nodes,
+            started,
             proxy,
             database,
         }
@@ -67,7 +67,7 @@ impl Nodes {
 
     /// Changes the number of live nodes that a node knows.
     pub(crate) fn set_live_nodes(&self, number: usize, live_nodes: u32) {
-        let membership = &self.nodes[number].membership;
+        let membership = &self.started[number].membership;
         membership.send_modify(|known| known.live_nodes = live_nodes);
     }
 }
@@ -98,11 +98,11 @@ async fn start_node(database: &Database, proxy: &Proxy, live_nodes: u32) -> Limi
 #[async_trait]
 impl SharedLimiters for Nodes {
     fn node(&self, number: usize) -> &Arc<dyn RateLimiter> {
-        &self.nodes[number].limiter
+        &self.started[number].limiter
     }
 
     async fn kill(&self, number: usize) {
-        self.nodes[number].stop.cancel();
+        self.started[number].stop.cancel();
     }
 
     fn lease(&self) -> Duration {
@@ -120,7 +120,7 @@ impl SharedLimiters for Nodes {
 
 impl Drop for Nodes {
     fn drop(&mut self) {
-        for node in &self.nodes {
+        for node in &self.started {
             node.stop.cancel();
         }
     }

@@ -32,7 +32,11 @@ impl Fixture {
         let (tenant, stamp, agent) = (fixture::tenant(), fixture::stamp(0), fixture::agent(1));
         storage
             .nodes
-            .insert(fixture::node_id(1), crate::writer::CALL_TIMEOUT)
+            .insert(
+                fixture::node_id(1),
+                &fixture::process(),
+                crate::writer::CALL_TIMEOUT,
+            )
             .await
             .unwrap();
         storage

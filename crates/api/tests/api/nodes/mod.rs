@@ -10,4 +10,6 @@ mod live_replies;
 pub(crate) mod pair;
 mod queued;
 pub(crate) mod racing;
+#[cfg(feature = "redis")]
+mod redis;
 mod signals;

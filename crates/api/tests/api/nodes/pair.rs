@@ -45,10 +45,29 @@ impl NodePair {
     pub(crate) async fn start_with_builder(
         first: impl FnOnce(ApiServerBuilder) -> ApiServerBuilder,
     ) -> Self {
+        Self::start_with(|builder| builder, first).await
+    }
+
+    /// With other settings for both nodes.
+    pub(crate) async fn start_with_settings(settings: &[(&str, &str)]) -> Self {
+        let both = |builder| {
+            let set = |builder: ApiServerBuilder, (name, value): &(&str, &str)| {
+                builder.setting(name, value)
+            };
+            settings.iter().fold(builder, set)
+        };
+        Self::start_with(both, |builder| builder).await
+    }
+
+    async fn start_with(
+        both: impl Fn(ApiServerBuilder) -> ApiServerBuilder,
+        first: impl FnOnce(ApiServerBuilder) -> ApiServerBuilder,
+    ) -> Self {
         let database = Database::make().await;
         let builder = || {
             let (engine, script) = scripted();
             let builder = ApiServerBuilder::default().setting("DATABASE_URL", &database.url());
+            let builder = both(builder);
             (builder.engine("scripted", engine), script)
         };
         let (builder_of_a, script) = builder();

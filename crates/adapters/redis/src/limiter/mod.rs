@@ -1,0 +1,8 @@
+//! The rate limiter.
+
+mod circuit;
+mod open_streams;
+mod redis_limiter;
+mod take;
+
+pub use redis_limiter::{RedisLimiter, WhenDown};

@@ -1,0 +1,150 @@
+//! The implementation of the port.
+
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use domain::{Quota, QuotaHolder, RatePolicy};
+use ports::{QuotaDecision, RateLimiter, RateLimiterError, StreamSlot};
+use tokio_util::{
+    sync::{CancellationToken, DropGuard},
+    task::TaskTracker,
+};
+use uuid::Uuid;
+
+use super::{
+    circuit::Circuit,
+    open_streams::{LIFETIME, OpenStreams},
+    take::{key, take},
+};
+use crate::RedisServer;
+
+/// The wait that a rejection announces while the server does not respond.
+const RETRY_IN: Duration = Duration::from_secs(1);
+
+/// What happens to requests while the server does not respond.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhenDown {
+    /// Each process counts for itself.
+    Local,
+    /// They are rejected.
+    Refuse,
+}
+
+/// A rate limiter of all processes on one server. Its tasks end when it is dropped.
+pub struct RedisLimiter {
+    store: Uuid,
+    circuit: Arc<Circuit>,
+    streams: Arc<OpenStreams>,
+    /// Counts what this process grants, and decides while the server does not respond.
+    local: Arc<dyn RateLimiter>,
+    when_down: WhenDown,
+    _tasks: DropGuard,
+}
+
+impl RedisLimiter {
+    /// Starts the tasks of the limiter, which connects in the background. All processes with the same
+    /// `store` count together; `process` is unique to this process. The tasks also end with `stop`.
+    pub fn start(
+        server: RedisServer,
+        store: Uuid,
+        process: Uuid,
+        local: Arc<dyn RateLimiter>,
+        when_down: WhenDown,
+        tasks: &TaskTracker,
+        stop: &CancellationToken,
+    ) -> Self {
+        let circuit = Arc::new(Circuit::new(server, store));
+        let streams = Arc::new(OpenStreams::new(store, process));
+        let stop = stop.child_token();
+        let background = {
+            let (circuit, streams) = (Arc::clone(&circuit), Arc::clone(&streams));
+            async move { tokio::join!(circuit.run(), streams.run(&circuit)) }
+        };
+        tasks.spawn(stop.clone().run_until_cancelled_owned(background));
+        Self {
+            store,
+            circuit,
+            streams,
+            local,
+            when_down,
+            _tasks: stop.drop_guard(),
+        }
+    }
+
+    /// The time after which the streams of a process that has crashed are forgotten.
+    pub const STREAM_LIFETIME: Duration = LIFETIME;
+
+    /// Returns a function that returns true while the processes count together.
+    pub fn connectivity(&self) -> impl Fn() -> bool + Send + Sync + 'static {
+        let circuit = Arc::clone(&self.circuit);
+        move || circuit.is_closed()
+    }
+}
+
+#[async_trait]
+impl RateLimiter for RedisLimiter {
+    async fn take(
+        &self,
+        holder: &QuotaHolder,
+        policy: RatePolicy,
+        quota: Quota,
+        units: NonZeroU32,
+    ) -> Result<QuotaDecision, RateLimiterError> {
+        let key = key(self.store, holder, policy, quota);
+        let taken = self
+            .circuit
+            .call(async |connection| take(connection, &key, quota, units).await);
+        match (taken.await, self.when_down) {
+            (Some(decision), _) => {
+                if decision.is_admitted && self.when_down == WhenDown::Local {
+                    // What this process granted counts if the server does not respond later.
+                    self.local.take(holder, policy, quota, units).await?;
+                }
+                Ok(decision)
+            }
+            (None, WhenDown::Local) => {
+                count_fallback("local");
+                self.local.take(holder, policy, quota, units).await
+            }
+            (None, WhenDown::Refuse) => {
+                count_fallback("refused");
+                Ok(QuotaDecision {
+                    is_admitted: false,
+                    remaining: 0,
+                    more_in: RETRY_IN,
+                })
+            }
+        }
+    }
+
+    async fn open_stream(
+        &self,
+        holder: &QuotaHolder,
+        most: u32,
+    ) -> Result<Option<StreamSlot>, RateLimiterError> {
+        let Some(local) = self.local.open_stream(holder, most).await? else {
+            return Ok(None);
+        };
+        let stream = self.streams.open(holder);
+        let admitted = self
+            .circuit
+            .call(async |connection| self.streams.admit(connection, &stream, most).await);
+        let is_admitted = match (admitted.await, self.when_down) {
+            (Some(is_admitted), _) => is_admitted,
+            (None, WhenDown::Local) => {
+                count_fallback("local");
+                true
+            }
+            (None, WhenDown::Refuse) => {
+                count_fallback("refused");
+                false
+            }
+        };
+        Ok(is_admitted.then(|| StreamSlot::new((stream, local))))
+    }
+}
+
+/// Counts a decision without the server.
+fn count_fallback(decision: &'static str) {
+    metrics::counter!("rate_limits_without_redis", "decision" => decision).increment(1);
+}
