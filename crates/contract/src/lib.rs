@@ -8,7 +8,8 @@
 //! ```
 //!
 //! Ports outside a store have their own macros: `reply_engine_contract!`, `rate_limiter_contract!`,
-//! `event_bus_contract!`, `tool_provider_contract!`.
+//! `event_bus_contract!`, `tool_provider_contract!`. Adapters between several nodes also run
+//! `shared_rate_limiter_contract!` and `shared_event_bus_contract!`.
 //!
 //! To add a promise, write a `pub async fn` in the file of its port, with a sentence as its name,
 //! and list it in `promises.rs` or a file in `promises`, or in the port's own macro. A test of this
@@ -80,6 +81,8 @@ pub mod reply_engine;
 pub mod rotation_idempotency;
 pub mod round_trips;
 pub mod shared_event_bus;
+pub mod shared_rate_limiter;
+pub mod shared_stream_slots;
 pub mod signing_key_repository;
 pub mod stream_slots;
 pub mod supersession;

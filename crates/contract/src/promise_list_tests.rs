@@ -80,6 +80,16 @@ const OTHER_PORTS: &[(&str, &str, &str)] = &[
         include_str!("rate_limiter.rs"),
     ),
     (
+        "shared_rate_limiter",
+        include_str!("shared_rate_limiter.rs"),
+        include_str!("shared_rate_limiter.rs"),
+    ),
+    (
+        "shared_stream_slots",
+        include_str!("shared_stream_slots.rs"),
+        include_str!("shared_rate_limiter.rs"),
+    ),
+    (
         "tool_provider",
         include_str!("tool_provider.rs"),
         include_str!("tool_provider.rs"),
