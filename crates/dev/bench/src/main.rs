@@ -58,7 +58,7 @@ struct Options {
     /// Build profile of the service; the size of the binary is judged in `release` alone
     #[arg(long, default_value = "bench-local")]
     profile: String,
-    /// Measure N2 and N3 also with this bus between the nodes, such as redis://127.0.0.1:6379
+    /// Measure N2 and N3 also with this bus between the nodes, such as `redis://127.0.0.1:6379`
     #[arg(long)]
     bus_url: Option<String>,
     /// Instead, let 64 clients write to each store at once, and check that the log is complete

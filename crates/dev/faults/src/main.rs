@@ -24,6 +24,7 @@ mod misbehaving_clients;
 mod misbehaviour;
 mod models;
 mod nodes;
+mod options;
 mod probes;
 mod random;
 mod report;
@@ -33,10 +34,10 @@ mod store_outage;
 mod tenants;
 mod terminate;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
-use clap::{Parser as _, ValueEnum};
+use clap::Parser as _;
 use dev_load::binaries;
 use dev_tools::{process::exit_code_of, steps::Steps};
 use tokio::runtime::{Builder, Runtime};
@@ -44,109 +45,10 @@ use tokio::runtime::{Builder, Runtime};
 use self::{
     environment::{Environment, Store},
     nodes::BusFault,
+    options::{Fault, Options},
     report::Report,
     store_outage::OutageKind,
 };
-
-/// Injects faults into the service under load, and counts losses
-#[derive(clap::Parser)]
-#[command(name = "cargo xtask faults", bin_name = "cargo xtask faults")]
-struct Options {
-    /// Inject only these faults, such as F1,F2
-    #[arg(long, value_delimiter = ',', ignore_case = true)]
-    only: Vec<Fault>,
-    /// Only on SQLite
-    #[arg(long, conflicts_with = "postgres")]
-    sqlite: bool,
-    /// Only on Postgres
-    #[arg(long)]
-    postgres: bool,
-    /// Number of kills on each store
-    #[arg(long, default_value_t = 10)]
-    kills: usize,
-    /// Number of kills of one of several nodes
-    #[arg(long, default_value_t = 4)]
-    node_kills: usize,
-    /// Number of sockets that are opened and closed
-    #[arg(long, default_value_t = 20_000)]
-    cycles: usize,
-    /// Seed of the random numbers: the same seed gives the same chats
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Build profile of the service
-    #[arg(long, default_value = "bench-local")]
-    profile: String,
-    /// Use this build of the example `scripted_service` instead of building it
-    #[arg(long)]
-    program: Option<PathBuf>,
-    /// Replace the nodes of N7 by this build of `scripted_service`, as of another version
-    #[arg(long)]
-    other_program: Option<PathBuf>,
-}
-
-/// A fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Fault {
-    /// The process is killed
-    #[value(name = "F1")]
-    F1,
-    /// Postgres is stopped or frozen
-    #[value(name = "F2")]
-    F2,
-    /// SQLite's disk is full
-    #[value(name = "F3")]
-    F3,
-    /// Language model servers fail
-    #[value(name = "F4")]
-    F4,
-    /// Clients misbehave
-    #[value(name = "F5")]
-    F5,
-    /// Clients disconnect
-    #[value(name = "F6")]
-    F6,
-    /// The process receives SIGTERM
-    #[value(name = "F7")]
-    F7,
-    /// Sockets are opened and closed
-    #[value(name = "F8")]
-    F8,
-    /// A hostile tenant floods the service
-    #[value(name = "F9")]
-    F9,
-    /// One of several nodes is killed
-    #[value(name = "N1")]
-    N1,
-    /// A key exceeds its limit on several nodes
-    #[value(name = "N4")]
-    N4,
-    /// A key is revoked on another node
-    #[value(name = "N5")]
-    N5,
-    /// A node is cut off from the bus, or from the store
-    #[value(name = "N6")]
-    N6,
-    /// All nodes are replaced
-    #[value(name = "N7")]
-    N7,
-    /// Clients lose their sockets and resume
-    #[value(name = "resume")]
-    Resume,
-}
-
-impl Options {
-    fn wants(&self, fault: Fault) -> bool {
-        self.only.is_empty() || self.only.contains(&fault)
-    }
-
-    fn stores(&self) -> impl Iterator<Item = Store> + use<> {
-        let (sqlite, postgres) = (!self.postgres, !self.sqlite);
-        let stores = [(Store::Sqlite, sqlite), (Store::Postgres, postgres)];
-        stores
-            .into_iter()
-            .filter_map(|(store, wanted)| wanted.then_some(store))
-    }
-}
 
 fn main() -> ExitCode {
     match run(&Options::parse()) {

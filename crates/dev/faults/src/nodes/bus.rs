@@ -2,33 +2,17 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, bail};
-use dev_load::{
-    Endpoint,
-    service::{Service, Settings},
-};
-use tokio::{
-    task::JoinSet,
-    time::{Instant, sleep},
-};
+use anyhow::Result;
+use tokio::time::{Instant, sleep};
 
 use super::{
-    kill::{final_log, start_load},
+    kill::final_log,
+    pair::{Pair, has_bus, wait_for_bus},
     reader::{Reader, Readers},
     relay::{Link, Relay},
 };
-use crate::{
-    acknowledgements::{Acknowledgements, Nodes},
-    audit,
-    chat::{Agent, Chat, Outcome, ResponseMode, TIMEOUT},
-    chat_load::ChatLoad,
-    environment::{Agents, Environment, Store},
-    random::Random,
-    report::Report,
-};
+use crate::{audit, environment::Environment, random::Random, report::Report};
 
-/// The interval of chats.
-const CHAT_INTERVAL: Duration = Duration::from_millis(25);
 /// The time of chats before the fault, and after it.
 const BEFORE: Duration = Duration::from_secs(2);
 const AFTERWARDS: Duration = Duration::from_secs(3);
@@ -36,9 +20,6 @@ const AFTERWARDS: Duration = Duration::from_secs(3);
 const DELAY: Duration = Duration::from_millis(1_500);
 /// The longest delay after the store is back, and until it answers.
 const STORE_DELAY: Duration = Duration::from_secs(5);
-/// The longest until signals arrive again.
-const RECOVERY: Duration = Duration::from_secs(15);
-const POLL: Duration = Duration::from_millis(50);
 /// The number of restarts of the bus, and the time between two.
 const RESTARTS: u32 = 10;
 const RESTART_INTERVAL: Duration = Duration::from_millis(600);
@@ -105,6 +86,26 @@ impl BusFault {
         }
     }
 
+    /// Cuts or changes the connections for some time.
+    async fn inject(self, relay: &Relay) {
+        match self {
+            Self::Cut => relay.set_bus(Link::Closed),
+            Self::Slow | Self::Silent => relay.set_bus(Link::Stalled),
+            Self::Shuffled => relay.set_bus(Link::Shuffled),
+            Self::StoreCut => relay.set_store(Link::Closed),
+            Self::Restarted => {
+                for _ in 0..RESTARTS {
+                    relay.set_bus(Link::Closed);
+                    sleep(RESTART_INTERVAL / 10).await;
+                    relay.set_bus(Link::Open);
+                    sleep(RESTART_INTERVAL * 9 / 10).await;
+                }
+                return;
+            }
+        }
+        sleep(self.duration()).await;
+    }
+
     /// The value of `bus_connected` at the end of the fault.
     const fn leaves_bus(self) -> Option<bool> {
         match self {
@@ -113,95 +114,6 @@ impl BusFault {
             // Any; after a cut from the store, the node cannot check a credential.
             Self::Restarted | Self::StoreCut => None,
         }
-    }
-}
-
-/// Two nodes, the second of which reaches Postgres through a relay.
-struct Pair {
-    one: Endpoint,
-    other: Endpoint,
-    relay: Relay,
-    agents: Agents,
-    _services: [Service; 2],
-}
-
-impl Pair {
-    async fn start(environment: &Environment, name: &str) -> Result<Self> {
-        let settings = environment.settings(Store::Postgres, name)?;
-        let relay = Relay::start(&settings.database_url).await?;
-        let one = Service::start(settings.clone())?;
-        let other = Service::start(Settings {
-            database_url: relay.url.clone(),
-            ..settings
-        })?;
-        let pair = Self {
-            one: one.endpoint()?,
-            other: other.endpoint()?,
-            relay,
-            agents: Agents::create(&one.endpoint()?).await?,
-            _services: [one, other],
-        };
-        for endpoint in [&pair.one, &pair.other] {
-            wait_for_bus(endpoint, true).await?;
-        }
-        Ok(pair)
-    }
-
-    /// Starts chats on the first node, which has no fault.
-    async fn start_chats(
-        &self,
-        name: &str,
-        random: Random,
-        duration: Duration,
-    ) -> Result<JoinSet<Vec<Acknowledgements>>> {
-        let nodes = Nodes::default();
-        nodes.set(vec![self.one.clone()]);
-        let chats = ChatLoad::prepare(&self.one, &self.agents, name.to_owned(), random);
-        let mut chats = chats.await?;
-        chats.interval = CHAT_INTERVAL;
-        Ok(start_load(chats, nodes, duration))
-    }
-
-    async fn inject(&self, fault: BusFault) {
-        match fault {
-            BusFault::Cut => self.relay.set_bus(Link::Closed),
-            BusFault::Slow | BusFault::Silent => self.relay.set_bus(Link::Stalled),
-            BusFault::Shuffled => self.relay.set_bus(Link::Shuffled),
-            BusFault::StoreCut => self.relay.set_store(Link::Closed),
-            BusFault::Restarted => {
-                for _ in 0..RESTARTS {
-                    self.relay.set_bus(Link::Closed);
-                    sleep(RESTART_INTERVAL / 10).await;
-                    self.relay.set_bus(Link::Open);
-                    sleep(RESTART_INTERVAL * 9 / 10).await;
-                }
-                return;
-            }
-        }
-        sleep(fault.duration()).await;
-    }
-
-    /// Repeats a chat on the node that had the fault, until it is replied to.
-    async fn wait_for_reply(&self, name: &str) -> Result<()> {
-        let started = Instant::now();
-        for number in 0.. {
-            let chat = Chat {
-                tag: format!("{name}-other-{number:04}"),
-                agent: Agent::Rules(self.agents.rules.clone()),
-                conversation: None,
-                key: None,
-                response_mode: ResponseMode::Full,
-            };
-            let outcome = chat.send(&self.other, TIMEOUT).await;
-            if matches!(outcome, Outcome::Replied(_)) {
-                break;
-            }
-            if started.elapsed() > RECOVERY {
-                bail!("the node does not recover: {outcome:?}");
-            }
-            sleep(POLL).await;
-        }
-        Ok(())
     }
 }
 
@@ -217,36 +129,17 @@ pub(crate) async fn run(environment: &Environment, fault: BusFault) -> Result<Re
     let duration = BEFORE + fault.duration();
     let load = pair.start_chats(name, random.clone(), duration).await?;
     sleep(BEFORE).await;
-    pair.inject(fault).await;
-    if let Some(has) = fault.leaves_bus()
-        && has_bus(&pair.other).await? != has
-    {
-        report.record_loss("fault without effect", || {
-            format!("bus_connected is {}", !has)
-        });
-    }
-    if pair.relay.cut() == 0 {
-        report.record_loss("fault without effect", || {
-            "no connection was cut".to_owned()
-        });
-    }
+    fault.inject(&pair.relay).await;
+    check_effect(fault, &pair, &mut report).await?;
     let healed = Instant::now();
     pair.relay.set_bus(Link::Open);
     pair.relay.set_store(Link::Open);
     pair.wait_for_reply(name).await?;
-    let seconds = healed.elapsed().as_secs_f64();
-    report.add_bounded(
-        "reply of the node after",
-        seconds,
-        "s",
-        STORE_DELAY.as_secs_f64(),
-    );
+    let (seconds, most) = (healed.elapsed().as_secs_f64(), STORE_DELAY.as_secs_f64());
+    report.add_bounded("reply of the node after", seconds, "s", most);
     wait_for_bus(&pair.other, true).await?;
-    report.add_figure(
-        "signals arrive again after",
-        healed.elapsed().as_secs_f64(),
-        "s",
-    );
+    let seconds = healed.elapsed().as_secs_f64();
+    report.add_figure("signals arrive again after", seconds, "s");
     let mut all: Vec<_> = load.join_all().await.into_iter().flatten().collect();
     let after = format!("{name}-after");
     let late = Readers::start(vec![pair.other.clone()]).await?;
@@ -265,6 +158,23 @@ pub(crate) async fn run(environment: &Environment, fault: BusFault) -> Result<Re
     judge_delays(&one, &other, healed, &mut report);
     audit::run(&pair.one, &all, &mut report).await?;
     Ok(report)
+}
+
+/// Checks that the fault was there.
+async fn check_effect(fault: BusFault, pair: &Pair, report: &mut Report) -> Result<()> {
+    if let Some(has) = fault.leaves_bus()
+        && has_bus(&pair.other).await? != has
+    {
+        report.record_loss("fault without effect", || {
+            format!("bus_connected is {}", !has)
+        });
+    }
+    if pair.relay.cut() == 0 {
+        report.record_loss("fault without effect", || {
+            "no connection was cut".to_owned()
+        });
+    }
+    Ok(())
 }
 
 /// Compares the arrivals of events at both nodes; those before `healed` count from then on.
@@ -288,24 +198,4 @@ fn judge_delays(one: &[Reader], other: &[Reader], healed: Option<Instant>, repor
         "s",
         most.as_secs_f64(),
     );
-}
-
-/// Returns whether a node receives signals of other nodes.
-pub(super) async fn has_bus(endpoint: &Endpoint) -> Result<bool> {
-    Ok(endpoint.metric("bus_connected").await? == Some(1.0))
-}
-
-/// Waits until a node receives signals of other nodes, or none.
-pub(super) async fn wait_for_bus(endpoint: &Endpoint, has: bool) -> Result<()> {
-    let started = Instant::now();
-    while has_bus(endpoint).await? != has {
-        if started.elapsed() > RECOVERY {
-            bail!(
-                "bus_connected of a node is still {} after {RECOVERY:?}",
-                !has
-            );
-        }
-        sleep(POLL).await;
-    }
-    Ok(())
 }

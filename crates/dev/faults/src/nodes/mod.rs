@@ -5,6 +5,7 @@ mod cluster;
 mod kill;
 mod limits;
 mod notifications;
+mod pair;
 mod proxy;
 mod reader;
 mod relay;

@@ -4,23 +4,18 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use dev_load::{
-    Credential, Endpoint,
+    Credential,
     http::{ApiClient, Method, ResponseStream, send},
-    service::{Service, Settings},
     socket::{Frame, Socket},
 };
 use serde_json::json;
 use tokio::time::{Instant, timeout};
 
 use super::{
-    bus::{has_bus, wait_for_bus},
-    relay::{Link, Relay},
+    pair::{Pair, has_bus, wait_for_bus},
+    relay::Link,
 };
-use crate::{
-    environment::{Environment, Store},
-    event_stream::EventStream,
-    report::Report,
-};
+use crate::{environment::Environment, event_stream::EventStream, report::Report};
 
 /// The number of revoked keys.
 const KEYS: usize = 20;
@@ -37,27 +32,19 @@ pub(crate) async fn run(environment: &Environment, with_bus: bool) -> Result<Rep
     let done = format!("{KEYS} keys revoked on another node{bus}");
     let mut report = Report::new("N5", done);
     report.expect_no(&["not closed", "still admitted", "another bus"]);
-    let settings = environment.settings(Store::Postgres, name)?;
-    let relay = Relay::start(&settings.database_url).await?;
-    let one = Service::start(settings.clone())?;
-    let other = Service::start(Settings {
-        database_url: relay.url.clone(),
-        ..settings
-    })?;
-    let (one, other) = (one.endpoint()?, other.endpoint()?);
-    wait_for_bus(&other, true).await?;
+    let pair = Pair::start(environment, name).await?;
     if !with_bus {
-        relay.set_bus(Link::Closed);
-        wait_for_bus(&other, false).await?;
+        pair.relay.set_bus(Link::Closed);
+        wait_for_bus(&pair.other, false).await?;
     }
     let (mut slowest_socket, mut slowest_stream) = (Duration::ZERO, Duration::ZERO);
     for number in 0..KEYS {
-        let (socket, stream) = revoke(number, &one, &other, &mut report).await?;
+        let (socket, stream) = revoke(number, &pair, &mut report).await?;
         slowest_socket = slowest_socket.max(socket);
         slowest_stream = slowest_stream.max(stream);
         report.count("keys revoked", 1);
     }
-    if has_bus(&other).await? != with_bus {
+    if has_bus(&pair.other).await? != with_bus {
         report.record_loss("another bus", || "the bus was cut or restored".to_owned());
     }
     for (what, slowest) in [
@@ -70,13 +57,8 @@ pub(crate) async fn run(environment: &Environment, with_bus: bool) -> Result<Rep
 }
 
 /// Revokes a key of its own, and returns the time until a socket and an event stream ended.
-async fn revoke(
-    number: usize,
-    one: &Endpoint,
-    other: &Endpoint,
-    report: &mut Report,
-) -> Result<(Duration, Duration)> {
-    let client = ApiClient::new(one);
+async fn revoke(number: usize, pair: &Pair, report: &mut Report) -> Result<(Duration, Duration)> {
+    let client = ApiClient::new(&pair.one);
     let draft = json!({
         "name": format!("key {number}"),
         "scopes": ["events:read", "conversations:read"],
@@ -84,7 +66,7 @@ async fn revoke(
     let key = client.call(Method::POST, "/api/keys", Some(&draft)).await?;
     let secret = key["secret"].as_str().context("no secret")?.to_owned();
     let id = key["id"].as_str().context("no id")?;
-    let user = other.with_credential(Credential::Key(secret));
+    let user = pair.other.with_credential(Credential::Key(secret));
     let mut socket = Socket::open(&user).await?;
     let connect = json!({"id": 1, "type": "connect", "channels": ["tenant"]});
     socket.command(&connect).await?;

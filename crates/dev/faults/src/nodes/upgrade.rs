@@ -45,7 +45,9 @@ pub(crate) async fn run(environment: &Environment, other: Option<PathBuf>) -> Re
     let readers = Readers::start(vec![endpoint.clone(); READERS]).await?;
     let random = Random::new(environment.seed);
     let name = "nodes-upgrade".to_owned();
-    let chats = ChatLoad::prepare(&endpoint, &cluster.agents, name, random).await?;
+    let mut chats = ChatLoad::prepare(&endpoint, &cluster.agents, name, random).await?;
+    // Short scripts: no conversation has as many waiting turns as are rejected.
+    chats.script = 20..100;
     let started = Instant::now();
     let load = start_load(chats, nodes, LOAD);
     for _ in 0..NODES {
@@ -76,7 +78,10 @@ fn judge_requests(all: &[Acknowledgements], report: &mut Report) {
         report.count("requests", acks.attempts);
         for (error, number) in &acks.failures {
             for _ in 0..*number {
-                report.record_loss("requests lost", || format!("{error}: {}", acks.chat.tag));
+                let mode = acks.chat.response_mode;
+                report.record_loss("requests lost", || {
+                    format!("{error}: {mode:?} {}", acks.chat.tag)
+                });
             }
         }
         for (code, number) in &acks.rejections {

@@ -1,0 +1,107 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use super::environment::Store;
+
+/// Injects faults into the service under load, and counts losses
+#[derive(clap::Parser)]
+#[command(name = "cargo xtask faults", bin_name = "cargo xtask faults")]
+pub(super) struct Options {
+    /// Inject only these faults, such as F1,F2
+    #[arg(long, value_delimiter = ',', ignore_case = true)]
+    pub(super) only: Vec<Fault>,
+    /// Only on SQLite
+    #[arg(long, conflicts_with = "postgres")]
+    pub(super) sqlite: bool,
+    /// Only on Postgres
+    #[arg(long)]
+    pub(super) postgres: bool,
+    /// Number of kills on each store
+    #[arg(long, default_value_t = 10)]
+    pub(super) kills: usize,
+    /// Number of kills of one of several nodes
+    #[arg(long, default_value_t = 4)]
+    pub(super) node_kills: usize,
+    /// Number of sockets that are opened and closed
+    #[arg(long, default_value_t = 20_000)]
+    pub(super) cycles: usize,
+    /// Seed of the random numbers: the same seed gives the same chats
+    #[arg(long, default_value_t = 1)]
+    pub(super) seed: u64,
+    /// Build profile of the service
+    #[arg(long, default_value = "bench-local")]
+    pub(super) profile: String,
+    /// Use this build of the example `scripted_service` instead of building it
+    #[arg(long)]
+    pub(super) program: Option<PathBuf>,
+    /// Replace the nodes of N7 by this build of `scripted_service`, as of another version
+    #[arg(long)]
+    pub(super) other_program: Option<PathBuf>,
+}
+
+/// A fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Fault {
+    /// The process is killed
+    #[value(name = "F1")]
+    F1,
+    /// Postgres is stopped or frozen
+    #[value(name = "F2")]
+    F2,
+    /// SQLite's disk is full
+    #[value(name = "F3")]
+    F3,
+    /// Language model servers fail
+    #[value(name = "F4")]
+    F4,
+    /// Clients misbehave
+    #[value(name = "F5")]
+    F5,
+    /// Clients disconnect
+    #[value(name = "F6")]
+    F6,
+    /// The process receives SIGTERM
+    #[value(name = "F7")]
+    F7,
+    /// Sockets are opened and closed
+    #[value(name = "F8")]
+    F8,
+    /// A hostile tenant floods the service
+    #[value(name = "F9")]
+    F9,
+    /// One of several nodes is killed
+    #[value(name = "N1")]
+    N1,
+    /// A key exceeds its limit on several nodes
+    #[value(name = "N4")]
+    N4,
+    /// A key is revoked on another node
+    #[value(name = "N5")]
+    N5,
+    /// A node is cut off from the bus, or from the store
+    #[value(name = "N6")]
+    N6,
+    /// All nodes are replaced
+    #[value(name = "N7")]
+    N7,
+    /// Clients lose their sockets and resume
+    #[value(name = "resume")]
+    Resume,
+}
+
+impl Options {
+    pub(super) fn wants(&self, fault: Fault) -> bool {
+        self.only.is_empty() || self.only.contains(&fault)
+    }
+
+    pub(super) fn stores(&self) -> impl Iterator<Item = Store> + use<> {
+        let (sqlite, postgres) = (!self.postgres, !self.sqlite);
+        let stores = [(Store::Sqlite, sqlite), (Store::Postgres, postgres)];
+        stores
+            .into_iter()
+            .filter_map(|(store, wanted)| wanted.then_some(store))
+    }
+}
