@@ -7,7 +7,7 @@ use dev_tools::{
     environment::variable,
     postgres::{Database, URL_VARIABLE},
     process::{cargo, root, run as run_program, succeeds},
-    redis,
+    redis_server::RedisProcess,
     steps::Steps,
 };
 
@@ -40,7 +40,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut steps = Steps::default();
     let database = steps.run("database", || Database::provide(options.install))?;
     if needs_redis(&options.arguments) {
-        steps.run("Redis", || redis::provide(options.install))?;
+        steps.run("Redis", || RedisProcess::provide(options.install))?;
     }
     let is_the_service_tested = tests_the_service(&options.arguments);
     let clients = if needs_clients(&options.arguments) {

@@ -9,5 +9,5 @@ pub mod environment;
 pub mod install;
 pub mod postgres;
 pub mod process;
-pub mod redis;
+pub mod redis_server;
 pub mod steps;

@@ -7,7 +7,7 @@ use contract::{
     shared_event_bus::Buses,
     shared_rate_limiter::{NODES, SharedLimiters},
 };
-use dev_tools::redis::RedisProcess;
+use dev_tools::redis_server::RedisProcess;
 use futures::stream::BoxStream;
 use ports::{EventBus, RateLimiter, Signal, SignalFilter};
 use redis_adapter::{RedisBus, RedisLimiter, WhenDown};

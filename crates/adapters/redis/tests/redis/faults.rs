@@ -2,7 +2,7 @@
 
 use std::{fs, process::Command, sync::Arc, time::Duration};
 
-use dev_tools::redis::{RedisProcess, free_port};
+use dev_tools::redis_server::{RedisProcess, free_port};
 use futures::StreamExt as _;
 use ports::{EventBus as _, Signal};
 use redis_adapter::WhenDown;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use dev_tools::redis::RedisProcess;
+use dev_tools::redis_server::RedisProcess;
 use futures::future::join_all;
 use serde_json::{Value, json};
 

@@ -23,18 +23,6 @@ the tests need redis-server, version 7 or newer, and none was found. Install it:
       Fedora:          dnf install valkey-compat-redis
       macOS:           brew install redis";
 
-/// Fails if the program is missing and `install` does not allow to install it.
-pub fn provide(install: bool) -> Result<()> {
-    let is_installed = || succeeds(Command::new(PROGRAM).arg("--version"));
-    if !is_installed() && install {
-        debian_packages(&[PROGRAM], NOTHING_FOUND)?;
-    }
-    if !is_installed() {
-        bail!(NOTHING_FOUND);
-    }
-    Ok(())
-}
-
 /// A server on a free port of the loopback interface.
 pub struct RedisProcess {
     port: u16,
@@ -44,6 +32,18 @@ pub struct RedisProcess {
 }
 
 impl RedisProcess {
+    /// Fails if the program is missing and `install` does not allow to install it.
+    pub fn provide(install: bool) -> Result<()> {
+        let is_installed = || succeeds(Command::new(PROGRAM).arg("--version"));
+        if !is_installed() && install {
+            debian_packages(&[PROGRAM], NOTHING_FOUND)?;
+        }
+        if !is_installed() {
+            bail!(NOTHING_FOUND);
+        }
+        Ok(())
+    }
+
     /// Starts a server with these arguments besides those of every server.
     pub fn start(arguments: &[&str]) -> Result<Self> {
         let mut server = Self::reserve(arguments)?;
