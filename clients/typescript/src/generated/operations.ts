@@ -38,6 +38,9 @@ export const operations = {
   limits: {
     get: "get /api/limits"
   },
+  nodes: {
+    list: "get /api/nodes"
+  },
   oauthClients: {
     list: "get /api/oauth-clients",
     create: "post /api/oauth-clients",

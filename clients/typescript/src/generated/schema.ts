@@ -409,6 +409,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/nodes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the live nodes: the processes that share the store.
+         * @description A node is listed while its lease is valid, so up to ten seconds after its process was killed.
+         */
+        get: operations["list_nodes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/oauth-clients": {
         parameters: {
             query?: never;
@@ -1759,6 +1779,13 @@ export interface components {
         };
         /** @description The result of a health check. */
         Health: {
+            /**
+             * @description With `verbose`: the connections of the process, each `ok` or `unavailable`. Only `store` is
+             *     required; the service works without the others.
+             */
+            checks?: {
+                [key: string]: string;
+            } | null;
             /** @description Always `ok`. */
             status: string;
         };
@@ -2093,6 +2120,39 @@ export interface components {
         /** @description JSON merge patch (RFC 7396) of `Metadata`: absent members keep their values, `null` removes an optional one, anything else replaces. */
         MetadataPatch: {
             [key: string]: string | null;
+        };
+        /** @description A running process of the service. Times are of the store's clock. */
+        NodeEntry: {
+            /** @description The id, which is new at each start. */
+            id: components["schemas"]["NodeId"];
+            /** @description The time at which its lease ends unless it is renewed. Other nodes then fail its turns. */
+            leaseExpiresAt: components["schemas"]["Timestamp"];
+            /**
+             * Format: int64
+             * @description The time in milliseconds since the last renewal of its lease. Nodes renew it every three
+             *     seconds.
+             */
+            renewedMillisecondsAgo: number;
+            /** @description True for the node that responds. */
+            responding: boolean;
+            /**
+             * Format: int32
+             * @description The number of turns that it runs.
+             */
+            runningTurns: number;
+            /** @description The time at which its process started; absent for versions that do not report it. */
+            startedAt?: components["schemas"]["Timestamp"];
+            /** @description The version of its program; absent for versions that do not report it. */
+            version?: string;
+        };
+        /**
+         * @description An opaque id.
+         * @example 019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11
+         */
+        NodeId: string;
+        /** @description The live nodes. */
+        NodeListing: {
+            data: components["schemas"]["NodeEntry"][];
         };
         /** @description A token that is not active. */
         NoToken: {
@@ -8385,6 +8445,178 @@ export interface operations {
             };
         };
     };
+    list_nodes: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The live nodes. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeListing"];
+                };
+            };
+            /** @description A request header is malformed. */
+            400: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A credential is needed. */
+            401: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this. */
+            403: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No available media type matches `Accept`. */
+            406: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request's body did not arrive in time. */
+            408: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The URL is too long. */
+            414: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's media type or encoding is not supported. */
+            415: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RateLimitProblem"];
+                };
+            };
+            /** @description An internal error occurred. */
+            500: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot be reached. */
+            503: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_oauth_clients: {
         parameters: {
             query?: {
@@ -11879,7 +12111,10 @@ export interface operations {
     };
     get_readyz: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description If present, with any value or none: return `checks`. */
+                verbose?: string;
+            };
             header?: {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
@@ -11902,6 +12137,17 @@ export interface operations {
             };
             /** @description The URL is too long. */
             414: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is well-formed but not valid. */
+            422: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "X-Request-Id": components["headers"]["XRequestId"];

@@ -48,6 +48,7 @@ export const calls: { readonly [Group in keyof Rest]: { readonly [Name in keyof 
     rotate: async () => (await service.keys.rotate(id)).id,
   },
   limits: { get: async () => (await service.limits.get()).rates.chat.perMinute },
+  nodes: { list: async () => (await service.nodes.list()).data.map(({ version }) => version).join() },
   oauthClients: {
     list: async () => (await service.oauthClients.list()).data.length,
     create: async () => (await service.oauthClients.create({ name: text, scopes: ["chat:write"] })).id,

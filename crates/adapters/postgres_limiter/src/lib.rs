@@ -5,7 +5,7 @@
 //! asks the row again before it rejects a request, and returns what is left after a second. If the
 //! row cannot be reached, it counts in its memory as well, and charges the row later.
 //!
-//! [`bucket`] is the state of one quota of one principal and decides; `streams` counts open streams.
+//! `bucket` is the state of one quota of one principal and decides; `streams` counts open streams.
 //! Requests that the row must decide wait in a queue. `exchange` is the task that sends the queue to
 //! the database, in one statement, and applies the answers. It has a connection of its own, so that
 //! requests do not wait for the writers of the store.

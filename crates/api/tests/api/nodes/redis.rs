@@ -68,6 +68,7 @@ async fn events_and_typing_go_through_redis_and_survive_it() {
     let members = json!({"conversationId": conversation, "typing": true});
     writer.expect_success("typing", members.clone()).await;
     assert_eq!(reader.next_of_type("live").await["event"]["typing"], true);
+    assert_eq!(socket.next_of_type("live").await["event"]["typing"], true);
 
     server.kill();
     wait_for_redis(&pair, "unavailable").await;
