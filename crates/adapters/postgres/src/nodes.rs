@@ -34,11 +34,10 @@ const RENEW: &str = concat!(
 );
 const LIST: &str = "\
     select n.id, n.version, n.started_at, n.lease_until, \
-        (extract(epoch from n.lease_until - t.now) * 1000)::int8 as lease_left, \
+        (extract(epoch from n.lease_until - clock_timestamp()) * 1000)::int8 as lease_left, \
         (select count(*) from turns r where r.node_id = n.id and r.status = 'in_progress') \
             as running_turns \
-    from nodes n cross join (select clock_timestamp() as now) t \
-    where not n.swept and n.lease_until > t.now order by n.id";
+    from nodes n where not n.swept and n.lease_until > clock_timestamp() order by n.id";
 const DELETE: &str = "delete from nodes where id = $1";
 
 /// The statements of this file.

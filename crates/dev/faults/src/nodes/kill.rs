@@ -97,6 +97,7 @@ async fn judge(
     let log = final_log(&endpoint).await?;
     let readers = readers.end(log.head, report).await?;
     judge_resumes(&readers, report);
+    report.count("connections without a ready node", cluster.proxy.unserved());
     let streamed = readers.iter().map(|reader| reader.view.streamed).min();
     report.count(
         "turns streamed completely to each reader",

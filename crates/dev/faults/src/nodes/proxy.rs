@@ -38,6 +38,8 @@ struct Balance {
     nodes: Vec<BalancedNode>,
     /// Counts connections.
     next: usize,
+    /// Connections that were closed because no node was ready.
+    unserved: usize,
 }
 
 #[derive(Clone)]
@@ -85,6 +87,11 @@ impl Proxy {
             sleep(CHECK_INTERVAL / 2).await;
         }
         Ok(())
+    }
+
+    /// The number of connections that were closed because no node was ready.
+    pub(super) fn unserved(&self) -> usize {
+        self.nodes.0.lock().unserved
     }
 
     /// Removes a node. Its connections stay open.
@@ -175,4 +182,5 @@ async fn pass(mut client: TcpStream, nodes: BalancedNodes) {
         }
         return;
     }
+    nodes.0.lock().unserved += 1;
 }

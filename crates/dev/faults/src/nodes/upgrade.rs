@@ -63,6 +63,7 @@ pub(crate) async fn run(environment: &Environment, other: Option<PathBuf>) -> Re
         bail!("the upgrade took longer than the load of {LOAD:?}");
     }
     let all: Vec<_> = load.join_all().await.into_iter().flatten().collect();
+    report.count("connections without a ready node", cluster.proxy.unserved());
     judge_requests(&all, &mut report);
     let endpoint = cluster.any_node()?;
     let log = final_log(&endpoint).await?;
@@ -78,12 +79,11 @@ fn judge_requests(all: &[Acknowledgements], report: &mut Report) {
         report.count("requests", acks.attempts);
         for (error, number) in &acks.failures {
             for _ in 0..*number {
-                let mode = acks.chat.response_mode;
-                report.record_loss("requests lost", || {
-                    format!("{error}: {mode:?} {}", acks.chat.tag)
-                });
+                report.record_loss("requests lost", || format!("{error}: {acks:?}"));
             }
         }
+    }
+    for acks in all {
         for (code, number) in &acks.rejections {
             for _ in 0..*number {
                 report.record_loss("requests rejected", || format!("{code}: {}", acks.chat.tag));
