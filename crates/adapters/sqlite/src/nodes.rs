@@ -15,7 +15,7 @@ use crate::{
 /// The number of other nodes that are not marked as dead, and the node ?1.
 macro_rules! live_nodes {
     () => {
-        "1 + (select count(*) from nodes o where o.id <> ?1 and o.swept = 0)"
+        "1 + (select count(*) from nodes where id <> ?1 and swept = 0)"
     };
 }
 
@@ -34,12 +34,12 @@ const RENEW: &str = concat!(
     live_nodes!()
 );
 const LIST: &str = concat!(
-    "select n.id, n.version, n.started_at, n.lease_until, n.lease_until - t.now as lease_left, \
-         (select count(*) from turns r where r.node_id = n.id and r.status = 'in_progress') \
+    "select id, version, started_at, lease_until, lease_until - t.now as lease_left, \
+         (select count(*) from turns r where r.node_id = nodes.id and r.status = 'in_progress') \
              as running_turns \
-     from nodes n cross join (select ",
+     from nodes cross join (select ",
     now!(),
-    " as now) t where n.swept = 0 and n.lease_until > t.now order by n.id"
+    " as now) t where swept = 0 and lease_until > t.now order by id"
 );
 const DELETE: &str = "delete from nodes where id = ?1";
 

@@ -70,12 +70,13 @@ fn adapters_use_neither_use_cases_nor_each_other() {
 }
 
 #[test]
-fn only_stores_the_bus_of_postgres_and_the_benchmark_use_sql() {
+fn only_stores_the_bus_and_limiter_of_postgres_and_the_benchmark_use_sql() {
     let stores = [
         "relational",
         "postgres_store",
         "sqlite_store",
         "postgres_bus",
+        "postgres_limiter",
         // Compares the service with a program that uses the same libraries.
         "dev_bench",
     ];
