@@ -40,6 +40,8 @@ async fn a_draining_node_ends_runs_of_the_other_with_an_error() {
     let response = post(&pair.b.api.writer(), &pair.agent, &body, &[]).await;
     let mut followed = stream(response);
     followed.next_of_type("RUN_STARTED").await;
+    followed.next_of_type("TEXT_MESSAGE_START").await;
+    followed.next_of_type("TEXT_MESSAGE_CONTENT").await;
     let NodePair { a, b, .. } = pair;
     let stopping = TaskTracker::new().spawn(b.api.stop());
     let events = followed.remaining().await;
