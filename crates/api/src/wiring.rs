@@ -65,7 +65,7 @@ pub struct Parts<'a> {
     pub store: &'a Store,
     /// The store's ports.
     pub storage: Storage,
-    /// What all processes on the store share.
+    /// The parts that all processes on the store share.
     pub between: BetweenNodes,
     /// The engines.
     pub engines: EnginesByName,

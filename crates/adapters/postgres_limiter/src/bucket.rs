@@ -35,7 +35,7 @@ pub(crate) enum Taken {
     },
 }
 
-/// What a node asks of a row. Times are in nanoseconds.
+/// A request of a node to a row. Times are in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ask {
     /// The time that the row is charged, for units granted without it.
@@ -231,7 +231,7 @@ impl Bucket {
         self.unpaid > 0 && !std::mem::replace(&mut self.is_queued, true)
     }
 
-    /// Whether a new bucket would be the same.
+    /// Returns true if a new bucket would be the same.
     pub(crate) fn is_idle(&self, now: Nanos) -> bool {
         self.full_at <= now && self.reserved() == 0 && self.waiting.is_empty() && !self.is_queued
     }

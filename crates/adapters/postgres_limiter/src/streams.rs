@@ -43,7 +43,7 @@ pub(crate) enum Opening {
     },
 }
 
-/// What a node asks of a row.
+/// A request of a node to a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StreamAsk {
     /// The number of streams that are open at this node.

@@ -22,7 +22,7 @@ pub struct BusSettings {
     pub limits_when_down: LimitsWhenDown,
 }
 
-/// What happens to requests while limits cannot be counted together.
+/// The treatment of requests while limits cannot be counted together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitsWhenDown {
     /// Each process counts for itself.

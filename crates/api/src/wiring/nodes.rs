@@ -12,7 +12,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::Store;
 use crate::{readiness::Check, settings::BusSettings};
 
-/// What the processes on one store share.
+/// The parts that the processes on one store share.
 pub struct BetweenNodes {
     /// The event bus.
     pub bus: Arc<dyn EventBus>,

@@ -21,7 +21,7 @@ use crate::RedisServer;
 /// The wait that a rejection announces while the server does not respond.
 const RETRY_IN: Duration = Duration::from_secs(1);
 
-/// What happens to requests while the server does not respond.
+/// The treatment of requests while the server does not respond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenDown {
     /// Each process counts for itself.
@@ -97,7 +97,7 @@ impl RateLimiter for RedisLimiter {
         match (taken.await, self.when_down) {
             (Some(decision), _) => {
                 if decision.is_admitted && self.when_down == WhenDown::Local {
-                    // What this process granted counts if the server does not respond later.
+                    // The units that this process granted count if the server does not respond later.
                     self.local.take(holder, policy, quota, units).await?;
                 }
                 Ok(decision)

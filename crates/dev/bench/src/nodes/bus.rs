@@ -10,7 +10,7 @@ pub(crate) enum Bus {
     Server(String),
 }
 
-/// What is measured, by the name of its row, and its target.
+/// The name of a row, and its target.
 pub(super) type NamedTarget = (&'static str, Target);
 
 impl Bus {

@@ -32,7 +32,7 @@ const CONCURRENT: usize = 20;
 /// The longest that all replies may take.
 const TIMEOUT: Duration = Duration::from_mins(3);
 
-/// What a socket receives of all replies.
+/// The parts of all replies that a socket has received.
 #[derive(Default)]
 struct ReceivedReplies {
     view: ClientView,

@@ -19,7 +19,7 @@ use crate::{environment::Environment, report::Report};
 /// The limit of the key.
 const PER_SECOND: f64 = 50.0;
 const BURST: f64 = 100.0;
-/// What a node takes ahead of need: one second's worth.
+/// The units that a node takes ahead of need: one second's worth.
 const SLICE: f64 = PER_SECOND;
 /// The number of clients of each node, and the pause of each between two requests. Together they
 /// send several times as much as is admitted.

@@ -22,7 +22,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// The longest until a client has all events, once the last is known.
 const CATCH_UP: Duration = Duration::from_secs(20);
 
-/// What a client has received.
+/// The data that a client has received.
 #[derive(Default)]
 pub(super) struct Reader {
     pub(super) view: ClientView,
