@@ -230,26 +230,20 @@ impl Exchange {
         shared.push(stale, Vec::new());
     }
 
-    /// Asks all queued rows.
+    /// Asks queued rows.
     async fn exchange(&mut self, connection: &mut PgConnection) -> Result<(), Stop> {
-        loop {
-            let queue = self.shared.take(MAX_ROWS);
-            if queue.is_empty() {
-                return Ok(());
-            }
-            let Queue { buckets, holders } = queue;
-            // All are decided in memory if the rows cannot be reached.
-            let asked = match self.exchange_units(connection, &buckets).await {
-                Ok(()) => self.exchange_streams(connection, &holders).await,
-                Err(error) => Err(error),
-            };
-            if let Err(error) = asked {
-                self.shared.set_rows_decide(false);
-                self.shared.push(buckets, holders);
-                self.decide_alone();
-                return Err(error.into());
-            }
-        }
+        let Queue { buckets, holders } = self.shared.take(MAX_ROWS);
+        let asked = match self.exchange_units(connection, &buckets).await {
+            Ok(()) => self.exchange_streams(connection, &holders).await,
+            Err(error) => Err(error),
+        };
+        asked.map_err(|error| {
+            // All are decided in memory.
+            self.shared.set_rows_decide(false);
+            self.shared.push(buckets, holders);
+            self.decide_alone();
+            error.into()
+        })
     }
 
     async fn exchange_units(

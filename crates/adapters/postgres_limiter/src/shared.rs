@@ -25,12 +25,6 @@ pub(crate) struct Queue {
     pub(crate) holders: Vec<QuotaHolder>,
 }
 
-impl Queue {
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.buckets.is_empty() && self.holders.is_empty()
-    }
-}
-
 /// The state that requests share with the task that asks the database.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -80,15 +74,19 @@ impl Shared {
         self.filled.notify_one();
     }
 
-    /// Removes up to `most` rows to be asked.
+    /// Removes up to `most` rows of each kind to be asked.
     pub(crate) fn take(&self, most: usize) -> Queue {
         let mut queue = self.queue.lock();
         let buckets = queue.buckets.len().min(most);
         let holders = queue.holders.len().min(most);
-        Queue {
+        let taken = Queue {
             buckets: queue.buckets.drain(..buckets).collect(),
             holders: queue.holders.drain(..holders).collect(),
+        };
+        if !(queue.buckets.is_empty() && queue.holders.is_empty()) {
+            self.filled.notify_one();
         }
+        taken
     }
 
     /// Waits until there are rows to be asked.
