@@ -25,6 +25,7 @@ pub struct Message {
 
 /// A fragment of a signal that exceeds a message. The others are in the messages before and after.
 #[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Fragment {
     text: String,
     is_last: bool,
@@ -124,7 +125,7 @@ impl MessageWriter {
         while !text.is_empty() {
             let (fragment, rest) = text.split_at(fitting(text, self.max_content));
             let (is_last, fragment) = (rest.is_empty(), Value::from(fragment));
-            let content = format!(r#""fragment":{{"text":{fragment},"is_last":{is_last}}}"#);
+            let content = format!(r#""fragment":{{"text":{fragment},"isLast":{is_last}}}"#);
             messages.push(self.envelope(&content));
             text = rest;
         }

@@ -8,7 +8,7 @@ use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use crate::sender::HEARTBEAT;
+use crate::sender::{HEARTBEAT, in_time};
 
 /// The time without a message after which the connection counts as lost.
 const SILENCE: Duration = HEARTBEAT.saturating_mul(2);
@@ -44,7 +44,7 @@ impl Listener {
     pub(crate) async fn run(mut self) {
         let mut backoff = Backoff::new();
         loop {
-            match self.connect().await {
+            match in_time(self.connect()).await {
                 Ok(listener) => {
                     backoff.reset();
                     if let Err(Closed) = self.deliver(listener).await {

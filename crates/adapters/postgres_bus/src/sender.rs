@@ -86,7 +86,10 @@ impl Sender {
     }
 }
 
-async fn in_time<T>(call: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, sqlx::Error> {
+/// Fails a call that exceeds the time limit, as on a connection whose path has lost its state.
+pub(crate) async fn in_time<T>(
+    call: impl Future<Output = Result<T, sqlx::Error>>,
+) -> Result<T, sqlx::Error> {
     let elapsed = |_| sqlx::Error::PoolTimedOut;
     timeout(CALL_TIMEOUT, call).await.map_err(elapsed)?
 }
