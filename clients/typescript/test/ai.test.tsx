@@ -91,7 +91,7 @@ test("a cut at every part leaves one turn with the whole text", async () => {
     service.relay.cutAfter(position);
     chat.send("words 10 1");
     await chat.until("words 10 1", words(10));
-    expect(await chat.turns()).toEqual(["completed"]);
+    await expect.poll(() => chat.turns()).toEqual(["completed"]);
     chat.unmount();
   }
   expect(service.relay.cuts).toBeGreaterThan(10);
@@ -107,7 +107,7 @@ test("repeated cuts and an outage in the middle of a reply leave one turn with t
   service.relay.accept();
   service.relay.cutAfter(Infinity);
   await chat.until("words 30 10", words(30));
-  expect(await chat.turns()).toEqual(["completed"]);
+  await expect.poll(() => chat.turns()).toEqual(["completed"]);
 });
 
 test("a message whose response is lost is sent once", async () => {
@@ -122,7 +122,7 @@ test("a message whose response is lost is sent once", async () => {
   chat.send("Hello");
   await chat.until("Hello", "You said: Hello");
   expect(lost).toBe(2);
-  expect(await chat.turns()).toEqual(["completed"]);
+  await expect.poll(() => chat.turns()).toEqual(["completed"]);
 });
 
 test("a connection that is cut again and again is not replaced at once", async () => {
@@ -150,7 +150,7 @@ test("a page that reloads in the middle of a reply shows it to its end, in stric
   await last.shows("First half, ");
   service.model.release();
   await last.until("hold", "First half, second half.");
-  expect(await chat.turns()).toEqual(["completed"]);
+  await expect.poll(() => chat.turns()).toEqual(["completed"]);
 });
 
 test("stop cancels the turn at the service, of a resumed reply too", async () => {

@@ -203,7 +203,7 @@ test("threads and history serve the runtime of the AI SDK", async () => {
   await expect.poll(messages).toEqual(["one", "You said: one"]);
   await send("two");
   await expect.poll(messages).toEqual(["one", "You said: one", "two", "You said: two"]);
-  expect(await turns()).toEqual(["completed", "completed"]);
+  await expect.poll(turns).toEqual(["completed", "completed"]);
 });
 
 test("the history of a conversation is loaded for other runtimes", async () => {

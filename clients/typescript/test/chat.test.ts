@@ -57,7 +57,7 @@ test("a cut at every part leaves one turn with the whole text", async () => {
     expect(textOf(parts)).toBe(`Let me see.\n\nIt is 408.${words(10).slice(words(3).length)}`);
     expect(calls).toHaveLength(2);
     expect(parts.at(-1)).toMatchObject({ type: "turn.completed", message: textOf(parts) });
-    expect(await service.turns(agent)).toEqual(["completed"]);
+    await expect.poll(() => service.turns(agent)).toEqual(["completed"]);
   }
   service.relay.cutAfter(Infinity);
 });

@@ -38,7 +38,7 @@ test("a page that is closed at any moment sends its message once", async () => {
     await reloaded.load();
     await until(reloaded, ({ status }) => status === "ready");
     expect(texts(reloaded.getSnapshot())).toEqual(["words 5 1", "word1 word2 word3 word4 word5 "]);
-    expect(await service.turns(agentId, key)).toEqual(["completed"]);
+    await expect.poll(() => service.turns(agentId, key)).toEqual(["completed"]);
   }
 });
 
@@ -50,7 +50,7 @@ test("cuts of the connection leave no gap", async () => {
     await chat.send("words 10 1");
     expect(statuses(chat.getSnapshot())).toEqual(["complete", "complete"]);
     expect(texts(chat.getSnapshot())[1]).toBe(Array.from({ length: 10 }, (_, index) => `word${index + 1} `).join(""));
-    expect(await service.turns(agentId, key)).toEqual(["completed"]);
+    await expect.poll(() => service.turns(agentId, key)).toEqual(["completed"]);
   }
   service.relay.cutAfter(Infinity);
 });
@@ -103,7 +103,7 @@ test("messages that an outage has kept are sent once the service is back", async
   network.isOffline = false;
   await until(chat, ({ status, messages }) => status === "ready" && messages.length === 4);
   expect(texts(chat.getSnapshot())).toEqual(["first", "You said: first", "second", "You said: second"]);
-  expect(await service.turns(agentId, key)).toEqual(["completed", "completed"]);
+  await expect.poll(() => service.turns(agentId, key)).toEqual(["completed", "completed"]);
   chat.close();
 });
 
@@ -197,7 +197,7 @@ test("a message whose outcome the service does not know is sent again", async ()
   expect(chat.getSnapshot()).toMatchObject({ status: "failed", error: { code: "store_unavailable" } });
   await chat.load();
   expect(texts(chat.getSnapshot())).toEqual(["Hello", "You said: Hello"]);
-  expect(await service.turns(agentId, key)).toEqual(["completed"]);
+  await expect.poll(() => service.turns(agentId, key)).toEqual(["completed"]);
 });
 
 test("a regeneration or an edit whose request is lost leaves what it would replace, and is sent again", async () => {
@@ -219,6 +219,6 @@ test("a regeneration or an edit whose request is lost leaves what it would repla
     await chat.send("two");
     const first = index === 0 ? "one" : "uno";
     expect(texts(chat.getSnapshot())).toEqual([first, `You said: ${first}`, "two", "You said: two"]);
-    expect(await service.turns(agentId, key)).toEqual(["completed", "completed", "completed"]);
+    await expect.poll(() => service.turns(agentId, key)).toEqual(["completed", "completed", "completed"]);
   }
 });

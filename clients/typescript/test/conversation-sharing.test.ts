@@ -32,7 +32,7 @@ test("a message that is sent after the conversation was closed opens it again", 
   await chat.send("two");
   expect(texts(chat.getSnapshot())).toEqual(["one", "You said: one", "two", "You said: two"]);
   expect(chat.getSnapshot().status).toBe("ready");
-  expect(await service.turns(agentId, key)).toEqual(["completed", "completed"]);
+  await expect.poll(() => service.turns(agentId, key)).toEqual(["completed", "completed"]);
   // It shows the changes of other pages again, too.
   await open(key).send("three");
   await until(chat, (state) => texts(state).at(-1) === "You said: three");

@@ -168,7 +168,7 @@ test("stop before the turn has started cancels it", async () => {
   await until(chat, ({ status }) => status === "sending");
   await chat.stop();
   await sent;
-  expect(await service.turns(agentId, key)).toEqual(["cancelled"]);
+  await expect.poll(() => service.turns(agentId, key)).toEqual(["cancelled"]);
   expect(chat.getSnapshot().status).toBe("ready");
 });
 
@@ -214,6 +214,6 @@ test("a message that was rejected, or could not be sent, is sent again", async (
   isOffline = false;
   await chat.regenerate();
   expect(texts(chat.getSnapshot())).toEqual(["one", "You said: one", "two", "You said: two"]);
-  expect(await service.turns(agentId, key)).toEqual(["completed", "completed"]);
+  await expect.poll(() => service.turns(agentId, key)).toEqual(["completed", "completed"]);
   chat.close();
 });

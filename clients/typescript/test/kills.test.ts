@@ -53,7 +53,7 @@ test("a page that dies sends its message exactly once", { timeout: 180_000 }, as
       await expect.poll(() => messagesOf(page), { timeout: 10_000 }).toEqual([`complete ${message}`, `complete ${whole}`]);
       expect(await page.evaluate(() => window.tab.completed.filter((text, index, all) => text !== all[index - 1]))).toEqual([whole]);
       expect((await stateOf(page)).status).toBe("ready");
-      expect(await service.turns(agentId, run.key)).toEqual(["completed"]);
+      await expect.poll(() => service.turns(agentId, run.key)).toEqual(["completed"]);
       expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
     }
     await page.close();

@@ -57,7 +57,7 @@ test("a page shows a conversation, in strict mode too", async () => {
   await screen.findByText("You said: Hello");
   shown.rerender(page(2));
   await screen.findByText("You said: Hello");
-  expect(await service.turns(agentId, "page")).toEqual(["completed"]);
+  await expect.poll(() => service.turns(agentId, "page")).toEqual(["completed"]);
 });
 
 const List = ({ client, agentId, limit }: { client: Client; agentId: string; limit?: number }) => {

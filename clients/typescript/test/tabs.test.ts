@@ -157,7 +157,7 @@ test("a message that was written offline is sent as soon as the browser is onlin
   await expect.poll(async () => (await stateOf(sender)).status, { timeout: 10_000 }).toBe("failed");
   await context.setOffline(false);
   for (const tab of [sender, other]) await expectWhole(tab, 5, 5);
-  expect(await pages.service.turns(settings.agentId, settings.key)).toEqual(["completed"]);
+  await expect.poll(() => pages.service.turns(settings.agentId, settings.key)).toEqual(["completed"]);
 });
 
 test("without Web Locks, each tab uses its own socket", async () => {
