@@ -1,40 +1,22 @@
-// The time from a click to the first text of a reply in the page of the example, compared with a
-// plain request for the same stream in the same page.
+// The time from a click to the first text of a reply on a page that uses the hook, compared with the
+// same page written by hand with `fetch`. Both are drawn by React, as every page that shows a reply.
 import type { Page } from "playwright-core";
+import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { startBrowser } from "../../../../crates/api/tests/clients/browser.mjs";
-import { startExample } from "../example.js";
+import type { ChatSettings } from "../pages/chat.js";
+import { servePage, startBrowser } from "../../../../crates/api/tests/clients/browser.mjs";
+import { startService } from "../service.js";
 
-const SENDS = 60;
+const SENDS = 100;
 const MESSAGE = "words 3 1";
 /** The longest time that the client may add, in milliseconds. */
 const LIMIT = 5;
 
-/** Sends a message by a plain request, and returns the milliseconds to the first piece of its reply. */
-const sendPlainly = (page: Page, url: string, body: object): Promise<number> =>
-  page.evaluate(
-    async ([url, body]) => {
-      const { token } = await (await fetch("/token", { method: "POST" })).json();
-      const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json", "Idempotency-Key": crypto.randomUUID() };
-      const start = performance.now();
-      const response = await fetch(`${url}/api/chat`, { method: "POST", headers, body: JSON.stringify(body) });
-      const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
-      let text = "";
-      let first: number | undefined;
-      for (;;) {
-        const { done, value } = await reader.read();
-        if (done) return first!;
-        text += value;
-        if (text.includes("event: reply.delta")) first ??= performance.now() - start;
-      }
-    },
-    [url, body] as const,
-  );
-
 /** Sends a message by the form of the page, and returns the milliseconds to the first text of its reply. */
-const sendInPage = (page: Page, message: string): Promise<number> =>
+const sendIn = (page: Page): Promise<number> =>
   page.evaluate(async (message) => {
-    const replies = document.querySelector("main")!.getElementsByClassName("agent");
+    const main = document.querySelector("main")!;
+    const replies = main.getElementsByClassName("agent");
     const before = replies.length;
     const input = document.querySelector<HTMLInputElement>("input[name=text]")!;
     input.value = message;
@@ -45,36 +27,45 @@ const sendInPage = (page: Page, message: string): Promise<number> =>
         observer.disconnect();
         resolve(performance.now() - start);
       });
-      observer.observe(document.querySelector("main")!, { childList: true, subtree: true, characterData: true });
+      observer.observe(main, { childList: true, subtree: true, characterData: true });
     });
     input.form!.requestSubmit();
     return first;
-  }, message);
+  }, MESSAGE);
 
 const median = (values: number[]): number => values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)]!;
 
-test("the page shows the first text almost as soon as it arrives", async () => {
-  // React without its checks, as pages are published.
-  const example = await startExample({ NODE_ENV: "production" });
+test("the page shows the first text almost as soon as one that is written by hand", async () => {
+  const site = await servePage({ folder: fileURLToPath(new URL("../pages", import.meta.url)), file: "chat.tsx" });
+  const service = await startService({ SERVER__ALLOWED_ORIGINS: site.origin });
   const browser = await startBrowser();
   try {
-    const page = await browser.newPage();
-    await page.goto(example.url);
-    const times: { plain: number[]; page: number[] } = { plain: [], page: [] };
-    const body = { agentId: example.agentId, conversationKey: "plain", message: MESSAGE, stream: true };
-    for (let send = 0; send < SENDS; send += 1) {
-      times.plain.push(await sendPlainly(page, example.service.url, body));
-      // The list of conversations is read again after each reply.
-      await page.waitForTimeout(300);
-      times.page.push(await sendInPage(page, MESSAGE));
+    const token = service.admin;
+    const agentId = await service.newAgent();
+    const open = async (isByHand: boolean): Promise<Page> => {
+      const page: Page = await browser.newPage();
+      await page.goto(site.origin);
+      const settings: ChatSettings = { url: service.url, token, agentId, conversationKey: String(isByHand), isByHand };
+      await page.evaluate((given) => window.showChat(given), settings);
       await page.getByRole("button", { name: "Send" }).waitFor();
-      await page.waitForTimeout(300);
+      return page;
+    };
+    const [byHand, withHook] = [await open(true), await open(false)];
+    const times: { byHand: number[]; withHook: number[] } = { byHand: [], withHook: [] };
+    for (let send = 0; send < SENDS; send += 1) {
+      await byHand.bringToFront();
+      times.byHand.push(await sendIn(byHand));
+      await byHand.waitForTimeout(150);
+      await withHook.bringToFront();
+      times.withHook.push(await sendIn(withHook));
+      await withHook.waitForTimeout(150);
     }
-    const [plain, shown] = [median(times.plain), median(times.page)];
-    console.log(`first text, median of ${SENDS}: plain request ${plain.toFixed(1)} ms, page ${shown.toFixed(1)} ms`);
+    const [plain, shown] = [median(times.byHand), median(times.withHook)];
+    console.log(`first text, median of ${SENDS}: by hand ${plain.toFixed(1)} ms, with the hook ${shown.toFixed(1)} ms`);
     expect(shown - plain).toBeLessThan(LIMIT);
   } finally {
     await browser.close();
-    await example.stop();
+    site.stop();
+    await service.stop();
   }
 });
