@@ -18,9 +18,11 @@ const MAX_BYTES: usize = 7_900;
 /// The time limit of a call.
 const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A commit need not wait for the disk: messages are not stored.
-const SESSION: &str = "set synchronous_commit = off";
-const NOTIFY: &str = "select pg_notify($1, message) from unnest($2::text[]) message";
+/// Sends messages. The commit need not wait for the disk, because messages are not stored. The setting
+/// ends with the statement: behind a pooler, the session may belong to a writer of the store next.
+const NOTIFY: &str = "\
+    select set_config('synchronous_commit', 'off', true), pg_notify($1, message) \
+    from unnest($2::text[]) message";
 
 /// Sends the signals of the outbox.
 pub(crate) struct Sender {
@@ -64,8 +66,7 @@ impl Sender {
         &mut self,
         backoff: &mut Backoff,
     ) -> Result<std::convert::Infallible, sqlx::Error> {
-        let mut connection = in_time(self.connect.connect()).await?;
-        in_time(sqlx::query(SESSION).execute(&mut connection)).await?;
+        let mut connection = self.connect().await?;
         loop {
             let sent_at = Instant::now();
             self.send(&mut connection).await?;
@@ -74,6 +75,10 @@ impl Sender {
             let _filled = timeout(HEARTBEAT, self.outbox.filled()).await;
             sleep_until(sent_at + INTERVAL).await;
         }
+    }
+
+    async fn connect(&self) -> Result<PgConnection, sqlx::Error> {
+        in_time(self.connect.connect()).await
     }
 
     async fn send(&mut self, connection: &mut PgConnection) -> Result<(), sqlx::Error> {
@@ -93,3 +98,6 @@ pub(crate) async fn in_time<T>(
     let elapsed = |_| sqlx::Error::PoolTimedOut;
     timeout(CALL_TIMEOUT, call).await.map_err(elapsed)?
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,32 @@
+use std::str::FromStr as _;
+
+use sqlx::postgres::PgListener;
+
+use super::*;
+
+const COMMIT: &str = "show synchronous_commit";
+
+fn server() -> PgConnectOptions {
+    #[expect(clippy::disallowed_methods, reason = "the only setting of these tests")]
+    let url = std::env::var("TEST_DATABASE_URL")
+        .expect("TEST_DATABASE_URL is not set; `cargo xtask test` starts a server");
+    PgConnectOptions::from_str(&url).expect("a URL of Postgres")
+}
+
+#[tokio::test]
+async fn a_session_that_has_sent_signals_still_commits_to_disk() {
+    let server = server().options([("synchronous_commit", "on")]);
+    let mut listener = PgListener::connect_with(&sqlx::PgPool::connect_lazy_with(server.clone()))
+        .await
+        .unwrap();
+    let channel = format!("sender_{}", std::process::id());
+    listener.listen(&channel).await.unwrap();
+    let outbox = Arc::new(Outbox::default());
+    let mut sender = Sender::new(server, channel, Uuid::nil(), outbox);
+    let mut connection = sender.connect().await.unwrap();
+    sender.send(&mut connection).await.unwrap();
+    let setting = sqlx::query_scalar::<_, String>(COMMIT).fetch_one(&mut connection);
+    assert_eq!(setting.await.unwrap(), "on");
+    let sent = listener.recv().await.unwrap();
+    assert!(sent.payload().contains("\"number\":0"));
+}
