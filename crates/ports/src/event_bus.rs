@@ -81,6 +81,9 @@ pub enum Signal {
     BreakerOpened(BreakerName),
     /// A node has registered in the store.
     NodeJoined,
+    /// For the next 15 seconds, a node receives signals only through the bus that replaces another one
+    /// when it fails. The nodes that use the other one publish on both.
+    FallbackRequested,
     /// Signals of other nodes may have been lost: the connection to them was interrupted. Delivered
     /// by the bus of this node, never sent.
     SignalsLost,
@@ -95,9 +98,11 @@ impl Signal {
             | Self::RepliesRequested { tenant, .. }
             | Self::ReplyPart { tenant, .. }
             | Self::CancellationRequested { tenant, .. } => Some(tenant),
-            Self::NodeJoined | Self::AccessChanged | Self::BreakerOpened(_) | Self::SignalsLost => {
-                None
-            }
+            Self::NodeJoined
+            | Self::FallbackRequested
+            | Self::AccessChanged
+            | Self::BreakerOpened(_)
+            | Self::SignalsLost => None,
         }
     }
 }

@@ -7,12 +7,14 @@
 //! messages as [`Signal::SignalsLost`](ports::Signal::SignalsLost).
 
 mod backoff;
+mod fallback;
 mod inbox;
 mod local_bus;
 mod message;
 mod outbox;
 
 pub use backoff::Backoff;
+pub use fallback::{FallbackRequests, request_fallback};
 pub use inbox::{Closed, Inbox};
 pub use local_bus::LocalBus;
 pub use message::{Message, MessageWriter};

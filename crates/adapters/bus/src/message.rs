@@ -86,7 +86,7 @@ impl MessageWriter {
 
     /// Writes `signals` into as few messages as possible, and at least one. A signal that exceeds a
     /// message is split.
-    pub fn write(&mut self, signals: &[Signal]) -> Vec<String> {
+    pub fn write<'a>(&mut self, signals: impl IntoIterator<Item = &'a Signal>) -> Vec<String> {
         let (mut messages, mut joined) = (Vec::new(), String::new());
         for signal in signals {
             let text = serde_json::to_string(signal).unwrap_or_default();

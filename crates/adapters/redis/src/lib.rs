@@ -1,6 +1,6 @@
 //! The event bus and the rate limiter of several processes on Redis or Valkey, version 7 or newer.
 //!
-//! **Bus.** A signal reaches the subscribers of its own process at once. For the others, `bus::link`
+//! **Bus.** A signal reaches the subscribers of its own process at once. For the others, `bus::signal_exchange`
 //! sends what waits in the outbox as numbered messages, without pause and one batch at a time, on the
 //! sharded channel of each signal's tenant. Every process subscribes to all channels on the same
 //! connection. A lost connection is replaced, and a gap reported as

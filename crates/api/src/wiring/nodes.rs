@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use local_bus::LocalBus;
+use local_bus::{LocalBus, request_fallback};
 use ports::{EventBus, IdSource, RateLimiter};
 use postgres_bus::PostgresBus;
 use postgres_store::PostgresStore;
@@ -56,6 +56,11 @@ impl BetweenNodes {
         let connect = store.connect_options();
         let bus = PostgresBus::start(connect, id, ids.next_id(), tasks, stop);
         self.bus = Arc::new(bus);
+        if settings.url.is_none() {
+            // While `BUS__URL` is set or removed on one node after another, others use Redis.
+            let requesting = request_fallback(Arc::clone(&self.bus));
+            tasks.spawn(stop.clone().run_until_cancelled_owned(requesting));
+        }
         #[cfg(feature = "redis")]
         self.add_redis(settings, id, ids, tasks, stop)?;
         #[cfg(not(feature = "redis"))]

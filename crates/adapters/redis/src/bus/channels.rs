@@ -30,7 +30,7 @@ pub(super) struct Writers {
 }
 
 /// A message to a channel.
-pub(super) struct Addressed {
+pub(super) struct ChannelMessage {
     pub(super) channel: usize,
     pub(super) message: String,
 }
@@ -85,16 +85,18 @@ impl Writers {
     }
 
     /// Writes signals to the channels of their tenants, and to `all` channels at least one message.
-    pub(super) fn write(&mut self, signals: Vec<Signal>, all: bool) -> Vec<Addressed> {
-        let mut by_channel: [Vec<Signal>; CHANNELS] = Default::default();
+    pub(super) fn write(&mut self, signals: &[Signal], all: bool) -> Vec<ChannelMessage> {
+        let mut by_channel: [Vec<&Signal>; CHANNELS] = Default::default();
         for signal in signals {
-            by_channel[channel_of(&signal)].push(signal);
+            by_channel[channel_of(signal)].push(signal);
         }
         let mut messages = Vec::new();
         for (channel, signals) in by_channel.iter().enumerate() {
             if all || !signals.is_empty() {
-                let written = self.writers[channel].write(signals).into_iter();
-                messages.extend(written.map(|message| Addressed { channel, message }));
+                let written = self.writers[channel]
+                    .write(signals.iter().copied())
+                    .into_iter();
+                messages.extend(written.map(|message| ChannelMessage { channel, message }));
             }
         }
         messages
@@ -146,13 +148,13 @@ mod tests {
         let channels = Channels::new(Uuid::nil(), Uuid::max(), &Arc::downgrade(&local));
         let mut writers = Writers::new(Arc::new(channels), Uuid::max());
         assert_eq!(writers.last_numbers(), [None; CHANNELS]);
-        assert_eq!(writers.write(Vec::new(), true).len(), CHANNELS);
+        assert_eq!(writers.write(&[], true).len(), CHANNELS);
         let signals: Vec<_> = (0..100).map(|i| appended(&format!("t{i}"))).collect();
         let mut used: Vec<_> = signals.iter().map(channel_of).collect();
         used.sort_unstable();
         used.dedup();
         assert_eq!(used.len(), CHANNELS);
-        let written = writers.write(signals, false);
+        let written = writers.write(&signals, false);
         let written: Vec<_> = written.iter().map(|it| it.channel).collect();
         assert_eq!(written, used);
         assert_eq!(writers.last_numbers(), [Some(1); CHANNELS]);

@@ -1,7 +1,7 @@
 //! The event bus.
 
 mod channels;
-mod link;
 mod redis_bus;
+mod signal_exchange;
 
 pub use redis_bus::RedisBus;

@@ -151,6 +151,7 @@ async fn a_killed_server_is_reported_and_used_again() {
         wait_until(|| !connectivity()).await;
     }
     assert!(take(&limiter, "a").await.is_admitted);
+    report(&mut lost).await;
     server.restart().unwrap();
     report(&mut lost).await;
     exchange(&from, &to).await;

@@ -42,9 +42,13 @@ impl Node {
     }
 
     pub(crate) fn bus(&self) -> RedisBus {
-        let (server, fallback) = (self.server.clone(), Arc::new(LocalBus::new()));
+        self.bus_with(Arc::new(LocalBus::new()))
+    }
+
+    /// Starts a bus with a fallback, which connects all processes that have the same one.
+    pub(crate) fn bus_with(&self, fallback: Arc<dyn EventBus>) -> RedisBus {
         RedisBus::start(
-            server,
+            self.server.clone(),
             self.store,
             new_id(),
             fallback,
@@ -97,7 +101,8 @@ pub(crate) fn appended(head: i64) -> Signal {
 /// Publishes heads until one arrives at the other bus, and returns the time until then.
 pub(crate) async fn exchange(from: &dyn EventBus, to: &dyn EventBus) -> Duration {
     let since = Instant::now();
-    let mut received = to.subscribe(Box::new(|signal| *signal != Signal::SignalsLost));
+    let is_head = |signal: &Signal| matches!(signal, Signal::LogAppended { .. });
+    let mut received = to.subscribe(Box::new(is_head));
     for head in 1.. {
         from.publish(appended(head));
         if timeout(Duration::from_millis(50), received.next())

@@ -10,7 +10,8 @@ use std::{
 
 use futures::future::try_join_all;
 use local_bus::{Backoff, LocalBus, Outbox};
-use ports::error::one_line;
+use parking_lot::RwLock;
+use ports::{EventBus, Signal, error::one_line};
 use redis::{ErrorKind, PushInfo, PushKind, RedisError, RedisResult, Value, cmd};
 use tokio::{
     sync::Notify,
@@ -18,7 +19,7 @@ use tokio::{
 };
 use uuid::Uuid;
 
-use super::channels::{Addressed, Channels, Writers};
+use super::channels::{ChannelMessage, Channels, Writers};
 use crate::{RedisServer, connection::Connection};
 
 /// The interval at which every channel gets a message, so that a lost connection is noticed.
@@ -26,33 +27,46 @@ const HEARTBEAT: Duration = Duration::from_secs(2);
 /// The time limit of a call.
 const CALL_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// The state that the bus shares with the task.
+#[derive(Default)]
+pub(super) struct ExchangeState {
+    pub(super) outbox: Outbox,
+    pub(super) is_connected: AtomicBool,
+    /// The signal that is being sent through the fallback because the server may not have received it.
+    /// The subscribers of this process have received it.
+    pub(super) resending: RwLock<Option<Signal>>,
+}
+
 /// Exchanges signals with other processes, on one connection at a time.
-pub(super) struct Link {
+pub(super) struct SignalExchange {
     server: RedisServer,
     channels: Arc<Channels>,
     writers: Writers,
-    outbox: Arc<Outbox>,
-    is_connected: Arc<AtomicBool>,
+    state: Arc<ExchangeState>,
+    /// The signals of the messages that were sent last.
+    sending: Vec<Signal>,
+    fallback: Arc<dyn EventBus>,
     /// True if the operator was warned since the last connection.
     has_warned: bool,
 }
 
-impl Link {
+impl SignalExchange {
     pub(super) fn new(
         server: RedisServer,
         store: Uuid,
         process: Uuid,
-        outbox: Arc<Outbox>,
+        fallback: Arc<dyn EventBus>,
         local: &Weak<LocalBus>,
-        is_connected: Arc<AtomicBool>,
+        state: Arc<ExchangeState>,
     ) -> Self {
         let channels = Arc::new(Channels::new(store, process, local));
         Self {
             server,
             writers: Writers::new(Arc::clone(&channels), process),
             channels,
-            outbox,
-            is_connected,
+            state,
+            sending: Vec::new(),
+            fallback,
             has_warned: false,
         }
     }
@@ -62,7 +76,12 @@ impl Link {
         let mut backoff = Backoff::new();
         loop {
             let Err(error) = self.exchange_until_error(&mut backoff).await;
-            self.set_connected(false);
+            // Repeated in time: an attempt to connect and the pause after it are shorter than the time
+            // for which a request is valid.
+            self.fallback.publish(Signal::FallbackRequested);
+            if self.state.is_connected.load(Ordering::Relaxed) {
+                self.change_to_fallback();
+            }
             if !std::mem::replace(&mut self.has_warned, true) {
                 tracing::warn!(
                     error = one_line(&error),
@@ -79,6 +98,8 @@ impl Link {
     ) -> RedisResult<std::convert::Infallible> {
         let lost = Arc::new(Notify::new());
         let connection = self.subscribe(&lost).await?;
+        // Published by another thread just before the last connection was lost, and too old now.
+        drop(self.state.outbox.take());
         // A server that accepts connections but no messages is not connected.
         self.send(&connection, true).await?;
         self.channels.report_loss();
@@ -93,7 +114,7 @@ impl Link {
             while Instant::now() < next_heartbeat {
                 tokio::select! {
                     () = lost.notified() => return Err(interrupted()),
-                    filled = timeout_at(next_heartbeat, self.outbox.filled()) => {
+                    filled = timeout_at(next_heartbeat, self.state.outbox.filled()) => {
                         if filled.is_ok() {
                             self.send(&connection, false).await?;
                         }
@@ -105,6 +126,18 @@ impl Link {
             }
             self.send(&connection, true).await?;
         }
+    }
+
+    /// Sends through the fallback what the server may not have received.
+    fn change_to_fallback(&mut self) {
+        self.set_connected(false);
+        let unsent = self.state.outbox.take();
+        for signal in self.sending.drain(..).chain(unsent) {
+            *self.state.resending.write() = Some(signal.clone());
+            self.fallback.publish(signal);
+        }
+        *self.state.resending.write() = None;
+        self.channels.report_loss();
     }
 
     /// Connects and subscribes to all channels. `lost` is notified when the subscription ends.
@@ -136,21 +169,26 @@ impl Link {
     /// Sends the waiting signals, and to `all` channels at least an empty message. The messages are
     /// pipelined, in the order of each channel.
     async fn send(&mut self, connection: &Connection, all: bool) -> RedisResult<()> {
-        let messages = self.writers.write(self.outbox.take(), all);
+        self.sending = self.state.outbox.take();
+        let messages = self.writers.write(&self.sending, all);
         let names = self.channels.names();
-        let sent = messages.into_iter().map(|Addressed { channel, message }| {
-            let mut connection = connection.clone();
-            async move {
-                let mut publish = cmd("SPUBLISH");
-                publish.arg(&names[channel]).arg(message);
-                publish.exec_async(&mut connection).await
-            }
-        });
-        try_join_all(sent).await.map(drop)
+        let sent = messages
+            .into_iter()
+            .map(|ChannelMessage { channel, message }| {
+                let mut connection = connection.clone();
+                async move {
+                    let mut publish = cmd("SPUBLISH");
+                    publish.arg(&names[channel]).arg(message);
+                    publish.exec_async(&mut connection).await
+                }
+            });
+        try_join_all(sent).await?;
+        self.sending.clear();
+        Ok(())
     }
 
     fn set_connected(&self, connected: bool) {
-        self.is_connected.store(connected, Ordering::Relaxed);
+        self.state.is_connected.store(connected, Ordering::Relaxed);
         metrics::gauge!("redis_connected", "use" => "signals").set(f64::from(u8::from(connected)));
     }
 }
