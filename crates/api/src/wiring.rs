@@ -31,7 +31,7 @@ use application::{node::Node, purge::Purge, retention::LogRetention};
 use cpu_pool::CpuPool;
 use domain::web_address;
 use metrics_exporter_prometheus::PrometheusHandle;
-use ports::{Clock, IdSource, Signal, Storage};
+use ports::{Clock, IdSource, Storage};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -115,11 +115,11 @@ pub async fn wire(parts: Parts<'_>) -> Result<ServerParts> {
     })
 }
 
-/// Registers this process as a node, and informs the others.
+/// Registers this process as a node.
 async fn register_node(parts: &Parts<'_>, ids: &Arc<dyn IdSource>) -> Result<Node> {
+    let (nodes, bus) = (&parts.storage.nodes, &parts.between.bus);
     let version = env!("CARGO_PKG_VERSION");
-    let node = Node::register(Arc::clone(&parts.storage.nodes), Arc::clone(ids), version).await?;
-    parts.between.bus.publish(Signal::NodeJoined);
+    let node = Node::register(Arc::clone(nodes), Arc::clone(ids), Arc::clone(bus), version).await?;
     Ok(node)
 }
 
@@ -172,8 +172,7 @@ fn start_maintenance(parts: &Parts<'_>, node: &Arc<Node>) {
     let (tasks, stop) = (&parts.tasks, &parts.stop);
     tasks.spawn(purge.run(stop.clone()));
     tasks.spawn(retention.run(stop.clone()));
-    let joined = Box::new(|signal: &Signal| *signal == Signal::NodeJoined);
-    let joined = Arc::clone(node).renew_on_join(parts.between.bus.subscribe(joined));
+    let joined = Arc::clone(node).renew_on_join();
     tasks.spawn(stop.clone().run_until_cancelled_owned(joined));
     tasks.spawn(Arc::clone(node).run(stop.clone()));
     tasks.spawn(telemetry::run_upkeep(parts.metrics.clone(), stop.clone()));

@@ -3,9 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::NodeId;
-use futures::{StreamExt as _, stream::BoxStream};
+use futures::StreamExt as _;
 use parking_lot::RwLock;
-use ports::{IdSource, LiveNode, Membership, NodeProcess, NodeRepository, RepositoryError, Signal};
+use ports::{
+    EventBus, IdSource, LiveNode, Membership, NodeProcess, NodeRepository, RepositoryError, Signal,
+};
 use tokio::{
     sync::{Mutex, watch},
     time::Instant,
@@ -21,18 +23,22 @@ const RENEWAL: Duration = Duration::from_secs(3);
 /// The maximum time between two renewals of a streak. After a longer time, the process was
 /// suspended or the store did not respond.
 const MAX_GAP: Duration = Duration::from_secs(5);
+/// The maximum number of waiting signals that lead to one renewal.
+const MAX_SIGNALS: usize = 1_024;
 
 /// The node of this process in the store, with an id that is new at each start.
 pub struct Node {
     nodes: Arc<dyn NodeRepository>,
     ids: Arc<dyn IdSource>,
+    bus: Arc<dyn EventBus>,
     version: String,
     started: Instant,
     id: watch::Sender<NodeId>,
     membership: watch::Sender<Membership>,
     renewed_at: RwLock<Instant>,
-    /// Held while a new id is registered.
-    renewing_identity: Mutex<()>,
+    /// Held from a call of the store until its result is applied, so that results are applied in their
+    /// order.
+    renewing: Mutex<()>,
     /// `None` if the last renewal failed.
     streak: RwLock<Option<RenewalStreak>>,
 }
@@ -56,10 +62,12 @@ struct RenewalStreak {
 }
 
 impl Node {
-    /// Registers this process, of this version of the program, in the store.
+    /// Registers this process, of this version of the program, in the store, and informs the other
+    /// nodes.
     pub async fn register(
         nodes: Arc<dyn NodeRepository>,
         ids: Arc<dyn IdSource>,
+        bus: Arc<dyn EventBus>,
         version: &str,
     ) -> Result<Self, RepositoryError> {
         let id = NodeId::new(ids.next_id());
@@ -68,6 +76,7 @@ impl Node {
             running_for: Duration::ZERO,
         };
         let live_nodes = nodes.insert(id, &process, LEASE).await?;
+        bus.publish(Signal::NodeJoined);
         let membership = Membership {
             node: id,
             live_nodes,
@@ -76,12 +85,13 @@ impl Node {
         Ok(Self {
             nodes,
             ids,
+            bus,
             version: process.version,
             started: Instant::now(),
             id: watch::Sender::new(id),
             membership: watch::Sender::new(membership),
             renewed_at: RwLock::new(Instant::now()),
-            renewing_identity: Mutex::new(()),
+            renewing: Mutex::new(()),
             streak: RwLock::new(Some(RenewalStreak::begin())),
         })
     }
@@ -145,10 +155,14 @@ impl Node {
     /// Registers a new id, because other processes have marked the id `dead` as such. If a concurrent
     /// call has already replaced `dead`, this does nothing.
     pub async fn renew_identity(&self, dead: NodeId) -> Result<(), RepositoryError> {
-        let _lock = self.renewing_identity.lock().await;
+        let _lock = self.renewing.lock().await;
         if self.id() != dead {
             return Ok(());
         }
+        self.replace_identity(dead).await
+    }
+
+    async fn replace_identity(&self, dead: NodeId) -> Result<(), RepositoryError> {
         let id = NodeId::new(self.ids.next_id());
         let process = NodeProcess {
             version: self.version.clone(),
@@ -162,17 +176,19 @@ impl Node {
         );
         self.id.send_replace(id);
         self.set_membership(id, live_nodes);
+        self.bus.publish(Signal::NodeJoined);
         Ok(())
     }
 
     /// Renews the lease and returns whether it was still valid. If it was not, this process
     /// registers a new id.
     async fn renew(&self) -> Result<bool, RepositoryError> {
+        let _lock = self.renewing.lock().await;
         let id = self.id();
         let live_nodes = self.nodes.renew(id, LEASE).await?;
         match live_nodes {
             Some(live_nodes) => self.set_membership(id, live_nodes),
-            None => self.renew_identity(id).await?,
+            None => self.replace_identity(id).await?,
         }
         Ok(live_nodes.is_some())
     }
@@ -187,13 +203,19 @@ impl Node {
         });
     }
 
-    /// Renews the lease each time that another node has joined, so that the number of live nodes is
-    /// known at once. Ends with the bus.
-    pub async fn renew_on_join(self: Arc<Self>, mut joined: BoxStream<'static, Signal>) {
-        while joined.next().await.is_some() {
-            if let Some(Err(error)) = round(self.renew()).await {
-                let error = ports::error::one_line(&error);
-                tracing::debug!(error, "cannot renew the node lease");
+    /// Renews the lease each time that another node has joined, or that the signal of it may have been
+    /// lost, so that the number of live nodes is known at once. Ends with the bus.
+    pub fn renew_on_join(self: Arc<Self>) -> impl Future<Output = ()> + Send {
+        let may_have_joined =
+            |signal: &Signal| matches!(signal, Signal::NodeJoined | Signal::SignalsLost);
+        let signals = self.bus.subscribe(Box::new(may_have_joined));
+        let mut signals = signals.ready_chunks(MAX_SIGNALS);
+        async move {
+            while signals.next().await.is_some() {
+                if let Some(Err(error)) = round(self.renew()).await {
+                    let error = ports::error::one_line(&error);
+                    tracing::debug!(error, "cannot renew the node lease");
+                }
             }
         }
     }
@@ -232,4 +254,4 @@ impl RenewalStreak {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -8,6 +8,7 @@ use std::{
 
 use async_trait::async_trait;
 use domain::Timestamp;
+use local_bus::LocalBus;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
@@ -92,15 +93,34 @@ impl IdSource for SequentialIds {
     }
 }
 
+/// Returns a node, its store and its bus.
+async fn registered() -> (Arc<Node>, Arc<Leases>, Arc<dyn EventBus>) {
+    let leases = Arc::new(Leases::default());
+    let bus: Arc<dyn EventBus> = Arc::new(LocalBus::new());
+    let nodes: Arc<dyn NodeRepository> = leases.clone();
+    let ids = Arc::new(SequentialIds::default());
+    let node = Node::register(nodes, ids, Arc::clone(&bus), "1.2.3").await;
+    (Arc::new(node.expect("the store answers")), leases, bus)
+}
+
+/// Returns a node that does not renew its lease.
+pub(crate) async fn idle_node() -> Arc<Node> {
+    registered().await.0
+}
+
 /// Returns a node that renews its lease, and its store.
 async fn running(answers: impl IntoIterator<Item = Renewal>) -> (Arc<Node>, Arc<Leases>) {
-    let leases = Arc::new(Leases::default());
-    leases.answers.lock().unwrap().extend(answers);
-    let nodes: Arc<dyn NodeRepository> = leases.clone();
-    let node = Node::register(nodes, Arc::new(SequentialIds::default()), "1.2.3").await;
-    let node = Arc::new(node.expect("the store answers"));
-    TaskTracker::new().spawn(Arc::clone(&node).run(CancellationToken::new()));
+    let (node, leases, _) = running_with_bus(answers).await;
     (node, leases)
+}
+
+async fn running_with_bus(
+    answers: impl IntoIterator<Item = Renewal>,
+) -> (Arc<Node>, Arc<Leases>, Arc<dyn EventBus>) {
+    let (node, leases, bus) = registered().await;
+    leases.answers.lock().unwrap().extend(answers);
+    TaskTracker::new().spawn(Arc::clone(&node).run(CancellationToken::new()));
+    (node, leases, bus)
 }
 
 async fn after(seconds: u64) {
@@ -184,12 +204,10 @@ async fn an_expired_lease_leads_to_a_new_id_and_a_new_streak() {
 
 #[tokio::test(start_paused = true)]
 async fn a_node_is_deleted_at_shutdown() {
-    let leases = Arc::new(Leases::default());
-    let nodes: Arc<dyn NodeRepository> = leases.clone();
-    let node = Node::register(nodes, Arc::new(SequentialIds::default()), "1.2.3").await;
+    let (node, leases, _) = registered().await;
     let stop = CancellationToken::new();
     stop.cancel();
-    Arc::new(node.expect("the store answers")).run(stop).await;
+    node.run(stop).await;
     assert_eq!(*leases.registered.lock().unwrap(), []);
 }
 
@@ -210,12 +228,41 @@ async fn changes_of_the_number_of_nodes_are_reported() {
 
 #[tokio::test(start_paused = true)]
 async fn a_node_that_joins_is_noticed_at_once() {
-    let (node, _) = running([Renewal::Valid, Renewal::Others(1)]).await;
+    let renewals = [Renewal::Valid, Renewal::Others(1), Renewal::Others(2)];
+    let (node, _, bus) = running_with_bus(renewals).await;
+    TaskTracker::new().spawn(Arc::clone(&node).renew_on_join());
     after(1).await;
-    assert_eq!(node.watch_membership().borrow().live_nodes, 1);
-    let joined = futures::stream::iter([Signal::NodeJoined]);
-    Arc::clone(&node).renew_on_join(joined.boxed()).await;
-    assert_eq!(node.watch_membership().borrow().live_nodes, 2);
+    let mut membership = node.watch_membership();
+    assert_eq!(membership.borrow_and_update().live_nodes, 1);
+    // Several at once need one renewal.
+    bus.publish(Signal::NodeJoined);
+    bus.publish(Signal::NodeJoined);
+    membership.changed().await.expect("the node exists");
+    assert_eq!(membership.borrow_and_update().live_nodes, 2);
+    bus.publish(Signal::SignalsLost);
+    membership.changed().await.expect("the node exists");
+    assert_eq!(membership.borrow_and_update().live_nodes, 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_id_is_reported_to_other_nodes() {
+    let (_node, _, bus) = running_with_bus([Renewal::Valid, Renewal::Expired]).await;
+    let mut joined = bus.subscribe(Box::new(|signal| *signal == Signal::NodeJoined));
+    let reported = tokio::time::timeout(Duration::from_secs(4), joined.next()).await;
+    assert_eq!(reported.expect("a report"), Some(Signal::NodeJoined));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_result_of_the_last_renewal_is_kept() {
+    let late = Renewal::ValidAfter(Duration::from_secs(2));
+    let renewals = [Renewal::Valid, late, Renewal::Others(2)];
+    let (node, _, bus) = running_with_bus(renewals).await;
+    TaskTracker::new().spawn(Arc::clone(&node).renew_on_join());
+    after(4).await;
+    // The renewal of the third second has not ended yet.
+    bus.publish(Signal::NodeJoined);
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    assert_eq!(node.watch_membership().borrow().live_nodes, 3);
 }
 
 #[tokio::test(start_paused = true)]

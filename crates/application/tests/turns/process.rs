@@ -46,7 +46,8 @@ impl Process {
         let scripted: Arc<dyn ReplyEngine> = Arc::new(engine.clone());
         let engines = BTreeMap::from([("scripted".to_owned(), scripted)]);
         let engines = Engines::new(engines, "scripted".to_owned());
-        let node = Node::register(Arc::clone(&storage.nodes), ids, "1.2.3").await;
+        let node = Node::register(Arc::clone(&storage.nodes), ids, Arc::clone(&bus), "1.2.3");
+        let node = node.await;
         let node = Arc::new(node.expect("the store answers"));
         let tasks = TaskTracker::new();
         let context = Arc::new(ChatContext::new(
