@@ -15,7 +15,7 @@ mod turn_events;
 mod turn_waiter;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use live_turn::{Interest, LiveTurn};
 pub use progress::{CompletedChat, Progress, TurnOutcome};

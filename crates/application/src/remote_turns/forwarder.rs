@@ -10,7 +10,7 @@ use futures::StreamExt as _;
 use ports::{EventBus, ReplyPart, Signal};
 use tokio::{
     sync::Notify,
-    time::{Instant, MissedTickBehavior, interval, sleep},
+    time::{Instant, MissedTickBehavior, interval, sleep, sleep_until},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -84,6 +84,7 @@ impl ReplyForwarder {
         let mut ticks = interval(REQUEST_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
+            let restart_due = self.restart_due();
             tokio::select! {
                 request = requests.next() => match request {
                     Some(request) => self.accept(request),
@@ -98,8 +99,9 @@ impl ReplyForwarder {
                     self.send_new_parts();
                     sleep(PAUSE).await;
                 }
-                // Reached only while no reply grows.
-                () = sleep(RESTART_INTERVAL), if self.is_restart_due() => self.send_new_parts(),
+                () = sleep_until(restart_due.unwrap_or_else(Instant::now)), if restart_due.is_some() => {
+                    self.send_new_parts();
+                }
                 _ = ticks.tick() => self.expire(),
             }
         }
@@ -143,8 +145,10 @@ impl ReplyForwarder {
         self.wake.notify_one();
     }
 
-    fn is_restart_due(&self) -> bool {
-        self.forwarded.iter().any(|it| it.is_restart_due)
+    /// Returns the earliest time at which a reply is to be sent from the start again.
+    fn restart_due(&self) -> Option<Instant> {
+        let due = self.forwarded.iter().filter(|it| it.is_restart_due);
+        due.map(|it| it.started + RESTART_INTERVAL).min()
     }
 
     /// Forwards a reply that runs here, if a node has requested it.

@@ -7,8 +7,12 @@
 //! request. The end of a turn comes from the event log.
 
 mod forwarder;
+mod lookups;
 mod receiver;
 mod requested_replies;
+
+#[cfg(test)]
+mod tests;
 
 pub use forwarder::ReplyForwarder;
 pub use receiver::ReplyReceiver;

@@ -6,23 +6,24 @@ use std::{
     time::Duration,
 };
 
-use domain::{ConversationId, TenantId, TurnId, TurnStatus};
+use domain::{ConversationId, TenantId, TurnId};
 use futures::{StreamExt as _, stream::BoxStream};
 use ports::{EventBus, ReplyPart, Signal, TurnRepository};
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::REQUEST_INTERVAL;
+use super::{
+    REQUEST_INTERVAL,
+    lookups::{Found, Lookup, Lookups},
+};
 use crate::{
     background::round,
     live_turns::{LiveTurn, LiveTurns, ReplyReaders, RequestedConversations},
     node::Node,
 };
 
-/// The shortest time between two requests for the lost parts of a reply.
+/// The shortest time between two requests for lost parts, of one reply or of all.
 const GAP_REQUEST_INTERVAL: Duration = Duration::from_millis(200);
-/// The pause in which no turn is read, after the store did not respond.
-const READ_PAUSE: Duration = Duration::from_secs(1);
 /// The time without a part after which the store is asked whether the turn still runs.
 const SILENCE: Duration = Duration::from_secs(30);
 /// The maximum number of turns whose parts are ignored.
@@ -32,13 +33,15 @@ const MAX_IGNORED: usize = 1_024;
 pub struct ReplyReceiver {
     bus: Arc<dyn EventBus>,
     live: Arc<LiveTurns>,
-    turns: Arc<dyn TurnRepository>,
     node: Arc<Node>,
     received: HashMap<TurnId, ReceivedReply>,
     /// Turns that have ended or do not exist, whose parts are ignored.
     ignored: HashSet<TurnId>,
-    /// The time until which no turn is read, because the store did not respond.
-    paused_until: Option<Instant>,
+    lookups: Lookups,
+    /// The time of the last request for all replies from the start.
+    last_loss: Option<Instant>,
+    /// The time at which to request all replies from the start, because signals were lost.
+    loss_due: Option<Instant>,
 }
 
 /// A reply of another node, held for its readers until the turn ends.
@@ -49,11 +52,11 @@ struct ReceivedReply {
 }
 
 /// A part, and the turn that it belongs to.
-struct ReceivedPart {
-    tenant: TenantId,
-    conversation: ConversationId,
-    turn: TurnId,
-    part: ReplyPart,
+pub(super) struct ReceivedPart {
+    pub(super) tenant: TenantId,
+    pub(super) conversation: ConversationId,
+    pub(super) turn: TurnId,
+    pub(super) part: ReplyPart,
 }
 
 impl ReplyReceiver {
@@ -67,11 +70,12 @@ impl ReplyReceiver {
         Self {
             bus,
             live,
-            turns,
             node,
             received: HashMap::new(),
             ignored: HashSet::new(),
-            paused_until: None,
+            lookups: Lookups::new(turns),
+            last_loss: None,
+            loss_due: None,
         }
     }
 
@@ -86,21 +90,28 @@ impl ReplyReceiver {
         let mut signals = self.signals();
         let mut ticks = interval(REQUEST_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        self.lookups.clear();
         loop {
+            let loss_due = self.loss_due;
             tokio::select! {
                 signal = signals.next() => match signal {
                     Some(Signal::ReplyPart { tenant, conversation_id, turn_id, part, .. }) => {
                         let conversation = conversation_id;
-                        self.receive(ReceivedPart { tenant, conversation, turn: turn_id, part }).await;
+                        self.receive(ReceivedPart { tenant, conversation, turn: turn_id, part });
                     }
                     // Signals were lost.
-                    Some(_) => self.request(readers.all(), true),
+                    Some(_) => self.schedule_request_for_all(),
                     None => return,
                 },
+                found = self.lookups.next() => self.complete(found),
+                () = sleep_until(loss_due.unwrap_or_else(Instant::now)), if loss_due.is_some() => {
+                    (self.last_loss, self.loss_due) = (Some(Instant::now()), None);
+                    self.request(readers.all(), true);
+                }
                 added = readers.added() => self.request(added, true),
                 _ = ticks.tick() => {
                     self.request(readers.all(), false);
-                    self.drop_ended().await;
+                    self.drop_ended();
                 }
             }
         }
@@ -132,62 +143,67 @@ impl ReplyReceiver {
         }
     }
 
-    async fn receive(&mut self, received: ReceivedPart) {
-        let id = received.turn;
-        if self.ignored.contains(&id)
-            || !(self.received.contains_key(&id) || self.find(&received).await)
-        {
-            return;
-        }
-        let Some(reply) = self.received.get_mut(&id) else {
-            return;
-        };
-        reply.last_part = Instant::now();
-        if reply.turn.apply_part(received.part) || !reply.may_request_gap() {
-            return;
-        }
-        let wanted = HashMap::from([(received.tenant, Some(vec![received.conversation]))]);
-        self.request(wanted, true);
+    /// Requests all replies from the start as soon as the last such request is old enough.
+    fn schedule_request_for_all(&mut self) {
+        let now = Instant::now();
+        let earliest = self.last_loss.map(|last| last + GAP_REQUEST_INTERVAL);
+        let due = || earliest.map_or(now, |earliest| earliest.max(now));
+        self.loss_due.get_or_insert_with(due);
     }
 
-    /// Reads a turn whose first part has arrived from the store, which decides on the readers that
-    /// may see it. Returns whether it is running.
-    async fn find(&mut self, part: &ReceivedPart) -> bool {
-        if self
-            .paused_until
-            .is_some_and(|until| Instant::now() < until)
-        {
-            return false;
+    fn receive(&mut self, received: ReceivedPart) {
+        if self.ignored.contains(&received.turn) {
+            return;
         }
-        let found = match self.turns.find(&part.tenant, part.turn).await {
-            Ok(found) => found,
-            Err(error) => {
-                self.paused_until = Some(Instant::now() + READ_PAUSE);
-                let error = ports::error::one_line(&error);
-                tracing::debug!(error, turn = %part.turn, "cannot read a turn of another node");
-                return false;
+        match self.received.get_mut(&received.turn) {
+            Some(reply) => {
+                reply.last_part = Instant::now();
+                if !reply.turn.apply_part(received.part) {
+                    self.request_gap(received.turn);
+                }
             }
+            // The store decides on the readers that may see the turn.
+            None => self.lookups.start_first(received),
+        }
+    }
+
+    /// Requests a reply from the start, of which parts were lost.
+    fn request_gap(&mut self, turn: TurnId) {
+        let Some(reply) = self.received.get_mut(&turn) else {
+            return;
         };
-        let position = found.position;
-        let running = found.value.filter(|found| {
-            found.turn.status == TurnStatus::InProgress
-                && found.turn.conversation_id == part.conversation
-        });
-        let Some(running) = running else {
-            self.ignore(part.turn);
-            return false;
-        };
-        let live = self.live.get_or_register_found(&part.tenant, running);
-        self.received.insert(
-            part.turn,
-            ReceivedReply {
-                turn: Arc::clone(&live),
-                last_part: Instant::now(),
-                last_gap: None,
+        if reply.may_request_gap() {
+            let subject = reply.turn.subject();
+            let conversations = Some(vec![subject.conversation_id]);
+            let wanted = HashMap::from([(subject.tenant.clone(), conversations)]);
+            self.request(wanted, true);
+        }
+    }
+
+    fn complete(&mut self, found: Found) {
+        match found.lookup {
+            Lookup::First { part, has_missed } => match found.running {
+                Some((running, position)) => {
+                    let ReceivedPart {
+                        tenant, turn, part, ..
+                    } = *part;
+                    let live = self.live.get_or_register_found(&tenant, running);
+                    let reply = ReceivedReply::new(Arc::clone(&live));
+                    self.received.insert(turn, reply);
+                    self.live.readers.deliver(&live, position);
+                    if !live.apply_part(part) || has_missed {
+                        self.request_gap(turn);
+                    }
+                }
+                None => self.ignore(part.turn),
             },
-        );
-        self.live.readers.deliver(&live, position);
-        true
+            Lookup::Silent(turn) => {
+                let reply = self.received.get(&turn);
+                if let (Some(reply), None) = (reply, found.running) {
+                    reply.turn.stop();
+                }
+            }
+        }
     }
 
     fn ignore(&mut self, turn: TurnId) {
@@ -198,34 +214,29 @@ impl ReplyReceiver {
     }
 
     /// Drops the replies of turns that have ended or have lost their readers.
-    async fn drop_ended(&mut self) {
+    fn drop_ended(&mut self) {
         let readers: &ReplyReaders = &self.live.readers;
         self.received.retain(|_, reply| {
             let subject = reply.turn.subject();
             !reply.turn.is_over() && readers.has_reader(&subject.tenant, subject.conversation_id)
         });
-        let silent = self
-            .received
-            .values_mut()
-            .filter(|reply| reply.last_part.elapsed() > SILENCE);
-        for reply in silent {
-            reply.last_part = Instant::now();
-            let subject = reply.turn.subject();
-            let found = self.turns.find(&subject.tenant, subject.turn_id).await;
-            if let Ok(found) = found {
-                let is_running = |status| status == TurnStatus::InProgress;
-                if !found
-                    .value
-                    .is_some_and(|found| is_running(found.turn.status))
-                {
-                    reply.turn.stop();
-                }
+        for reply in self.received.values_mut() {
+            if reply.last_part.elapsed() > SILENCE && self.lookups.start_silent(&reply.turn) {
+                reply.last_part = Instant::now();
             }
         }
     }
 }
 
 impl ReceivedReply {
+    fn new(turn: Arc<LiveTurn>) -> Self {
+        Self {
+            turn,
+            last_part: Instant::now(),
+            last_gap: None,
+        }
+    }
+
     fn may_request_gap(&mut self) -> bool {
         let may = self
             .last_gap

@@ -1,8 +1,11 @@
 //! A store with one turn, under the control of a test.
 
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -18,17 +21,19 @@ use uuid::Uuid;
 
 use super::super::registry::TurnSubject;
 
-/// A store with one turn, which can be made unavailable.
-pub(super) struct StoredTurn {
+/// A store with one turn, which can be made slow or unavailable.
+pub(crate) struct StoredTurn {
     status: Mutex<Option<TurnStatus>>,
+    read_time: Mutex<Duration>,
     reads: AtomicUsize,
 }
 
 impl StoredTurn {
     /// Creates a store with a turn of this status; `None` is an unavailable store.
-    pub(super) fn new(status: Option<TurnStatus>) -> Arc<Self> {
+    pub(crate) fn new(status: Option<TurnStatus>) -> Arc<Self> {
         Arc::new(Self {
             status: Mutex::new(status),
+            read_time: Mutex::default(),
             reads: AtomicUsize::new(0),
         })
     }
@@ -37,13 +42,18 @@ impl StoredTurn {
         *self.status.lock().unwrap() = status;
     }
 
+    /// Sets the duration of further reads.
+    pub(crate) fn set_read_time(&self, time: Duration) {
+        *self.read_time.lock().unwrap() = time;
+    }
+
     /// Returns the number of reads since the last call.
-    pub(super) fn reads(&self) -> usize {
+    pub(crate) fn reads(&self) -> usize {
         self.reads.swap(0, Ordering::SeqCst)
     }
 }
 
-pub(super) fn subject() -> TurnSubject {
+pub(crate) fn subject() -> TurnSubject {
     TurnSubject {
         tenant: "default".parse().unwrap(),
         turn_id: TurnId::new(Uuid::from_u128(1)),
@@ -139,6 +149,8 @@ impl TurnRepository for StoredTurn {
         _: TurnId,
     ) -> Result<AsOf<Option<FoundTurn>>, RepositoryError> {
         self.reads.fetch_add(1, Ordering::SeqCst);
+        let time = *self.read_time.lock().unwrap();
+        tokio::time::sleep(time).await;
         let status = *self.status.lock().unwrap();
         let status = status.ok_or(RepositoryError::Unavailable("unavailable".into()))?;
         Ok(AsOf {

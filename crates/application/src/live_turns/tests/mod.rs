@@ -1,6 +1,6 @@
 //! Tests of the registry and of the readers of turns.
 
-mod fixture;
+pub(crate) mod fixture;
 mod registry;
 mod reply_cursor;
 mod reply_parts;
