@@ -46,8 +46,7 @@ impl Listener {
         loop {
             match in_time(self.connect()).await {
                 Ok(listener) => {
-                    backoff.reset();
-                    if let Err(Closed) = self.deliver(listener).await {
+                    if let Err(Closed) = self.deliver(listener, &mut backoff).await {
                         return;
                     }
                 }
@@ -74,14 +73,22 @@ impl Listener {
         Ok(listener)
     }
 
-    /// Delivers the signals that arrive until the connection is lost.
-    async fn deliver(&mut self, mut listener: PgListener) -> Result<(), Closed> {
+    /// Delivers the signals that arrive until the connection is lost. Only a message shows that the
+    /// connection works, and resets `backoff`.
+    async fn deliver(
+        &mut self,
+        mut listener: PgListener,
+        backoff: &mut Backoff,
+    ) -> Result<(), Closed> {
         // Signals may have been sent before this connection.
         self.inbox.reset();
         self.inbox.report_loss()?;
         loop {
             match timeout(SILENCE, listener.try_recv()).await {
-                Ok(Ok(Some(notification))) => self.receive(notification.payload())?,
+                Ok(Ok(Some(notification))) => {
+                    backoff.reset();
+                    self.receive(notification.payload())?;
+                }
                 Ok(Ok(None) | Err(_)) => return Ok(()),
                 Err(_silence) => {
                     self.warn();

@@ -7,10 +7,13 @@ use futures::StreamExt as _;
 use ports::{EventBus, Signal};
 use postgres_bus::PostgresBus;
 use sqlx::{ConnectOptions as _, postgres::PgConnectOptions};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
+const TERMINATE_LISTENER: &str = "\
+    select count(pg_terminate_backend(pid)) from pg_stat_activity \
+    where application_name = $1 and query like 'LISTEN %'";
 const TERMINATE: &str = "\
     select count(pg_terminate_backend(pid)) from pg_stat_activity where application_name = $1";
 
@@ -68,6 +71,22 @@ async fn a_lost_connection_is_reported_and_replaced() {
     sender.publish(head.clone());
     let next = timeout(Duration::from_secs(5), signals.next()).await;
     assert_eq!(next.unwrap(), Some(head));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_that_end_without_a_message_are_replaced_ever_more_slowly() {
+    let name = format!("bus {}", new_id().simple());
+    let bus = start(&server().application_name(&name), new_id());
+    let mut lost = bus.subscribe(Box::new(|signal| *signal == Signal::SignalsLost));
+    lost.next().await.unwrap();
+    let mut connection = server().connect().await.unwrap();
+    let (since, mut replaced) = (Instant::now(), 0);
+    // Less than the time between two messages.
+    while since.elapsed() < Duration::from_secs(3) {
+        let terminate = sqlx::query_scalar::<_, i64>(TERMINATE_LISTENER).bind(&name);
+        replaced += terminate.fetch_one(&mut connection).await.unwrap();
+    }
+    assert!((2..10).contains(&replaced), "{replaced}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
