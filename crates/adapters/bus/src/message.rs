@@ -5,8 +5,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-/// The maximum length of the members beside the signals.
-const ENVELOPE_BYTES: usize = 120;
+/// The maximum length of a message beside the text of its signals or of its fragment.
+const ENVELOPE_BYTES: usize = 131;
 /// The maximum length of a signal, which is sent in several messages.
 const MAX_SIGNAL_BYTES: usize = 4 * 1024 * 1024;
 
@@ -125,7 +125,9 @@ impl MessageWriter {
         while !text.is_empty() {
             let (fragment, rest) = text.split_at(fitting(text, self.max_content));
             let (is_last, fragment) = (rest.is_empty(), Value::from(fragment));
-            let content = format!(r#""fragment":{{"text":{fragment},"isLast":{is_last}}}"#);
+            // The first version that exchanged messages requires `signals`.
+            let content =
+                format!(r#""signals":[],"fragment":{{"text":{fragment},"isLast":{is_last}}}"#);
             messages.push(self.envelope(&content));
             text = rest;
         }

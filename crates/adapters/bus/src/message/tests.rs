@@ -56,6 +56,31 @@ fn a_signal_that_exceeds_a_message_arrives_in_fragments() {
     assert_eq!(read(&messages), signals);
 }
 
+/// A message as the first version that exchanged messages reads it.
+#[derive(Deserialize)]
+struct FirstMessage {
+    number: u64,
+    signals: Vec<Value>,
+}
+
+#[test]
+fn the_first_version_can_read_every_message() {
+    let signals = [appended("a"), text_part(&"x".repeat(20_000)), appended("b")];
+    let messages = MessageWriter::new(Uuid::max(), MAX_BYTES).write(&signals);
+    let read = |text: &String| serde_json::from_str::<FirstMessage>(text).unwrap();
+    let read: Vec<_> = messages.iter().map(read).collect();
+    assert!((0..).zip(&read).all(|(number, it)| it.number == number));
+    assert_eq!(read.iter().map(|it| it.signals.len()).sum::<usize>(), 2);
+}
+
+#[test]
+fn the_length_of_messages_holds_for_every_number() {
+    let mut writer = MessageWriter::new(Uuid::max(), MAX_BYTES);
+    writer.next = u64::MAX - 10;
+    let messages = writer.write(&[text_part(&"x".repeat(20_000))]);
+    assert!(messages.iter().all(|message| message.len() <= MAX_BYTES));
+}
+
 #[test]
 fn a_signal_without_all_of_its_fragments_is_dropped() {
     let signals = [text_part(&"x".repeat(20_000)), appended("b")];
