@@ -16,6 +16,8 @@ use super::Authenticator;
 const REFRESH_INTERVAL: Duration = Duration::from_millis(250);
 /// The time without a successful read of the access version after which the cache is not used.
 const VERSION_TRUSTED_FOR: Duration = Duration::from_secs(5);
+/// The maximum number of reported changes that lead to one refresh.
+const MAX_REPORTS: usize = 1_024;
 
 impl Authenticator {
     /// Refreshes until `stop`.
@@ -31,15 +33,22 @@ impl Authenticator {
         bus: Arc<dyn EventBus>,
         stop: CancellationToken,
     ) {
-        let mut reported = bus.subscribe(Box::new(|signal| *signal == Signal::AccessChanged));
+        let reported = bus.subscribe(Box::new(|signal| *signal == Signal::AccessChanged));
+        let mut reported = reported.ready_chunks(MAX_REPORTS);
+        // The reports of this process that it has not received yet. It refreshes without them.
+        let mut own = 0_usize;
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = self.own_change.notified() => bus.publish(Signal::AccessChanged),
-                Some(_changed) = reported.next() => {
-                    if let Err(error) = self.refresh().await {
-                        let error = ports::error::one_line(&error);
-                        tracing::warn!(error, "access version cannot be read after a change");
+                () = self.own_change.notified() => {
+                    own += 1;
+                    bus.publish(Signal::AccessChanged);
+                }
+                Some(reports) = reported.next() => {
+                    let received = own.min(reports.len());
+                    own -= received;
+                    if reports.len() > received {
+                        self.refresh_or_warn().await;
                     }
                 }
             }
@@ -70,6 +79,10 @@ impl Authenticator {
     pub async fn refresh_after_change(&self) {
         self.cache.invalidate_all();
         self.own_change.notify_one();
+        self.refresh_or_warn().await;
+    }
+
+    async fn refresh_or_warn(&self) {
         if let Err(error) = self.refresh().await {
             tracing::warn!(
                 error = ports::error::one_line(&error),

@@ -6,6 +6,9 @@ use std::{
 };
 
 use access::PresentedCredential;
+use futures::StreamExt as _;
+use local_bus::LocalBus;
+use ports::{EventBus, Signal};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -124,4 +127,29 @@ async fn the_cache_is_not_used_before_the_first_poll() {
     let presented = PresentedCredential::new(&token);
     node.authenticator.authenticate(&presented).await.unwrap();
     assert!(node.authenticator.authenticate_cached(&presented).is_none());
+}
+
+/// On one thread, so that the signals of a burst are published before the first is received.
+#[tokio::test]
+async fn the_access_version_is_read_once_for_own_changes_and_for_bursts() {
+    let mut fixture = Fixture::new().await;
+    let credentials = InstrumentedCredentials::wrap(&mut fixture);
+    let node = Node::start(&fixture).await;
+    let bus: Arc<dyn EventBus> = Arc::new(LocalBus::new());
+    let mut reports = bus.subscribe(Box::new(|signal| *signal == Signal::AccessChanged));
+    let stop = CancellationToken::new();
+    let exchanging = Arc::clone(&node.authenticator).exchange_changes(Arc::clone(&bus), stop);
+    TaskTracker::new().spawn(exchanging);
+    let reads = || credentials.version_reads.load(Ordering::SeqCst);
+    tokio::task::yield_now().await;
+    for _ in 0..10 {
+        bus.publish(Signal::AccessChanged);
+        reports.next().await.unwrap();
+    }
+    until(|| async { reads() > 0 }).await;
+    for _ in 0..20 {
+        node.authenticator.refresh_after_change().await;
+        reports.next().await.unwrap();
+    }
+    assert_eq!(reads(), 1 + 20);
 }

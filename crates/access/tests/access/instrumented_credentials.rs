@@ -20,6 +20,8 @@ pub(crate) struct InstrumentedCredentials {
     inner: Arc<dyn CredentialRepository>,
     /// A flag that makes reads of the access version fail.
     pub(crate) fail_access_version: AtomicBool,
+    /// The number of reads of the access version.
+    pub(crate) version_reads: AtomicUsize,
     /// A flag that makes lookups of credentials fail.
     pub(crate) fail_find: AtomicBool,
     /// The number of lookups.
@@ -36,6 +38,7 @@ impl InstrumentedCredentials {
         let instrumented = Arc::new(Self {
             inner: Arc::clone(&fixture.storage.credentials),
             fail_access_version: AtomicBool::new(false),
+            version_reads: AtomicUsize::new(0),
             fail_find: AtomicBool::new(false),
             finds: AtomicUsize::new(0),
             gate: RwLock::new(()),
@@ -85,6 +88,7 @@ macro_rules! delegate {
         #[async_trait]
         impl CredentialRepository for InstrumentedCredentials {
             async fn access_version(&self) -> Result<i64, RepositoryError> {
+                self.version_reads.fetch_add(1, Ordering::SeqCst);
                 fail_if(&self.fail_access_version)?;
                 self.inner.access_version().await
             }

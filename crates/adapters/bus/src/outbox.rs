@@ -18,7 +18,8 @@ const MAX_SIGNALS: usize = 4_096;
 /// their readers request them again.
 const MAX_PART_BYTES: usize = 16 * 1024 * 1024;
 
-/// The signals that wait to be sent. Of several heads of one tenant only the highest is kept.
+/// The signals that wait to be sent. Of several heads of one tenant only the highest is kept, and of
+/// equal signals without members one.
 #[derive(Default)]
 pub struct Outbox {
     waiting: Mutex<Waiting>,
@@ -56,6 +57,8 @@ impl Outbox {
                 None => drop(waiting.heads.insert(tenant.clone(), *head)),
             },
             Signal::SignalsLost => return,
+            Signal::AccessChanged | Signal::NodeJoined | Signal::FallbackRequested
+                if waiting.others.contains(signal) => {}
             Signal::ReplyPart { part, .. }
                 if waiting.part_bytes + part.bytes() > MAX_PART_BYTES =>
             {
@@ -115,6 +118,18 @@ mod tests {
         taken.sort_by_key(|signal| format!("{signal:?}"));
         assert_eq!(taken, [appended("a", 3), appended("b", 7)]);
         assert_eq!(outbox.take(), []);
+    }
+
+    #[test]
+    fn equal_signals_without_members_are_sent_once() {
+        let outbox = Outbox::default();
+        for _ in 0..3 {
+            outbox.push(&Signal::AccessChanged);
+            outbox.push(&Signal::NodeJoined);
+        }
+        assert_eq!(outbox.take(), [Signal::AccessChanged, Signal::NodeJoined]);
+        outbox.push(&Signal::AccessChanged);
+        assert_eq!(outbox.take(), [Signal::AccessChanged]);
     }
 
     #[test]
