@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use async_trait::async_trait;
 use domain::NodeId;
-use ports::{LiveNode, NodeProcess, NodeRepository, RepositoryError};
-use relational::{Store as _, read, stored::StoredNode};
+use ports::{LiveNode, NodeProcess, RepositoryError};
+use relational::{read, repositories::NodeSql, stored::StoredNode};
+use sqlx::PgConnection;
 
 use crate::{
     PostgresStore,
@@ -43,63 +43,45 @@ const DELETE: &str = "delete from nodes where id = $1";
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[INSERT, RENEW, LIST, DELETE];
 
-/// Nodes in PostgreSQL.
-pub(crate) struct Nodes(pub(crate) PostgresStore);
-
 /// Converts a duration to the unit of statements.
 pub(crate) fn milliseconds(lease: Duration) -> i64 {
     i64::try_from(lease.as_millis()).unwrap_or(i64::MAX)
 }
 
-fn node_count(count: i64) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
-}
-
-#[async_trait]
-impl NodeRepository for Nodes {
-    async fn insert(
-        &self,
+impl NodeSql for PostgresStore {
+    async fn insert_node(
+        connection: &mut PgConnection,
         id: NodeId,
         process: &NodeProcess,
         lease: Duration,
-    ) -> Result<u32, RepositoryError> {
+    ) -> Result<i64, RepositoryError> {
         let insert = sqlx::query_scalar(INSERT)
             .bind(id.uuid())
             .bind(milliseconds(lease))
-            .bind(process.version.clone())
+            .bind(&process.version)
             .bind(milliseconds(process.running_for));
-        let live: i64 = self
-            .0
-            .transaction(move |connection| {
-                Box::pin(async move {
-                    let inserted = insert.fetch_one(connection).await;
-                    inserted.map_err(conflict_on("node"))
-                })
-            })
-            .await?;
-        Ok(node_count(live))
+        let inserted = insert.fetch_one(connection).await;
+        inserted.map_err(conflict_on("node"))
     }
 
-    async fn renew(&self, id: NodeId, lease: Duration) -> Result<Option<u32>, RepositoryError> {
+    async fn renew_lease(
+        connection: &mut PgConnection,
+        id: NodeId,
+        lease: Duration,
+    ) -> Result<Option<i64>, RepositoryError> {
         let renew = sqlx::query_scalar(RENEW)
             .bind(id.uuid())
             .bind(milliseconds(lease));
-        let live: Option<i64> = self
-            .0
-            .transaction(move |connection| {
-                Box::pin(async move { renew.fetch_optional(connection).await.map_err(from_sqlx) })
-            })
-            .await?;
-        Ok(live.map(node_count))
+        renew.fetch_optional(connection).await.map_err(from_sqlx)
     }
 
-    async fn list(&self) -> Result<Vec<LiveNode>, RepositoryError> {
-        let found = self.0.connections.fetch_all(sqlx::query(LIST)).await?;
+    async fn live_nodes(&self) -> Result<Vec<LiveNode>, RepositoryError> {
+        let found = self.connections.fetch_all(sqlx::query(LIST)).await?;
         read::rows("nodes", found, |row: StoredNode| row.try_into())
     }
 
-    async fn delete(&self, id: NodeId) -> Result<(), RepositoryError> {
+    async fn delete_node(&self, id: NodeId) -> Result<(), RepositoryError> {
         let delete = sqlx::query(DELETE).bind(id.uuid());
-        self.0.execute(delete, from_sqlx).await.map(drop)
+        self.execute(delete, from_sqlx).await.map(drop)
     }
 }

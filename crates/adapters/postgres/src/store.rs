@@ -5,7 +5,9 @@ use std::{str::FromStr, sync::Arc};
 use ports::{RepositoryError, Storage};
 use relational::{
     GroupCommit, WriteTimeouts, WriterThread,
-    repositories::{Agents, Conversations, Credentials, Events, Recovery, SigningKeys, Turns},
+    repositories::{
+        Agents, Conversations, Credentials, Events, Nodes, Recovery, SigningKeys, Turns,
+    },
 };
 use sqlx::{
     ConnectOptions, Connection,
@@ -22,7 +24,6 @@ use crate::{
     error::from_sqlx,
     idempotency::IdempotencyRecords,
     maintenance::StoreMaintenance,
-    nodes::Nodes,
     store_state,
     tenants::Tenants,
     tickets::Tickets,

@@ -5,7 +5,9 @@ use std::{sync::Arc, time::Duration};
 use ports::{RepositoryError, Storage};
 use relational::{
     GroupCommit, WriteTimeouts, WriterThread,
-    repositories::{Agents, Conversations, Credentials, Events, Recovery, SigningKeys, Turns},
+    repositories::{
+        Agents, Conversations, Credentials, Events, Nodes, Recovery, SigningKeys, Turns,
+    },
 };
 use sqlx::{
     ConnectOptions, Connection,
@@ -21,7 +23,6 @@ use crate::{
     idempotency::IdempotencyRecords,
     location::{self, LocationError},
     maintenance::StoreMaintenance,
-    nodes::Nodes,
     tenants::Tenants,
     tickets::Tickets,
     tokens::Tokens,
