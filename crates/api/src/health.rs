@@ -21,8 +21,8 @@ pub struct Health {
     /// Always `ok`.
     #[schema(value_type = String)]
     status: &'static str,
-    /// With `verbose`: the connections of the process, each `ok` or `unavailable`. Only `store` is
-    /// required; the service works without the others.
+    /// The connections of the process, with `verbose`: each is `ok` or `unavailable`. Only `store`
+    /// is required; the service works without the others.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<BTreeMap<String, String>>)]
     checks: Option<BTreeMap<&'static str, &'static str>>,

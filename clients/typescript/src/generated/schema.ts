@@ -1780,8 +1780,8 @@ export interface components {
         /** @description The result of a health check. */
         Health: {
             /**
-             * @description With `verbose`: the connections of the process, each `ok` or `unavailable`. Only `store` is
-             *     required; the service works without the others.
+             * @description The connections of the process, with `verbose`: each is `ok` or `unavailable`. Only `store`
+             *     is required; the service works without the others.
              */
             checks?: {
                 [key: string]: string;

@@ -49,7 +49,7 @@ impl Fragments {
         };
         self.0.push_str(&fragment.text);
         if fragment.is_last {
-            // The rest of a signal whose first fragment was lost is no JSON.
+            // Without its first fragment, the rest of a signal is not valid JSON.
             signals.extend(serde_json::from_str(&self.0).ok());
         }
         if fragment.is_last || self.0.len() > MAX_SIGNAL_BYTES {

@@ -27,7 +27,7 @@ impl ChannelReplies {
     }
 
     /// Follows the replies in the channel of a turn, unless this node runs it.
-    pub(super) fn follow_elsewhere(&self, turn: TurnId, channel: Channel) -> Option<ReaderGuard> {
+    pub(super) fn follow_if_remote(&self, turn: TurnId, channel: Channel) -> Option<ReaderGuard> {
         (!self.live.is_local(turn)).then(|| self.follow(channel))
     }
 }

@@ -137,7 +137,7 @@ impl LiveReplies {
             needs_snapshot,
         });
         turn.listen(&self.wake, Interest::Reply);
-        // Text from before this call causes no further notification.
+        // The turn does not report text that arrived before this call.
         self.wake.notify_one();
     }
 

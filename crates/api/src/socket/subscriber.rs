@@ -1,5 +1,7 @@
 //! The subscriber of a socket: sends events and live data to its caller.
 
+mod join_replies;
+
 use std::{future::pending, sync::Arc};
 
 use access::{AccessError, AuthContext, CredentialEnd, CredentialWatch};
@@ -121,15 +123,6 @@ impl Subscriber {
         Ok(())
     }
 
-    /// Sends snapshots of the running replies that were not visible before.
-    pub(super) fn join_newly_visible(
-        &mut self,
-        send_queue: &SendQueue,
-    ) -> Result<(), SendQueueFull> {
-        let channels: Vec<_> = self.subscriptions.live_channels().collect();
-        self.join(&channels, false, send_queue)
-    }
-
     /// Subscribes to a channel.
     pub(super) fn open(&mut self, opened: &OpenedChannel) -> Result<SubscriptionStart, ApiError> {
         let is_new = !self.subscriptions.has_named(opened.channel);
@@ -161,48 +154,6 @@ impl Subscriber {
         let channel = Channel::Conversation(turn.conversation_id);
         self.subscriptions
             .await_turn(turn.id, channel, turn.agent_id, accepted.position);
-    }
-
-    /// Sends snapshots of the running replies in `channels`. `resend` also repeats those that are
-    /// followed already.
-    pub(super) fn join(
-        &mut self,
-        channels: &[Channel],
-        resend: bool,
-        send_queue: &SendQueue,
-    ) -> Result<(), SendQueueFull> {
-        if channels.is_empty() {
-            return Ok(());
-        }
-        let (tenant, visibility) = (self.tail.tenant(), &self.visibility);
-        let turns = self.services.live.matching(|subject| {
-            subject.tenant == *tenant
-                && channels.iter().any(|it| it.matches_turn(subject))
-                && is_turn_visible(visibility, subject)
-        });
-        for turn in turns {
-            self.live_replies.join(&turn, resend);
-        }
-        self.live_replies.send(send_queue)
-    }
-
-    /// Follows the replies of other nodes that have begun to arrive, once the starts of their turns
-    /// were sent. Returns whether there were any.
-    fn join_remote(&mut self) -> bool {
-        let Some(position) = self.subscriptions.live_position() else {
-            return false;
-        };
-        let turns = self.live_replies.remote().take_up_to(position);
-        for turn in &turns {
-            let subject = turn.subject();
-            let mut channels = self.subscriptions.live_channels();
-            if channels.any(|it| it.matches_turn(subject))
-                && is_turn_visible(&self.visibility, subject)
-            {
-                self.live_replies.join_remote(turn);
-            }
-        }
-        !turns.is_empty()
     }
 
     /// Accepts a page of past events.
@@ -241,15 +192,6 @@ impl Subscriber {
             typing: update.typing,
         };
         send_queue.push(encode(&ServerFrame::Live { event }))
-    }
-
-    /// Sends new live data of the followed replies.
-    pub(super) fn send_live_replies(
-        &mut self,
-        send_queue: &SendQueue,
-    ) -> Result<(), SendQueueFull> {
-        self.join_remote();
-        self.live_replies.send(send_queue)
     }
 
     /// Sends new events as far as the queue has room, and starts to read the next page of a replay.

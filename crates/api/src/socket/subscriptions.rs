@@ -202,7 +202,7 @@ impl Subscriptions {
             turns: vec![turn],
             next: since.max(self.recent.position_of(channel)),
             replay: None,
-            _reader: self.replies.follow_elsewhere(turn, channel),
+            _reader: self.replies.follow_if_remote(turn, channel),
         });
     }
 

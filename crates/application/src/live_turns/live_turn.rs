@@ -1,17 +1,17 @@
 //! The state of a turn in this process, until it ends.
 
+mod remote_updates;
+
 use std::sync::{Arc, Weak};
 
-use domain::{MessageId, NodeId, TurnStarted, TurnStatus};
+use domain::{NodeId, TurnStarted};
 use parking_lot::{Mutex, MutexGuard};
-use ports::{FoundTurn, ReplyPart};
 use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     progress::{Progress, TurnOutcome},
     registry::{LiveTurns, TurnSubject},
-    reply_readers::ReaderGuard,
     turn_waiter::{PollBudget, StorePoller},
 };
 use crate::engines::{LogContext, PartialReply, ReplySink};
@@ -196,80 +196,8 @@ impl LiveTurn {
         self.update(|progress| std::mem::replace(&mut progress.local_node, node) != node);
     }
 
-    /// Reports the start to the forwarder of live replies.
-    pub(crate) fn report_start(self: &Arc<Self>) {
-        if let Some(turns) = self.turns.upgrade() {
-            turns.starts.report(self);
-        }
-    }
-
     pub(crate) fn mark_started(&self, started: TurnStarted) {
         self.update(|progress| progress.started.replace(started) != Some(started));
-    }
-
-    /// Applies the state of the turn that was read from the store: the text of a turn that runs in
-    /// another process arrives as one piece, once its reply is stored.
-    pub(crate) fn apply_stored(&self, found: FoundTurn) {
-        let FoundTurn {
-            turn,
-            message_id,
-            reply_id,
-            ..
-        } = found;
-        if turn.status == TurnStatus::Queued {
-            self.mark_queued();
-            return;
-        }
-        if let (Some(agent_version), Some(_)) = (turn.agent_version, turn.started_at) {
-            self.mark_started(TurnStarted {
-                turn_id: turn.id,
-                conversation_id: Some(turn.conversation_id),
-                message_id,
-                // A turn of an earlier version gets the id with its reply.
-                reply_id: reply_id
-                    .or(turn.reply.as_ref().map(|reply| reply.id))
-                    .unwrap_or(MessageId::new(turn.id.uuid())),
-                agent_id: turn.agent_id,
-                agent_version,
-            });
-        }
-        if let Some(reply) = &turn.reply {
-            let (text, calls) = (reply.content.clone(), turn.tool_calls.clone());
-            self.progress().reply.complete_with(text, calls);
-        }
-        if let Some(outcome) = TurnOutcome::of_stored(turn) {
-            self.end(outcome);
-        }
-    }
-
-    /// Applies a part of the reply that the node that runs the turn has sent. Returns false if the
-    /// parts before it are missing.
-    #[must_use]
-    pub(crate) fn apply_part(&self, part: ReplyPart) -> bool {
-        let mut progress = self.progress();
-        if progress.local_node.is_some() || progress.outcome.is_some() {
-            return true;
-        }
-        let fits = progress.reply.push_part(part);
-        drop(progress);
-        self.notify();
-        fits
-    }
-
-    /// Follows the reply if another node runs the turn, for as long as the result is held.
-    pub(crate) fn follow_if_remote(&self) -> Option<ReaderGuard> {
-        let progress = self.progress();
-        if progress.local_node.is_some() || progress.outcome.is_some() {
-            return None;
-        }
-        drop(progress);
-        let turns = self.turns.upgrade()?;
-        let conversation = self.subject.stored_conversation()?;
-        Some(
-            turns
-                .readers
-                .follow(&self.subject.tenant, Some(conversation), None),
-        )
     }
 
     /// Ends the turn; later ends are ignored.

@@ -16,7 +16,7 @@ pub struct StoredNode {
     version: Option<String>,
     started_at: Option<StoredTime>,
     lease_until: StoredTime,
-    /// In milliseconds.
+    /// The remaining validity of the lease, in milliseconds.
     lease_left: i64,
     running_turns: i64,
 }

@@ -9,7 +9,7 @@ use crate::{caller::Caller, rate_limits::remaining_and_reset};
 
 /// The timeout of a wait. Streams notice within 15 seconds that their client has disconnected.
 const TIMEOUT: Duration = Duration::from_secs(40);
-/// With one unit a minute, so that little is refilled during a test.
+/// The burst of a quota of one unit a minute, so that little is refilled during a test.
 const BURST: u32 = 40;
 
 /// A key with its own limits, as a caller of each node.

@@ -48,7 +48,7 @@ impl NodePair {
         Self::start_with(|builder| builder, first).await
     }
 
-    /// With other settings for both nodes.
+    /// Starts a pair with other settings for both nodes.
     pub(crate) async fn start_with_settings(settings: &[(&str, &str)]) -> Self {
         let both = |builder| {
             let set = |builder: ApiServerBuilder, (name, value): &(&str, &str)| {

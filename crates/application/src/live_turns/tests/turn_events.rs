@@ -10,8 +10,8 @@ use uuid::Uuid;
 
 use super::{
     super::{
-        live_turn::LiveTurn, ownership::TurnOwnership, progress::TurnOutcome, turn_events::*,
-        turn_waiter::TurnWaiter,
+        live_turn::LiveTurn, ownership::TurnOwnership, progress::TurnOutcome,
+        reply_cursor::ReplyPiece, turn_events::*, turn_waiter::TurnWaiter,
     },
     fixture::{StoredTurn, started, subject},
 };

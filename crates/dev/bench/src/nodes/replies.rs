@@ -36,7 +36,7 @@ const TIMEOUT: Duration = Duration::from_mins(3);
 #[derive(Default)]
 struct ReceivedReplies {
     view: ClientView,
-    /// By turn: the length of the text, and the time at which it was received.
+    /// The lengths of the text of each turn, and the times at which they were reached.
     arrivals: BTreeMap<String, Vec<(usize, Instant)>>,
 }
 

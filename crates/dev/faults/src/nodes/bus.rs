@@ -160,7 +160,7 @@ pub(crate) async fn run(environment: &Environment, fault: BusFault) -> Result<Re
     Ok(report)
 }
 
-/// Checks that the fault was there.
+/// Checks that the fault had its effect on the bus.
 async fn check_effect(fault: BusFault, pair: &Pair, report: &mut Report) -> Result<()> {
     if let Some(has) = fault.leaves_bus()
         && has_bus(&pair.other).await? != has

@@ -1,0 +1,134 @@
+//! The position of a reader in a reply.
+
+use domain::{ReplyDelta, ToolCalled, ToolReturned};
+use ports::ReplyPart;
+
+use super::{progress::Progress, registry::TurnSubject};
+use crate::engines::{PartialReply, ToolEvent};
+
+/// The maximum size of a part's text for other nodes.
+const MAX_PART_BYTES: usize = 64 * 1024;
+
+/// The next step of a reader.
+enum Step<'a> {
+    Text { from: usize, text: &'a str },
+    Tool { index: usize, event: ToolEvent },
+}
+
+/// A reader's position in a reply that grows.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct ReplyCursor {
+    /// The position in the text, in bytes.
+    text: usize,
+    /// The number of tool events that were read.
+    tools: usize,
+}
+
+/// A piece of a reply.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ReplyPiece {
+    /// More text.
+    Delta(ReplyDelta),
+    /// The start of a tool call.
+    ToolCalled(ToolCalled),
+    /// The end of a tool call.
+    ToolReturned(ToolReturned),
+}
+
+impl ReplyCursor {
+    /// Returns the next piece: text up to the next tool event, then that event.
+    pub fn next(&mut self, subject: &TurnSubject, progress: &Progress) -> Option<ReplyPiece> {
+        Some(match self.advance(progress, usize::MAX)? {
+            Step::Text { from, text } => ReplyPiece::Delta(ReplyDelta {
+                turn_id: subject.turn_id,
+                conversation_id: subject.stored_conversation(),
+                from,
+                to: from + text.len(),
+                text: text.to_owned(),
+            }),
+            Step::Tool { event, .. } => piece(subject, &progress.reply, event),
+        })
+    }
+
+    /// Returns the next part for other nodes.
+    pub(crate) fn next_part(&mut self, progress: &Progress) -> Option<ReplyPart> {
+        Some(match self.advance(progress, MAX_PART_BYTES)? {
+            Step::Text { from, text } => ReplyPart::Text {
+                from,
+                text: text.to_owned(),
+            },
+            Step::Tool { index, event } => {
+                let mut call = progress.reply.call_of(event).clone();
+                if !event.has_ended {
+                    (call.status, call.result) = (String::new(), None);
+                }
+                ReplyPart::Tool {
+                    index,
+                    at: event.at,
+                    has_ended: event.has_ended,
+                    call,
+                }
+            }
+        })
+    }
+
+    /// Moves to the next step: at most `max_bytes` of text up to the next tool event, or that event.
+    fn advance<'a>(&mut self, progress: &'a Progress, max_bytes: usize) -> Option<Step<'a>> {
+        let text = progress.text();
+        let tool = progress.reply.tools.get(self.tools);
+        let end = tool.map_or(text.len(), |tool| tool.at.min(text.len()));
+        if let Some(text) = text.get(self.text..end).filter(|text| !text.is_empty()) {
+            let text = &text[..text.floor_char_boundary(max_bytes)];
+            let from = self.text;
+            self.text += text.len();
+            return Some(Step::Text { from, text });
+        }
+        // A tool event after withheld text is withheld too.
+        let event = *tool.filter(|tool| tool.at <= text.len())?;
+        let index = self.tools;
+        self.tools += 1;
+        Some(Step::Tool { index, event })
+    }
+
+    /// Moves to the end, and returns the whole text so far.
+    pub fn catch_up<'a>(&mut self, progress: &'a Progress) -> &'a str {
+        let text = progress.text();
+        *self = Self {
+            text: text.len(),
+            tools: progress.reply.tools.len(),
+        };
+        text
+    }
+
+    /// Returns whether everything so far was read.
+    pub fn is_at_end_of(&self, progress: &Progress) -> bool {
+        self.text == progress.text().len() && self.tools == progress.reply.tools.len()
+    }
+
+    /// Returns whether the text has become shorter than what was read.
+    pub fn is_ahead_of(&self, progress: &Progress) -> bool {
+        progress.text().len() < self.text
+    }
+
+    /// Returns the length of the unread text, in bytes.
+    pub fn unread(&self, progress: &Progress) -> usize {
+        progress.text().len().saturating_sub(self.text)
+    }
+}
+
+fn piece(subject: &TurnSubject, reply: &PartialReply, event: ToolEvent) -> ReplyPiece {
+    let (turn_id, conversation_id) = (subject.turn_id, subject.stored_conversation());
+    let call = reply.call_of(event);
+    if event.has_ended {
+        let returned = ToolReturned::of(turn_id, conversation_id, call);
+        return ReplyPiece::ToolReturned(returned);
+    }
+    ReplyPiece::ToolCalled(ToolCalled {
+        turn_id,
+        conversation_id,
+        id: call.id.clone(),
+        at: call.at,
+        name: call.name.clone(),
+        arguments: call.arguments.as_object().cloned().unwrap_or_default(),
+    })
+}
