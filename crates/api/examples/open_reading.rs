@@ -22,7 +22,7 @@ use api::{
     routes,
     settings::{self, Settings},
     telemetry,
-    wiring::{self, BetweenNodes, Parts, ServerParts, Store},
+    wiring::{self, NodeLinks, Parts, ServerParts, Store},
 };
 use domain::{CredentialSource, LimitOverrides, Principal, PrincipalId, Scope, TenantId};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -54,7 +54,7 @@ async fn main() -> Result<()> {
         store: &store,
         settings: &settings,
         storage: store.storage(),
-        between: BetweenNodes::start(&settings.bus, &store, &*ids, &tasks, &stop).await?,
+        links: NodeLinks::start(&settings.bus, &store, &*ids, &tasks, &stop).await?,
         engines: wiring::built_in_engines()?,
         metrics: telemetry::init(&settings.log)?,
         public_url: settings.server.public_url(address),

@@ -20,7 +20,7 @@ use crate::{
     routes,
     settings::Settings,
     state::ApiState,
-    wiring::{self, BetweenNodes, EnginesByName, Parts, ServerParts, Store, Turns},
+    wiring::{self, EnginesByName, NodeLinks, Parts, ServerParts, Store, Turns},
 };
 
 /// The time for which running turns may continue. Together with the default drain delay before, and
@@ -106,7 +106,7 @@ impl Service {
             settings,
             storage: wrap_storage(store.storage()),
             store: &store,
-            between: BetweenNodes::start(&settings.bus, &store, &*ids, &tasks, &stop).await?,
+            links: NodeLinks::start(&settings.bus, &store, &*ids, &tasks, &stop).await?,
             engines,
             metrics,
             public_url,

@@ -16,7 +16,7 @@ use self::auth::Auth;
 pub use self::{
     auth::{document_source, signing_keys},
     engines::{EnginesByName, built_in_engines, choose_engines},
-    nodes::{BetweenNodes, check_bus},
+    nodes::{NodeLinks, check_bus},
     startup_summary::startup_summary,
     store::{Store, prepare_schema},
     tools::check_programs,
@@ -66,7 +66,7 @@ pub struct Parts<'a> {
     /// The store's ports.
     pub storage: Storage,
     /// The parts that all processes on the store share.
-    pub between: BetweenNodes,
+    pub links: NodeLinks,
     /// The engines.
     pub engines: EnginesByName,
     /// The handle that renders the metrics.
@@ -117,7 +117,7 @@ pub async fn wire(parts: Parts<'_>) -> Result<ServerParts> {
 
 /// Registers this process as a node.
 async fn register_node(parts: &Parts<'_>, ids: &Arc<dyn IdSource>) -> Result<Node> {
-    let (nodes, bus) = (&parts.storage.nodes, &parts.between.bus);
+    let (nodes, bus) = (&parts.storage.nodes, &parts.links.bus);
     let version = env!("CARGO_PKG_VERSION");
     let node = Node::register(Arc::clone(nodes), Arc::clone(ids), Arc::clone(bus), version).await?;
     Ok(node)
@@ -156,7 +156,7 @@ fn state(parts: &Parts<'_>, auth: Auth, ids: Arc<dyn IdSource>) -> Result<ApiSta
         socket_times: settings.limits.sockets,
         readiness: Readiness::new(
             Arc::clone(&parts.storage.maintenance),
-            parts.between.checks.clone(),
+            parts.links.checks.clone(),
         ),
         documents: documents::documents(settings, &parts.public_url),
         metrics: parts.metrics.clone(),

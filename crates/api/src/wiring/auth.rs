@@ -85,7 +85,7 @@ pub(super) async fn wire(
     tasks.spawn(signing_keys.run(stop.clone()));
     tasks.spawn(Arc::clone(&authenticator).run(stop.clone()));
     let exchange =
-        Arc::clone(&authenticator).exchange_changes(Arc::clone(&parts.between.bus), stop.clone());
+        Arc::clone(&authenticator).exchange_changes(Arc::clone(&parts.links.bus), stop.clone());
     tasks.spawn(exchange);
     tasks.spawn(last_used.run(stop.clone()));
     Ok(Auth {

@@ -13,7 +13,7 @@ use super::Store;
 use crate::{readiness::Check, settings::BusSettings};
 
 /// The parts that the processes on one store share.
-pub struct BetweenNodes {
+pub struct NodeLinks {
     /// The event bus.
     pub bus: Arc<dyn EventBus>,
     /// The rate limiter, unless it is that of the store.
@@ -22,7 +22,7 @@ pub struct BetweenNodes {
     pub checks: Vec<Check>,
 }
 
-impl BetweenNodes {
+impl NodeLinks {
     /// Starts the event bus of a process on this store, and the rate limiter of Redis if it is
     /// configured.
     pub async fn start(
@@ -32,16 +32,16 @@ impl BetweenNodes {
         tasks: &TaskTracker,
         stop: &CancellationToken,
     ) -> Result<Self> {
-        let mut between = Self {
+        let mut links = Self {
             bus: Arc::new(LocalBus::new()),
             limiter: None,
             checks: Vec::new(),
         };
         // One process serves a file.
         if let Store::Postgres(store) = store {
-            between.connect(settings, store, ids, tasks, stop).await?;
+            links.connect(settings, store, ids, tasks, stop).await?;
         }
-        Ok(between)
+        Ok(links)
     }
 
     async fn connect(

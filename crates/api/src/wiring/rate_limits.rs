@@ -15,7 +15,7 @@ pub(super) fn principal_limits(
     node: &Node,
     clock: Arc<dyn Clock>,
 ) -> PrincipalLimits {
-    let limiter = parts.between.limiter.clone().unwrap_or_else(|| {
+    let limiter = parts.links.limiter.clone().unwrap_or_else(|| {
         let membership = node.watch_membership();
         parts
             .store

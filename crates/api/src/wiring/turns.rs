@@ -26,7 +26,7 @@ const FINAL_WRITES_TIMEOUT: Duration = Duration::from_secs(1);
 /// nodes.
 fn start_exchange(parts: &Parts<'_>, context: &Arc<ChatContext>, runner: &Arc<TurnRunner>) {
     let (tasks, stop) = (&parts.tasks, &parts.stop);
-    let bus = || Arc::clone(&parts.between.bus);
+    let bus = || Arc::clone(&parts.links.bus);
     let (live, node) = (|| Arc::clone(&context.live), || Arc::clone(&context.node));
     let forwarder = ReplyForwarder::new(bus(), live(), node());
     let turns = Arc::clone(&parts.storage.turns);
