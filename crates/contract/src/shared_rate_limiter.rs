@@ -27,6 +27,7 @@ macro_rules! shared_rate_limiter_contract {
                 units_taken_at_one_node_are_missing_at_the_others,
                 remaining_includes_the_units_taken_at_other_nodes,
                 units_left_unused_at_one_node_become_available_at_another,
+                units_returned_late_are_not_granted_twice,
                 several_units_are_granted_together_at_any_node,
                 more_in_is_true_for_units_taken_at_another_node,
                 quotas_are_separate_at_all_nodes,
@@ -194,6 +195,19 @@ pub async fn units_left_unused_at_one_node_become_available_at_another(
     assert!(granted <= 99 + refilled + 1, "{granted}");
     // The last one or two may be under way.
     assert!(granted + 2 >= 99 + refilled, "{granted} of {refilled} more");
+}
+
+/// Units that a node held for most of a second and then returned MUST NOT have been refilled
+/// meanwhile.
+pub async fn units_returned_late_are_not_granted_twice(nodes: &impl SharedLimiters) {
+    let quota = Quota::new(600, 100);
+    assert!(take(nodes.node(0), 1, quota).await.is_admitted);
+    sleep(Duration::from_millis(900)).await;
+    let start = Instant::now();
+    let mut granted = collect(nodes.node(1), quota, u32::MAX, Duration::ZERO).await;
+    granted += collect(nodes.node(2), quota, u32::MAX, Duration::from_millis(400)).await;
+    let refilled = u32::try_from(start.elapsed().as_millis() / 100).unwrap_or(u32::MAX);
+    assert!(granted <= 100 + refilled + 1, "{granted} in {refilled}");
 }
 
 /// Several units are granted together or not at all, wherever the others were taken.

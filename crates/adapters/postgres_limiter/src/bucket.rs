@@ -9,6 +9,9 @@ use crate::rate::{Nanos, Rate, SECOND};
 
 /// The time after which units that were taken ahead of need are returned.
 pub(crate) const UNUSED: Nanos = SECOND;
+/// The time after which held units are lost. The row reserves them for two seconds, and a statement
+/// takes at most half a second.
+const LOST: Nanos = SECOND * 3 / 2;
 /// The time for which the state of the row counts as known. A request that it does not allow is
 /// rejected without another round trip, so that rejections do not load the database.
 const KNOWN_FOR: Nanos = SECOND / 10;
@@ -40,11 +43,12 @@ pub(crate) enum Taken {
 pub(crate) struct Ask {
     /// The time that the row is charged, for units granted without it.
     pub(crate) charged: Nanos,
-    /// The time of units that are returned.
+    /// The time of held units that are returned.
     pub(crate) returned: Nanos,
-    /// The time in which the units are refilled that this node has granted of those it took. Returned
-    /// units do not make the row fuller than that.
+    /// The time of held units that were granted since the last request.
     pub(crate) used: Nanos,
+    /// The time until the units are refilled that this node has granted of those it held.
+    pub(crate) refilled_in: Nanos,
     /// The number of units without which the node needs none.
     pub(crate) least: u32,
     /// The number of units that it takes if they are available.
@@ -63,21 +67,24 @@ pub(crate) struct Answer {
 ///
 /// `full_at` is the one number of the generic cell rate algorithm: the time at which the whole burst
 /// is available. It is that of the row, as last read, plus what was granted here without the row.
+///
+/// Held units are missing in the row and must not be refilled there, or they could be granted twice.
+/// So the row also has the number of units that all nodes hold, which are missing for as long.
 #[derive(Debug)]
 pub(crate) struct Bucket {
     rate: Rate,
     full_at: Nanos,
     /// Units that were taken from the row and not used yet.
     held: u32,
-    /// Units that were taken from the row and are only to be returned.
-    surplus: u32,
-    /// The time at which the units are refilled that this node has granted of those it took.
+    /// The time of held units that were granted, but that the row still counts as held.
+    used: Nanos,
+    /// The time at which the units are refilled that this node has granted of those it held.
     used_until: Nanos,
     /// The part of `full_at` that the row does not know.
     unpaid: Nanos,
     /// The time of the last answer of the row.
     known_at: Option<Nanos>,
-    /// The time at which the row granted units last.
+    /// The time of the last request in response to which the row granted units.
     granted_at: Nanos,
     waiting: VecDeque<Waiter>,
     /// True while the row is to be asked, or is being asked.
@@ -92,7 +99,7 @@ impl Bucket {
             rate,
             full_at: now,
             held: 0,
-            surplus: 0,
+            used: 0,
             used_until: now,
             unpaid: 0,
             known_at: None,
@@ -151,8 +158,9 @@ impl Bucket {
         self.settle(now);
         let mut ask = Ask {
             charged: self.unpaid,
-            returned: self.rate.time(std::mem::take(&mut self.surplus)),
-            used: (self.used_until - now).max(0),
+            returned: 0,
+            used: std::mem::take(&mut self.used),
+            refilled_in: (self.used_until - now).max(0),
             least: 0,
             most: 0,
         };
@@ -163,22 +171,22 @@ impl Bucket {
             ask.least = first.units.saturating_sub(self.held);
             ask.most = wanted.saturating_sub(self.held).max(ask.least);
         } else if self.is_stale(now) || self.held > self.rate.slice {
-            ask.returned += self.rate.time(std::mem::take(&mut self.held));
+            ask.returned = self.rate.time(std::mem::take(&mut self.held));
         } else if self.is_low() && now - self.granted_at < UNUSED {
-            (ask.least, ask.most) = (1, self.rate.slice);
+            (ask.least, ask.most) = (1, self.rate.slice - self.held);
         }
         ask
     }
 
-    /// Applies the answer of the row to `ask`, and decides the requests that wait. Returns whether
-    /// the row is to be asked again.
-    pub(crate) fn apply(&mut self, ask: Ask, answer: Answer, now: Nanos) -> bool {
+    /// Applies the answer of the row to `ask`, which was sent at `asked_at`, and decides the requests
+    /// that wait. Returns whether the row is to be asked again.
+    pub(crate) fn apply(&mut self, ask: Ask, asked_at: Nanos, answer: Answer, now: Nanos) -> bool {
         self.unpaid = (self.unpaid - ask.charged).max(0);
         self.full_at = now + answer.full_in + self.unpaid;
         self.known_at = Some(now);
         self.held += answer.granted;
         if answer.granted > 0 {
-            self.granted_at = now;
+            self.granted_at = asked_at;
         }
         let mut undecided = VecDeque::new();
         let waiting = std::mem::take(&mut self.waiting).into_iter();
@@ -216,12 +224,12 @@ impl Bucket {
 
     /// Returns whether the age of the held units is to be watched from now on.
     pub(crate) fn starts_to_hold(&mut self) -> bool {
-        self.reserved() > 0 && !std::mem::replace(&mut self.is_watched, true)
+        self.held > 0 && !std::mem::replace(&mut self.is_watched, true)
     }
 
     /// Returns whether the age of the held units is still to be watched.
     pub(crate) const fn keeps_units(&mut self) -> bool {
-        self.is_watched = self.reserved() > 0;
+        self.is_watched = self.held > 0;
         self.is_watched
     }
 
@@ -232,23 +240,26 @@ impl Bucket {
     }
 
     /// Returns true if a new bucket would be the same.
-    pub(crate) fn is_idle(&self, now: Nanos) -> bool {
-        self.full_at <= now && self.reserved() == 0 && self.waiting.is_empty() && !self.is_queued
+    pub(crate) fn is_idle(&mut self, now: Nanos) -> bool {
+        self.settle(now);
+        let is_decided = self.waiting.is_empty() && !self.is_queued;
+        self.full_at <= now && self.held == 0 && self.used == 0 && is_decided
     }
 
-    /// Applies what has been refilled meanwhile: held units with which there would be more than the
-    /// burst are granted no more, and what was not charged is no longer missing.
+    /// Updates the state to the current time. Units granted without the row are refilled, and need
+    /// not be charged any more. Held units remain missing, unless the row no longer reserves them.
     fn settle(&mut self, now: Nanos) {
-        let missing = (self.full_at - now).max(0);
-        let units = (missing + self.rate.interval - 1) / self.rate.interval;
-        let usable = self.held.min(u32::try_from(units).unwrap_or(u32::MAX));
-        self.surplus += self.held - usable;
-        self.held = usable;
-        self.unpaid = self.unpaid.min(missing);
+        if now - self.granted_at >= LOST {
+            self.held = 0;
+            self.used = 0;
+        }
+        self.unpaid = self.unpaid.min((self.full_at - now).max(0));
+        self.full_at = self.full_at.max(now + self.rate.time(self.held));
     }
 
     fn use_held(&mut self, units: u32, now: Nanos) {
         self.held -= units;
+        self.used += self.rate.time(units);
         self.used_until = self.used_until.max(now) + self.rate.time(units);
     }
 
@@ -267,13 +278,8 @@ impl Bucket {
         self.rate.slice > 1 && self.held < self.rate.slice.div_ceil(2)
     }
 
-    /// The units that the row has granted and that were not used.
-    const fn reserved(&self) -> u32 {
-        self.held + self.surplus
-    }
-
     const fn is_stale(&self, now: Nanos) -> bool {
-        self.reserved() > 0 && now - self.granted_at >= UNUSED
+        self.held > 0 && now - self.granted_at >= UNUSED
     }
 
     fn granted(&self, now: Nanos) -> QuotaDecision {

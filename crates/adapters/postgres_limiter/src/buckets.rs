@@ -135,7 +135,7 @@ impl Buckets {
         for shard in &self.shards {
             let mut holders = shard.lock();
             holders.retain(|_, entries| {
-                entries.retain(|entry| !entry.bucket.is_idle(now));
+                entries.retain_mut(|entry| !entry.bucket.is_idle(now));
                 !entries.is_empty()
             });
             holders.shrink_to_fit();

@@ -254,10 +254,10 @@ impl Exchange {
         if keys.is_empty() {
             return Ok(());
         }
-        let now = self.shared.now();
+        let asked_at = self.shared.now();
         let rows = keys.iter().filter_map(|key| {
             let ask = self.shared.buckets.with_known(key, |bucket| {
-                let (rate, ask) = (bucket.rate(), bucket.ask(now));
+                let (rate, ask) = (bucket.rate(), bucket.ask(asked_at));
                 (rate, ask)
             });
             let (rate, ask) = ask?;
@@ -269,14 +269,17 @@ impl Exchange {
             Some((key, row))
         });
         let (keys, rows): (Vec<_>, Vec<_>) = rows.unzip();
-        let asked_at = Instant::now();
+        let start = Instant::now();
         let answers = in_time(CALL_TIMEOUT, statements::take_units(connection, &rows)).await?;
-        metrics::histogram!("limiter_seconds").record(asked_at.elapsed());
+        metrics::histogram!("limiter_seconds").record(start.elapsed());
         let now = self.shared.now();
         let mut again = Vec::new();
         for ((key, row), answer) in keys.into_iter().zip(rows).zip(answers) {
             let applied = self.shared.buckets.with_known(key, |bucket| match answer {
-                Some(answer) => (bucket.apply(row.ask, answer, now), bucket.starts_to_hold()),
+                Some(answer) => (
+                    bucket.apply(row.ask, asked_at, answer, now),
+                    bucket.starts_to_hold(),
+                ),
                 None => (true, false),
             });
             let (ask_again, starts_to_hold) = applied.unwrap_or_default();

@@ -24,41 +24,58 @@ pub(crate) const SETTINGS: &str = "\
     set default_transaction_isolation = 'read committed'";
 
 /// Charges rows and takes units. Rows are locked in the order of their keys, so that nodes do not
-/// block each other forever, and read by the database's clock once they are locked. `full_at` is in
-/// nanoseconds since 1970. A row that another node inserted meanwhile has no answer.
+/// block each other forever, and read by the database's clock once they are locked. Times are in
+/// nanoseconds since 1970. `full_at` is at most a burst from now, also after the clock was set back,
+/// and at least the time in which the units are refilled that nodes hold (`kept`) and that this node
+/// has used. A row that another node inserted meanwhile has no answer.
 const TAKE_UNITS: &str = "\
     with asked as materialized ( \
         select * from unnest($1::bytea[], $2::int8[], $3::int8[], $4::int8[], $5::int8[], \
-            $6::int8[], $7::int8[], $8::int8[]) with ordinality \
-            as a (key, per_unit, burst, charged, returned, used, at_least, at_most, position)), \
+            $6::int8[], $7::int8[], $8::int8[], $9::int8[]) with ordinality \
+            as a (key, per_unit, burst, charged, returned, used, refilled_in, at_least, at_most, \
+                position)), \
     found as materialized ( \
-        select a.*, c.full_at from asked a join quota_counters c on c.key = a.key \
+        select a.*, c.full_at, c.held, c.held_until \
+        from asked a join quota_counters c on c.key = a.key \
         order by a.key for update of c), \
     timed as materialized ( \
         select *, true as is_known, \
             (extract(epoch from clock_timestamp()) * 1000000000)::int8 as now from found \
         union all \
-        select a.*, 0::int8, false, \
+        select a.*, 0::int8, 0::int8, 0::int8, false, \
             (extract(epoch from clock_timestamp()) * 1000000000)::int8 from asked a \
         where not exists (select from found f where f.key = a.key)), \
+    reserved as materialized ( \
+        select *, case when held_until > now then held else 0 end as valid from timed), \
+    returned as materialized ( \
+        select *, greatest(valid - returned - used, 0) as kept, \
+            least(full_at, now + burst * per_unit) - least(returned, valid) as missing_until \
+        from reserved), \
     charged as materialized ( \
-        select *, greatest(full_at - returned, now + used) + charged as owed from timed), \
+        select *, greatest(missing_until, now + kept + refilled_in) + charged as owed \
+        from returned), \
     counted as materialized ( \
         select *, greatest((now + burst * per_unit - owed) / per_unit, 0) as room from charged), \
     granted as materialized ( \
-        select key, position, is_known, now, owed, per_unit, \
-            case when room >= at_least then least(room, at_most) else 0 end as units \
+        select *, case when room >= at_least then least(room, at_most) else 0 end as units \
         from counted), \
+    written as materialized ( \
+        select key, position, is_known, now, units, owed + units * per_unit as full_at, \
+            kept + units * per_unit as held, \
+            case when units > 0 then now + 2000000000 \
+                else least(held_until, now + 2000000000) end as held_until \
+        from granted), \
     updated as ( \
-        update quota_counters c set full_at = g.owed + g.units * g.per_unit \
-        from granted g where c.key = g.key and g.is_known returning c.key), \
+        update quota_counters c \
+        set full_at = w.full_at, held = w.held, held_until = w.held_until \
+        from written w where c.key = w.key and w.is_known returning c.key), \
     inserted as ( \
-        insert into quota_counters (key, full_at) \
-        select key, owed + units * per_unit from granted where not is_known order by key \
+        insert into quota_counters (key, full_at, held, held_until) \
+        select key, full_at, held, held_until from written where not is_known order by key \
         on conflict do nothing returning key) \
-    select g.position, g.units, g.owed + g.units * g.per_unit - g.now as full_in \
-    from (select key from updated union all select key from inserted) w \
-    join granted g on g.key = w.key";
+    select w.position, w.units, w.full_at - w.now as full_in \
+    from (select key from updated union all select key from inserted) d \
+    join written w on w.key = d.key";
 
 /// Reports the open streams of the node $1, and opens others while all live nodes together have less
 /// than the maximum. Removes the counts of dead nodes.
@@ -100,7 +117,8 @@ const OPEN_STREAMS: &str = "\
 const SWEEP_UNITS: &str = "\
     delete from quota_counters where key in ( \
         select key from quota_counters \
-        where full_at < (extract(epoch from clock_timestamp()) * 1000000000)::int8 \
+        where greatest(full_at, held_until) \
+            < (extract(epoch from clock_timestamp()) * 1000000000)::int8 \
         for update skip locked)";
 const SWEEP_STREAMS: &str = "\
     delete from stream_counters where holder in ( \
@@ -142,6 +160,7 @@ pub(crate) async fn take_units(
         .bind(column(|row| row.ask.charged))
         .bind(column(|row| row.ask.returned))
         .bind(column(|row| row.ask.used))
+        .bind(column(|row| row.ask.refilled_in))
         .bind(column(|row| row.ask.least.into()))
         .bind(column(|row| row.ask.most.into()))
         .fetch_all(connection)

@@ -9,23 +9,32 @@ fn bucket() -> Bucket {
     Bucket::new(Rate::new(Quota::new(QUOTA.0, QUOTA.1)), 0)
 }
 
-/// The row of a bucket, without other nodes.
+/// A row of the database.
 #[derive(Default)]
 struct Row {
     full_at: Nanos,
+    held: Nanos,
+    held_until: Nanos,
 }
 
 impl Row {
     fn answer(&mut self, rate: Rate, ask: Ask, now: Nanos) -> Answer {
-        let owed = (self.full_at - ask.returned).max(now + ask.used) + ask.charged;
-        let room = ((now + rate.time(rate.burst) - owed) / rate.interval).max(0);
-        let room = u32::try_from(room).unwrap();
+        let full = now + rate.time(rate.burst);
+        let valid = if self.held_until > now { self.held } else { 0 };
+        let kept = (valid - ask.returned - ask.used).max(0);
+        let missing_until = self.full_at.min(full) - ask.returned.min(valid);
+        let owed = missing_until.max(now + kept + ask.refilled_in) + ask.charged;
+        let room = u32::try_from(((full - owed) / rate.interval).max(0)).unwrap();
         let granted = if room >= ask.least {
             room.min(ask.most)
         } else {
             0
         };
         self.full_at = owed + rate.time(granted);
+        self.held = kept + rate.time(granted);
+        if granted > 0 {
+            self.held_until = now + 2 * SECOND;
+        }
         Answer {
             granted,
             full_in: self.full_at - now,
@@ -35,8 +44,17 @@ impl Row {
     fn exchange(&mut self, bucket: &mut Bucket, now: Nanos) -> Ask {
         let ask = bucket.ask(now);
         let answer = self.answer(bucket.rate(), ask, now);
-        bucket.apply(ask, answer, now);
+        bucket.apply(ask, now, answer, now);
         ask
+    }
+
+    /// Takes single units until one is rejected.
+    fn exhaust(&mut self, bucket: &mut Bucket, now: Nanos) -> u32 {
+        let mut granted = 0;
+        while self.take(bucket, 1, now).is_admitted {
+            granted += 1;
+        }
+        granted
     }
 
     /// Takes units, with the row if necessary.
@@ -72,7 +90,7 @@ fn a_slice_is_taken_with_the_first_unit_and_granted_without_the_row() {
         }
     }
     let ask = bucket.ask(0);
-    assert_eq!((ask.least, ask.most), (1, 10));
+    assert_eq!((ask.least, ask.most), (1, 6), "up to a slice");
 }
 
 #[test]
@@ -80,8 +98,67 @@ fn the_units_of_an_idle_principal_add_nothing_to_its_burst() {
     let (mut bucket, mut row) = (bucket(), Row::default());
     row.take(&mut bucket, 1, 0);
     assert_eq!(row.take(&mut bucket, 1, SECOND).remaining, 99);
-    // They were returned, and the row is as if they had not been taken.
-    assert_eq!((bucket.held, row.full_at), (9, 2 * SECOND));
+    assert!(bucket.queue_if_stale(SECOND));
+    row.exchange(&mut bucket, SECOND);
+    // The row is as if they had not been taken.
+    assert_eq!((bucket.held, row.held), (0, 0));
+    assert_eq!(row.full_at, SECOND + bucket.rate().time(1));
+}
+
+#[test]
+fn units_returned_after_their_refill_are_not_granted_twice() {
+    let (mut one, mut other, mut third, mut row) = (bucket(), bucket(), bucket(), Row::default());
+    assert!(row.take(&mut one, 1, 0).is_admitted);
+    assert_eq!(row.exhaust(&mut other, SECOND * 95 / 100), 90);
+    assert!(one.queue_if_stale(SECOND));
+    row.exchange(&mut one, SECOND);
+    // The units that were returned, and half of one that was refilled.
+    assert_eq!(row.exhaust(&mut third, SECOND), 9);
+}
+
+#[test]
+fn units_used_at_several_nodes_are_refilled_once() {
+    let (mut one, mut other, mut row) = (bucket(), bucket(), Row::default());
+    let (mut third, later) = (bucket(), SECOND * 9 / 10);
+    for bucket in [&mut one, &mut other] {
+        row.take(bucket, 1, 0);
+        for _ in 0..5 {
+            assert!(row.take(bucket, 1, later).is_admitted);
+        }
+        row.exchange(bucket, later);
+    }
+    // Both have used five since then, and hold ten.
+    let granted = row.exhaust(&mut third, later);
+    assert!((69..=70).contains(&granted), "{granted}");
+}
+
+#[test]
+fn the_units_of_a_killed_node_are_missing_for_two_seconds() {
+    let (mut one, mut other, mut row) = (bucket(), bucket(), Row::default());
+    row.take(&mut one, 1, 0);
+    assert_eq!(row.exhaust(&mut other, 2 * SECOND - 1), 90);
+    let (mut one, mut other, mut row) = (bucket(), bucket(), Row::default());
+    row.take(&mut one, 1, 0);
+    assert_eq!(row.exhaust(&mut other, 2 * SECOND), 100);
+}
+
+#[test]
+fn units_that_the_row_may_reserve_no_longer_are_neither_granted_nor_returned() {
+    let (mut bucket, mut row) = (bucket(), Row::default());
+    row.take(&mut bucket, 1, 0);
+    assert!(bucket.take_alone(1, LOST).is_admitted);
+    let ask = bucket.ask(LOST);
+    assert_eq!((ask.returned, ask.used), (0, 0));
+    assert_eq!(ask.charged, bucket.rate().time(1));
+    assert!(!bucket.is_idle(LOST));
+}
+
+#[test]
+fn a_clock_that_was_set_back_costs_at_most_a_burst() {
+    let (mut bucket, mut row) = (bucket(), Row::default());
+    row.full_at = 3_600 * SECOND;
+    let rejected = row.take(&mut bucket, 1, 0);
+    assert_eq!(rejected.more_in, Duration::from_millis(100));
 }
 
 #[test]
