@@ -43,6 +43,7 @@ macro_rules! shared_rate_limiter_contract {
                 slots_of_living_nodes_outlast_the_lease,
                 streams_can_be_opened_while_the_counters_are_unreachable,
                 streams_are_shared_again_once_the_counters_can_be_reached,
+                streams_closed_while_the_counters_are_unreachable_are_released,
             }
         }
     };
@@ -283,8 +284,13 @@ pub async fn units_are_shared_again_once_the_counters_can_be_reached(nodes: &imp
         assert!(take(nodes.node(number), 1, slow(1)).await.is_admitted);
     }
     nodes.reconnect().await;
+    wait_until_shared(nodes).await;
+}
+
+/// Waits until the first two nodes share the units of principals that are not used before.
+pub(crate) async fn wait_until_shared(nodes: &impl SharedLimiters) {
     let start = Instant::now();
-    for holder in 2.. {
+    for holder in 100.. {
         let (one, other) = (nodes.node(0), nodes.node(1));
         assert!(take(one, holder, slow(1)).await.is_admitted);
         if !take(other, holder, slow(1)).await.is_admitted {

@@ -10,7 +10,7 @@ use tokio::{task::JoinSet, time::sleep};
 
 use crate::{
     rate_limiter::holder,
-    shared_rate_limiter::{NODES, POLL, SharedLimiters, TIMEOUT, UNUSED},
+    shared_rate_limiter::{NODES, POLL, SharedLimiters, TIMEOUT, UNUSED, wait_until_shared},
 };
 
 async fn opened(limiter: &Arc<dyn RateLimiter>, number: u32, most: u32) -> Option<StreamSlot> {
@@ -137,4 +137,19 @@ pub async fn streams_are_shared_again_once_the_counters_can_be_reached(
     }
     drop(held);
     opened_within(UNUSED, nodes.node(1), 1, 1).await;
+}
+
+/// Streams that were closed without the counters do not count once these can be reached.
+pub async fn streams_closed_while_the_counters_are_unreachable_are_released(
+    nodes: &impl SharedLimiters,
+) {
+    let held = opened(nodes.node(0), 1, 1).await;
+    assert!(held.is_some());
+    nodes.disconnect().await;
+    // A call that notices it.
+    drop(opened(nodes.node(0), 1, 2).await);
+    drop(held);
+    nodes.reconnect().await;
+    wait_until_shared(nodes).await;
+    drop(opened_within(UNUSED, nodes.node(1), 1, 1).await);
 }

@@ -22,13 +22,25 @@ struct Waiter {
 /// is closed at once.
 pub(crate) type Decisions = Vec<(Opener, bool)>;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Streams {
     open: u32,
-    /// The number that the row has for this node, as far as known.
-    reported: u32,
+    /// The number that the row has for this node; `None` if it is unknown, because a statement was
+    /// sent and not answered. The row is informed until it is known to have the right number.
+    reported: Option<u32>,
     waiting: VecDeque<Waiter>,
     is_queued: bool,
+}
+
+impl Default for Streams {
+    fn default() -> Self {
+        Self {
+            open: 0,
+            reported: Some(0),
+            waiting: VecDeque::new(),
+            is_queued: false,
+        }
+    }
 }
 
 /// The first step of an opening.
@@ -92,16 +104,17 @@ impl OpenStreams {
             return false;
         };
         streams.open = streams.open.saturating_sub(1);
-        let ask = streams.reported > streams.open && !streams.is_queued;
+        let ask = streams.reported != Some(streams.open) && !streams.is_queued;
         streams.is_queued |= ask;
         remove_if_unused(&mut holders, holder);
         ask
     }
 
-    /// Returns what to ask of the row.
+    /// Returns what to ask of the row, which has an unknown number until it answers.
     pub(crate) fn ask(&self, holder: &QuotaHolder) -> Option<StreamAsk> {
         let mut holders = self.0.lock();
         let streams = holders.get_mut(holder)?;
+        streams.reported = None;
         let most = streams.waiting.front().map_or(0, |first| first.most);
         let alike = streams.waiting.iter().take_while(|it| it.most == most);
         Some(StreamAsk {
@@ -128,8 +141,8 @@ impl OpenStreams {
         let decided = waiters.map(|(waiter, place)| (waiter.opener, place < granted));
         let decided = decided.collect();
         streams.open += granted;
-        streams.reported = ask.open + granted;
-        streams.is_queued = !streams.waiting.is_empty() || streams.reported != streams.open;
+        streams.reported = Some(ask.open + granted);
+        streams.is_queued = !streams.waiting.is_empty() || streams.reported != Some(streams.open);
         let ask_again = streams.is_queued;
         remove_if_unused(&mut holders, holder);
         (decided, ask_again)
@@ -142,7 +155,6 @@ impl OpenStreams {
             return Vec::new();
         };
         streams.is_queued = false;
-        streams.reported = 0;
         let mut decisions = Vec::new();
         for waiter in std::mem::take(&mut streams.waiting) {
             let is_opened = streams.open < waiter.most;
@@ -153,7 +165,7 @@ impl OpenStreams {
         decisions
     }
 
-    /// Queues all principals with open streams. Returns those that were not queued before.
+    /// Queues all principals, also those whose closed streams the row may count. Returns those that were not queued before.
     pub(crate) fn queue_all(&self) -> Vec<QuotaHolder> {
         let mut holders = self.0.lock();
         let unqueued = holders.iter_mut().filter(|(_, streams)| !streams.is_queued);
@@ -172,9 +184,49 @@ impl OpenStreams {
 }
 
 fn remove_if_unused(holders: &mut HashMap<QuotaHolder, Streams>, holder: &QuotaHolder) {
-    let is_unused =
-        |streams: &Streams| streams.open == 0 && streams.waiting.is_empty() && !streams.is_queued;
+    let is_unused = |streams: &Streams| {
+        let is_known = streams.open == 0 && streams.reported == Some(0);
+        is_known && streams.waiting.is_empty() && !streams.is_queued
+    };
     if holders.get(holder).is_some_and(is_unused) {
         holders.remove(holder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{PrincipalId, TenantId};
+
+    use super::*;
+
+    fn holder() -> QuotaHolder {
+        QuotaHolder {
+            tenant: TenantId::DEFAULT.parse().unwrap(),
+            principal: PrincipalId::new("ada"),
+        }
+    }
+
+    #[test]
+    fn closed_streams_are_remembered_until_the_row_is_known_to_have_none() {
+        let (streams, ada) = (OpenStreams::default(), holder());
+        assert!(streams.open_alone(&ada, 1));
+        let ask = streams.ask(&ada).unwrap();
+        streams.apply(&ada, ask, 0);
+        assert!(streams.close(&ada), "the row is to be informed");
+        // The statement is sent, and no answer comes.
+        assert_eq!(streams.ask(&ada).unwrap().open, 0);
+        streams.decide_alone(&ada);
+        assert_eq!(streams.queue_all().len(), 1);
+        let ask = streams.ask(&ada).unwrap();
+        streams.apply(&ada, ask, 0);
+        assert!(streams.queue_all().is_empty(), "nothing is left");
+    }
+
+    #[test]
+    fn streams_that_no_row_has_counted_are_forgotten_when_they_close() {
+        let (streams, ada) = (OpenStreams::default(), holder());
+        assert!(streams.open_alone(&ada, 1));
+        assert!(!streams.close(&ada) || streams.decide_alone(&ada).is_empty());
+        assert!(streams.queue_all().is_empty());
     }
 }
