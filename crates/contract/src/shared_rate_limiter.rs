@@ -44,6 +44,7 @@ macro_rules! shared_rate_limiter_contract {
                 streams_can_be_opened_while_the_counters_are_unreachable,
                 streams_are_shared_again_once_the_counters_can_be_reached,
                 streams_closed_while_the_counters_are_unreachable_are_released,
+                streams_outlast_a_lapse_of_the_lease,
             }
         }
     };
@@ -64,6 +65,13 @@ pub trait SharedLimiters: Send + Sync {
 
     /// The time after which the streams of a killed node MUST be released.
     fn lease(&self) -> Duration;
+
+    /// Stops a node from renewing its lease until [`resume`](Self::resume). No effect on a limiter
+    /// that does not depend on leases.
+    async fn suspend(&self, number: usize);
+
+    /// Renews the lease of a suspended node, from now on.
+    async fn resume(&self, number: usize);
 
     /// Makes the counters unreachable for all nodes, as after a cut of the network.
     async fn disconnect(&self);

@@ -153,3 +153,15 @@ pub async fn streams_closed_while_the_counters_are_unreachable_are_released(
     wait_until_shared(nodes).await;
     drop(opened_within(UNUSED, nodes.node(1), 1, 1).await);
 }
+
+/// The streams of a node count again when it renews its lease late, as after an outage of the store.
+pub async fn streams_outlast_a_lapse_of_the_lease(nodes: &impl SharedLimiters) {
+    let held = opened(nodes.node(0), 1, 2).await;
+    assert!(held.is_some());
+    nodes.suspend(0).await;
+    sleep(nodes.lease()).await;
+    let second = opened_within(UNUSED, nodes.node(1), 1, 2).await;
+    nodes.resume(0).await;
+    assert!(opened(nodes.node(2), 1, 2).await.is_none());
+    drop((held, second));
+}

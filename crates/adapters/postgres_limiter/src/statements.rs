@@ -77,8 +77,9 @@ const TAKE_UNITS: &str = "\
     from (select key from updated union all select key from inserted) d \
     join written w on w.key = d.key";
 
-/// Reports the open streams of the node $1, and opens others while all live nodes together have less
-/// than the maximum. Removes the counts of dead nodes.
+/// Reports the open streams of the node $1, and opens others while all nodes with a valid lease have
+/// less than the maximum together. Removes the counts of dead nodes only: another node may renew its
+/// lease late, and does not report its streams again.
 const OPEN_STREAMS: &str = "\
     with asked as materialized ( \
         select * from unnest($2::bytea[], $3::int8[], $4::int8[], $5::int8[]) with ordinality \
@@ -95,9 +96,10 @@ const OPEN_STREAMS: &str = "\
         select l.*, o.others, greatest(least(wanted, most - open - o.streams), 0) as granted \
         from listed l cross join lateral ( \
             select coalesce(jsonb_object_agg(e.key, e.value), '{}') as others, \
-                coalesce(sum(e.value::int8), 0)::int8 as streams \
+                coalesce(sum(e.value::int8) filter (where n.lease_until > clock_timestamp()), \
+                    0)::int8 as streams \
             from jsonb_each(l.counts) e join nodes n on n.id = e.key::uuid \
-            where n.id <> $1 and not n.swept and n.lease_until > clock_timestamp()) o), \
+            where n.id <> $1 and not n.swept) o), \
     written as materialized ( \
         select holder, position, is_known, granted, case when open + granted = 0 then others \
             else others || jsonb_build_object($1::text, open + granted) end as counts \
@@ -124,7 +126,7 @@ const SWEEP_STREAMS: &str = "\
     delete from stream_counters where holder in ( \
         select c.holder from stream_counters c where not exists ( \
             select from jsonb_object_keys(c.counts) k join nodes n on n.id = k::uuid \
-            where not n.swept and n.lease_until > clock_timestamp()) \
+            where not n.swept) \
         for update of c skip locked)";
 
 /// All statements of this crate.

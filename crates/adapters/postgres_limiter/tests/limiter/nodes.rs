@@ -5,9 +5,10 @@ use std::{ops::Deref, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use contract::shared_rate_limiter::{NODES, SharedLimiters};
 use domain::NodeId;
+use parking_lot::Mutex;
 use ports::{Membership, RateLimiter};
 use postgres_limiter::PostgresRateLimiter;
-use sqlx::{ConnectOptions as _, PgConnection};
+use sqlx::PgConnection;
 use tokio::{sync::watch, time::interval};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
@@ -25,6 +26,8 @@ const RENEW: &str = "\
 /// A node, without anything but its limiter and its lease.
 pub(crate) struct LimiterNode {
     limiter: Arc<dyn RateLimiter>,
+    node: Uuid,
+    lease: Mutex<CancellationToken>,
     membership: watch::Sender<Membership>,
     stop: CancellationToken,
 }
@@ -41,12 +44,18 @@ async fn renew(connection: &mut PgConnection, node: Uuid) {
     renewed.expect("the server responds");
 }
 
-async fn keep_lease(mut connection: PgConnection, node: Uuid) {
-    let mut ticks = interval(LEASE / 4);
-    loop {
-        ticks.tick().await;
-        renew(&mut connection, node).await;
-    }
+/// Renews a lease once, and then until it is stopped.
+async fn keep_lease(database: &Database, node: Uuid, stop: CancellationToken) {
+    let mut connection = database.connect().await;
+    renew(&mut connection, node).await;
+    let renewals = async move {
+        let mut ticks = interval(LEASE / 4);
+        loop {
+            ticks.tick().await;
+            renew(&mut connection, node).await;
+        }
+    };
+    tokio::spawn(stop.run_until_cancelled_owned(renewals));
 }
 
 impl Nodes {
@@ -74,14 +83,8 @@ impl Nodes {
 
 async fn start_node(database: &Database, proxy: &Proxy, live_nodes: u32) -> LimiterNode {
     let (node, stop, tasks) = (new_id(), CancellationToken::new(), TaskTracker::new());
-    let mut connection = database
-        .options()
-        .connect()
-        .await
-        .expect("the server responds");
-    renew(&mut connection, node).await;
-    let lease = keep_lease(connection, node);
-    tasks.spawn(stop.clone().run_until_cancelled_owned(lease));
+    let lease = stop.child_token();
+    keep_lease(database, node, lease.clone()).await;
     let membership = watch::Sender::new(Membership {
         node: NodeId::new(node),
         live_nodes,
@@ -90,6 +93,8 @@ async fn start_node(database: &Database, proxy: &Proxy, live_nodes: u32) -> Limi
     let limiter = PostgresRateLimiter::start(&connect, membership.subscribe(), &tasks, &stop);
     LimiterNode {
         limiter: Arc::new(limiter),
+        node,
+        lease: Mutex::new(lease),
         membership,
         stop,
     }
@@ -107,6 +112,17 @@ impl SharedLimiters for Nodes {
 
     fn lease(&self) -> Duration {
         LEASE
+    }
+
+    async fn suspend(&self, number: usize) {
+        self.started[number].lease.lock().cancel();
+    }
+
+    async fn resume(&self, number: usize) {
+        let started = &self.started[number];
+        let lease = started.stop.child_token();
+        *started.lease.lock() = lease.clone();
+        keep_lease(&self.database, started.node, lease).await;
     }
 
     async fn disconnect(&self) {

@@ -111,6 +111,10 @@ impl SharedLimiters for Limiters {
         RedisLimiter::STREAM_LIFETIME
     }
 
+    async fn suspend(&self, _number: usize) {}
+
+    async fn resume(&self, _number: usize) {}
+
     async fn disconnect(&self) {
         self.server.pause().expect("a running server");
     }
