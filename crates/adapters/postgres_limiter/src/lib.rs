@@ -21,6 +21,6 @@ mod streams;
 
 pub use postgres_limiter::PostgresRateLimiter;
 
-/// All statements of this crate, for the test that prepares them.
+/// All statements of this crate and the settings of its connection, for their tests.
 #[doc(hidden)]
-pub use statements::STATEMENTS;
+pub use statements::{SETTINGS, STATEMENTS};

@@ -9,10 +9,10 @@ use crate::{
     streams::StreamAsk,
 };
 
-/// The settings of the connection. The statements find rows by their keys, whatever the size of the
-/// tables was when they were planned. Counters need not survive a crash of the database.
-pub(crate) const SETTINGS: &str = "\
-    set synchronous_commit = off; \
+/// The settings of the connection, which are also those of the store's connections. The statements
+/// find rows by their keys, whatever the size of the tables was when they were planned. A commit
+/// need not be made asynchronous: the server does not wait for the log of unlogged tables.
+pub const SETTINGS: &str = "\
     set jit = off; \
     set plan_cache_mode = force_generic_plan; \
     set enable_seqscan = off; \
