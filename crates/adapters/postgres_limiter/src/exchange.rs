@@ -15,6 +15,7 @@ use crate::{
     buckets::{BucketKey, holder_digest},
     shared::{Queue, Shared},
     statements::{self, StreamRow, UnitRow},
+    sweep::Sweep,
 };
 
 /// The time limit of a statement. After it, the rows count as unreachable.
@@ -25,8 +26,6 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// The interval at which held units are checked for their age.
 const TICK: Duration = Duration::from_millis(100);
-/// The interval at which rows that are not needed are deleted.
-const SWEEP_INTERVAL: Duration = Duration::from_mins(1);
 /// The maximum number of rows in a statement.
 const MAX_ROWS: usize = 1_024;
 
@@ -181,7 +180,7 @@ impl Exchange {
         self.queue_all();
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut swept_at = Instant::now();
+        let mut sweep = Sweep::after_pause();
         loop {
             self.exchange(connection).await?;
             metrics::gauge!("limits_shared").set(1.0);
@@ -197,11 +196,12 @@ impl Exchange {
                     self.shared.push(Vec::new(), self.shared.streams.queue_all());
                 }
                 () = self.shared.filled() => {}
-                _ = ticks.tick() => self.queue_stale(),
-            }
-            if swept_at.elapsed() >= SWEEP_INTERVAL {
-                swept_at = Instant::now();
-                in_time(10 * CALL_TIMEOUT, statements::sweep(connection)).await?;
+                _ = ticks.tick() => {
+                    self.queue_stale();
+                    if sweep.is_due() {
+                        in_time(CALL_TIMEOUT, sweep.check_page(connection)).await?;
+                    }
+                }
             }
         }
     }

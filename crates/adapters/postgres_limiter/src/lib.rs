@@ -18,9 +18,12 @@ mod rate;
 mod shared;
 mod statements;
 mod streams;
+mod sweep;
 
 pub use postgres_limiter::PostgresRateLimiter;
 
-/// All statements of this crate and the settings of its connection, for their tests.
+// For their tests.
 #[doc(hidden)]
 pub use statements::{SETTINGS, STATEMENTS};
+#[doc(hidden)]
+pub use sweep::Sweep;

@@ -7,6 +7,7 @@ use crate::{
     bucket::{Answer, Ask},
     rate::Rate,
     streams::StreamAsk,
+    sweep::PAGES,
 };
 
 /// The settings of the connection, which are also those of the store's connections. The statements
@@ -115,22 +116,8 @@ const OPEN_STREAMS: &str = "\
     from (select holder from updated union all select holder from inserted) d \
     join written w on w.holder = d.holder";
 
-/// Deletes the rows that do not differ from missing ones.
-const SWEEP_UNITS: &str = "\
-    delete from quota_counters where key in ( \
-        select key from quota_counters \
-        where greatest(full_at, held_until) \
-            < (extract(epoch from clock_timestamp()) * 1000000000)::int8 \
-        for update skip locked)";
-const SWEEP_STREAMS: &str = "\
-    delete from stream_counters where holder in ( \
-        select c.holder from stream_counters c where not exists ( \
-            select from jsonb_object_keys(c.counts) k join nodes n on n.id = k::uuid \
-            where not n.swept) \
-        for update of c skip locked)";
-
 /// All statements of this crate.
-pub const STATEMENTS: &[&str] = &[TAKE_UNITS, OPEN_STREAMS, SWEEP_UNITS, SWEEP_STREAMS];
+pub const STATEMENTS: &[&str] = &[TAKE_UNITS, OPEN_STREAMS, PAGES[0], PAGES[1]];
 
 /// A row that units are taken from.
 #[derive(Debug)]
@@ -202,13 +189,6 @@ pub(crate) async fn open_streams(
         *slot(&mut answered, &answer)? = Some(u32::try_from(granted).unwrap_or(0));
     }
     Ok(answered)
-}
-
-/// Deletes the rows that do not differ from missing ones.
-pub(crate) async fn sweep(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
-    sqlx::query(SWEEP_UNITS).execute(&mut *connection).await?;
-    sqlx::query(SWEEP_STREAMS).execute(connection).await?;
-    Ok(())
 }
 
 /// The place of an answer, by its ordinality from 1.

@@ -7,3 +7,4 @@ mod joining;
 mod nodes;
 mod proxy;
 mod statements;
+mod sweep;
