@@ -19,6 +19,7 @@ use crate::{
     bucket::{Bucket, Taken},
     buckets::BucketKey,
     exchange::{CALL_TIMEOUT, Exchange},
+    rate::Rate,
     shared::{OpenStream, Shared},
     streams::Opening,
 };
@@ -33,6 +34,11 @@ pub struct PostgresRateLimiter {
 }
 
 impl PostgresRateLimiter {
+    /// Returns the maximum number of units that a process takes ahead of need.
+    pub fn slice(quota: Quota) -> u32 {
+        Rate::new(quota).slice
+    }
+
     /// Starts the tasks of the limiter. It connects only while there are several nodes, whose
     /// number `membership` reports. The tasks also end with `stop`.
     pub fn start(

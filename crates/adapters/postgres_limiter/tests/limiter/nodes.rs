@@ -4,7 +4,7 @@ use std::{ops::Deref, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use contract::shared_rate_limiter::{NODES, SharedLimiters};
-use domain::NodeId;
+use domain::{NodeId, Quota};
 use parking_lot::Mutex;
 use ports::{Membership, RateLimiter};
 use postgres_limiter::PostgresRateLimiter;
@@ -108,6 +108,10 @@ impl SharedLimiters for Nodes {
 
     async fn kill(&self, number: usize) {
         self.started[number].stop.cancel();
+    }
+
+    fn slice(&self, quota: Quota) -> u32 {
+        PostgresRateLimiter::slice(quota)
     }
 
     fn lease(&self) -> Duration {

@@ -8,6 +8,7 @@ use contract::{
     shared_rate_limiter::{NODES, SharedLimiters},
 };
 use dev_tools::redis_server::RedisProcess;
+use domain::Quota;
 use futures::stream::BoxStream;
 use ports::{EventBus, RateLimiter, Signal, SignalFilter};
 use redis_adapter::{RedisBus, RedisLimiter, WhenDown};
@@ -105,6 +106,10 @@ impl SharedLimiters for Limiters {
 
     async fn kill(&self, number: usize) {
         self.stops[number].cancel();
+    }
+
+    fn slice(&self, _quota: Quota) -> u32 {
+        0
     }
 
     fn lease(&self) -> Duration {

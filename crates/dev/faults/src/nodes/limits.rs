@@ -19,8 +19,8 @@ use crate::{environment::Environment, report::Report};
 /// The limit of the key.
 const PER_SECOND: f64 = 50.0;
 const BURST: f64 = 100.0;
-/// The units that a node takes ahead of need: one second's worth.
-const SLICE: f64 = PER_SECOND;
+/// The units that a node takes ahead of need: one second's worth, but at most a tenth of the burst.
+const SLICE: f64 = 10.0;
 /// The number of clients of each node, and the pause of each between two requests. Together they
 /// send several times as much as is admitted.
 const CLIENTS: usize = 4;
