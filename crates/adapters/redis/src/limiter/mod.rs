@@ -3,6 +3,7 @@
 mod circuit;
 mod open_streams;
 mod redis_limiter;
+mod stream_change;
 mod take;
 
 pub use redis_limiter::{RedisLimiter, WhenDown};

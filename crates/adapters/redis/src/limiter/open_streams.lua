@@ -7,7 +7,8 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local lifetime, most, added = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
-for index = 4 + added, #ARGV do
+-- Added ones as well: a report may have come first.
+for index = 4, #ARGV do
     redis.call('ZREM', KEYS[1], ARGV[index])
 end
 if most >= 0 and redis.call('ZCARD', KEYS[1]) + added > most then

@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, LazyLock,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -12,32 +12,40 @@ use std::{
 use domain::QuotaHolder;
 use futures::{StreamExt as _, stream};
 use parking_lot::Mutex;
-use redis::{RedisResult, Script};
+use redis::RedisResult;
 use tokio::{
     sync::Notify,
     time::{Instant, MissedTickBehavior, interval},
 };
 use uuid::Uuid;
 
-use super::circuit::Circuit;
+use super::{
+    circuit::Circuit,
+    stream_change::{LIFETIME, StreamChange, apply_all},
+};
 use crate::connection::Connection;
 
-static CHANGE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("open_streams.lua")));
-
-/// The time after which the streams of a process that has crashed are forgotten.
-pub(super) const LIFETIME: Duration = Duration::from_secs(10);
 /// The interval at which this process reports its streams again.
 const REPORT_INTERVAL: Duration = Duration::from_secs(3);
-/// The number of principals that are reported at the same time.
-const CONCURRENT_CALLS: usize = 32;
+/// The number of principals in one round trip. Calls of other requests wait meanwhile.
+const HOLDERS_PER_CALL: usize = 128;
+/// The number of round trips at the same time.
+const CONCURRENT_CALLS: usize = 4;
 
 /// The open streams of this process, and the closed ones that the server may still count.
 pub(super) struct OpenStreams {
     store: Uuid,
     process: Uuid,
     next: AtomicU64,
-    holders: Mutex<HashMap<QuotaHolder, Streams>>,
+    holders: Mutex<Holders>,
     changed: Notify,
+}
+
+#[derive(Default)]
+struct Holders {
+    streams: HashMap<QuotaHolder, Streams>,
+    /// The holders with closed streams that the server has not been informed of.
+    changed: Vec<QuotaHolder>,
 }
 
 /// The streams of one holder, by number. Numbers are never used again, so a stream can be removed from
@@ -46,6 +54,21 @@ pub(super) struct OpenStreams {
 struct Streams {
     open: Vec<u64>,
     closed: Vec<(u64, Instant)>,
+    is_changed: bool,
+}
+
+impl Streams {
+    fn closed(&self) -> Vec<u64> {
+        self.closed.iter().map(|(number, _)| *number).collect()
+    }
+}
+
+/// The streams of a holder that the server is to add and to remove.
+#[derive(Debug, PartialEq, Eq)]
+struct Update {
+    holder: QuotaHolder,
+    open: Vec<u64>,
+    closed: Vec<u64>,
 }
 
 /// An open stream. Dropping it closes the stream.
@@ -70,7 +93,7 @@ impl OpenStreams {
     pub(super) fn open(self: &Arc<Self>, holder: &QuotaHolder) -> OpenStream {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let mut holders = self.holders.lock();
-        let streams = holders.entry(holder.clone()).or_default();
+        let streams = holders.streams.entry(holder.clone()).or_default();
         streams.open.push(number);
         OpenStream {
             streams: Arc::clone(self),
@@ -88,9 +111,13 @@ impl OpenStreams {
         most: u32,
     ) -> RedisResult<bool> {
         let holder = &stream.holder;
-        let closed = self.closed(holder);
-        self.change(connection, holder, Some(most), &[stream.number], &closed)
-            .await
+        let closed = {
+            let holders = self.holders.lock();
+            let streams = holders.streams.get(holder);
+            streams.map(Streams::closed).unwrap_or_default()
+        };
+        let change = self.change(holder, Some(most), &[stream.number], &closed);
+        change.apply(connection).await
     }
 
     /// Keeps the streams in the server up to date until the task is dropped.
@@ -98,92 +125,96 @@ impl OpenStreams {
         let mut reports = interval(REPORT_INTERVAL);
         reports.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let report_open = tokio::select! {
-                _ = reports.tick() => true,
-                () = circuit.closed() => true,
-                () = self.changed.notified() => false,
+            let updates = tokio::select! {
+                _ = reports.tick() => self.all(),
+                () = circuit.closed() => self.all(),
+                () = self.changed.notified() => self.take_changed(),
             };
-            self.update(circuit, report_open).await;
+            self.send(circuit, updates).await;
         }
     }
 
-    /// Removes closed streams from the server, and reports the open ones again. One task does both, so
-    /// a report never follows the removal of a stream that it contains.
-    async fn update(&self, circuit: &Circuit, report_open: bool) {
-        let due: Vec<(QuotaHolder, Vec<u64>, Vec<u64>)> = {
-            let mut holders = self.holders.lock();
-            holders.retain(|_, streams| {
-                // The server has forgotten them by now.
-                streams.closed.retain(|(_, at)| at.elapsed() < LIFETIME);
-                !(streams.open.is_empty() && streams.closed.is_empty())
-            });
-            let due = holders
-                .iter()
-                .filter(|(_, streams)| report_open || !streams.closed.is_empty());
-            let numbers = |streams: &Streams| {
-                let open = if report_open {
-                    streams.open.clone()
-                } else {
-                    Vec::new()
-                };
-                (open, streams.closed.iter().map(|(it, _)| *it).collect())
-            };
-            due.map(|(holder, streams)| {
-                let (open, closed) = numbers(streams);
-                (holder.clone(), open, closed)
-            })
-            .collect()
-        };
-        stream::iter(due)
-            .for_each_concurrent(CONCURRENT_CALLS, async |(holder, open, closed)| {
-                let changed = circuit.call(async |connection| {
-                    self.change(connection, &holder, None, &open, &closed).await
-                });
-                if changed.await.is_some() {
-                    self.forget(&holder, &closed);
+    /// Sends updates. One task does so, so a report never follows the removal of a stream that it
+    /// contains. The next report repeats what failed.
+    async fn send(&self, circuit: &Circuit, updates: Vec<Update>) {
+        stream::iter(updates.chunks(HOLDERS_PER_CALL))
+            .for_each_concurrent(CONCURRENT_CALLS, async |updates| {
+                let change = |it: &Update| self.change(&it.holder, None, &it.open, &it.closed);
+                let changes: Vec<_> = updates.iter().map(change).collect();
+                let applied =
+                    circuit.call(async |connection| apply_all(connection, &changes).await);
+                if applied.await.is_some() {
+                    self.forget(updates);
                 }
             })
             .await;
     }
 
-    async fn change(
-        &self,
-        connection: &mut Connection,
-        holder: &QuotaHolder,
-        most: Option<u32>,
-        add: &[u64],
-        remove: &[u64],
-    ) -> RedisResult<bool> {
-        let (store, process) = (self.store.simple(), self.process.simple());
-        let (tenant, principal) = (&holder.tenant, holder.principal.as_str());
-        let mut script = CHANGE.key(format!(
-            "agent-service:{store}:streams:{tenant}:{principal}"
-        ));
-        script.arg(u64::try_from(LIFETIME.as_millis()).unwrap_or(u64::MAX));
-        script.arg(most.map_or(-1, i64::from)).arg(add.len());
-        for number in add.iter().chain(remove) {
-            script.arg(format!("{process}:{number}"));
-        }
-        script.invoke_async(connection).await
+    /// Returns all open streams, and the closed ones that the server may still count.
+    fn all(&self) -> Vec<Update> {
+        let mut holders = self.holders.lock();
+        holders.changed.clear();
+        holders.streams.retain(|_, streams| {
+            streams.is_changed = false;
+            // The server has forgotten them by now.
+            streams.closed.retain(|(_, at)| at.elapsed() < LIFETIME);
+            !(streams.open.is_empty() && streams.closed.is_empty())
+        });
+        let updates = holders.streams.iter().map(|(holder, streams)| Update {
+            holder: holder.clone(),
+            open: streams.open.clone(),
+            closed: streams.closed(),
+        });
+        updates.collect()
     }
 
-    fn closed(&self, holder: &QuotaHolder) -> Vec<u64> {
-        let holders = self.holders.lock();
-        let closed = holders.get(holder).into_iter();
-        closed
-            .flat_map(|streams| streams.closed.iter().map(|(number, _)| *number))
-            .collect()
+    /// Returns the streams that were closed since the last call.
+    fn take_changed(&self) -> Vec<Update> {
+        let mut holders = self.holders.lock();
+        let Holders { streams, changed } = &mut *holders;
+        let updates = changed.drain(..).filter_map(|holder| {
+            let streams = streams.get_mut(&holder)?;
+            streams.is_changed = false;
+            let (open, closed) = (Vec::new(), streams.closed());
+            Some(Update {
+                holder,
+                open,
+                closed,
+            })
+        });
+        updates.collect()
+    }
+
+    fn change(
+        &self,
+        holder: &QuotaHolder,
+        most: Option<u32>,
+        added: &[u64],
+        removed: &[u64],
+    ) -> StreamChange {
+        let (store, process) = (self.store.simple(), self.process.simple());
+        let (tenant, principal) = (&holder.tenant, holder.principal.as_str());
+        let ids = |numbers: &[u64]| {
+            let ids = numbers.iter().map(|number| format!("{process}:{number}"));
+            ids.collect()
+        };
+        StreamChange {
+            key: format!("agent-service:{store}:streams:{tenant}:{principal}"),
+            most,
+            added: ids(added),
+            removed: ids(removed),
+        }
     }
 
     /// Forgets closed streams that were removed from the server.
-    fn forget(&self, holder: &QuotaHolder, removed: &[u64]) {
+    fn forget(&self, updates: &[Update]) {
         let mut holders = self.holders.lock();
-        if let Some(streams) = holders.get_mut(holder) {
-            streams
-                .closed
-                .retain(|(number, _)| !removed.contains(number));
-            if streams.open.is_empty() && streams.closed.is_empty() {
-                holders.remove(holder);
+        for Update { holder, closed, .. } in updates {
+            if let Some(streams) = holders.streams.get_mut(holder) {
+                streams.closed.retain(|(it, _)| !closed.contains(it));
+                if streams.open.is_empty() && streams.closed.is_empty() {
+                    holders.streams.remove(holder);
+                }
             }
         }
     }
@@ -192,10 +223,16 @@ impl OpenStreams {
 impl Drop for OpenStream {
     fn drop(&mut self) {
         let mut holders = self.streams.holders.lock();
-        let streams = holders.entry(self.holder.clone()).or_default();
+        let streams = holders.streams.entry(self.holder.clone()).or_default();
         streams.open.retain(|number| *number != self.number);
         streams.closed.push((self.number, Instant::now()));
+        if !std::mem::replace(&mut streams.is_changed, true) {
+            holders.changed.push(self.holder.clone());
+        }
         drop(holders);
         self.streams.changed.notify_one();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,8 @@ use uuid::Uuid;
 
 use super::{
     circuit::Circuit,
-    open_streams::{LIFETIME, OpenStreams},
+    open_streams::OpenStreams,
+    stream_change::LIFETIME,
     take::{key, take},
 };
 use crate::RedisServer;
