@@ -197,7 +197,7 @@ mod tests {
         for number in 0..1_000 {
             let holder = holder("a", &format!("user {number}"));
             let key = (&holder, RatePolicy::Requests, quota);
-            buckets.with(key, 0, |bucket| bucket.take_alone(1 + number % 2 * 9, 0));
+            buckets.with(key, 0, |bucket| bucket.take_locally(1 + number % 2 * 9, 0));
         }
         buckets.sweep(SECOND / 2);
         assert_eq!(buckets.len(), 500);

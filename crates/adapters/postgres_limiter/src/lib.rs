@@ -7,11 +7,12 @@
 //!
 //! `bucket` is the state of one quota of one principal and decides; `streams` counts open streams.
 //! Requests that the row must decide wait in a queue. `exchange` is the task that sends the queue to
-//! the database, in one statement, and applies the answers. It has a connection of its own, so that
+//! the database, in one statement, and applies the responses. It has a connection of its own, so that
 //! requests do not wait for the writers of the store.
 
 mod bucket;
 mod buckets;
+mod connection_task;
 mod exchange;
 mod postgres_limiter;
 mod rate;
@@ -19,6 +20,7 @@ mod shared;
 mod statements;
 mod streams;
 mod sweep;
+mod units;
 
 pub use postgres_limiter::PostgresRateLimiter;
 

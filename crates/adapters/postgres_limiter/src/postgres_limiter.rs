@@ -16,12 +16,13 @@ use tokio_util::{
 };
 
 use crate::{
-    bucket::{Bucket, Taken},
+    bucket::{Bucket, TakeStep},
     buckets::BucketKey,
-    exchange::{CALL_TIMEOUT, Exchange},
+    connection_task::ConnectionTask,
+    exchange::CALL_TIMEOUT,
     rate::Rate,
     shared::{OpenStream, Shared},
-    streams::Opening,
+    streams::OpenStep,
 };
 
 /// The interval at which idle entries are removed.
@@ -49,8 +50,8 @@ impl PostgresRateLimiter {
     ) -> Self {
         let shared = Arc::new(Shared::new(membership.borrow().live_nodes > 1));
         let stop = stop.child_token();
-        let exchange = Exchange::new(Arc::clone(&shared), connect.clone(), membership);
-        tasks.spawn(stop.clone().run_until_cancelled_owned(exchange.run()));
+        let connection = ConnectionTask::new(Arc::clone(&shared), connect.clone(), membership);
+        tasks.spawn(stop.clone().run_until_cancelled_owned(connection.run()));
         let sweep = sweep(Arc::clone(&shared));
         tasks.spawn(stop.clone().run_until_cancelled_owned(sweep));
         Self {
@@ -86,12 +87,12 @@ impl RateLimiter for PostgresRateLimiter {
     ) -> Result<QuotaDecision, RateLimiterError> {
         let (shared, units) = (&self.shared, units.get());
         let (bucket, now) = ((holder, policy, quota), shared.now());
-        let take_alone = |now| {
-            let decision = |bucket: &mut Bucket| bucket.take_alone(units, now);
+        let take_locally = |now| {
+            let decision = |bucket: &mut Bucket| bucket.take_locally(units, now);
             shared.buckets.with(bucket, now, decision)
         };
-        if !shared.rows_decide() {
-            return Ok(take_alone(now));
+        if !shared.is_shared() {
+            return Ok(take_locally(now));
         }
         let key = || BucketKey {
             holder: holder.clone(),
@@ -100,20 +101,26 @@ impl RateLimiter for PostgresRateLimiter {
         };
         let taken = |bucket: &mut Bucket| bucket.take_shared(units, now);
         Ok(match shared.buckets.with(bucket, now, taken) {
-            Taken::Decided { decision, refill } => {
-                if refill {
+            TakeStep::Decided {
+                decision,
+                must_query,
+            } => {
+                if must_query {
                     shared.push(vec![key()], Vec::new());
                 }
                 decision
             }
-            Taken::Waiting { decision, ask } => {
-                if ask {
+            TakeStep::Waiting {
+                decision,
+                must_query,
+            } => {
+                if must_query {
                     shared.push(vec![key()], Vec::new());
                 }
                 match timeout(CALL_TIMEOUT, decision).await {
                     Ok(Ok(decision)) => decision,
                     // The rows do not respond.
-                    Ok(Err(_)) | Err(_) => take_alone(shared.now()),
+                    Ok(Err(_)) | Err(_) => take_locally(shared.now()),
                 }
             }
         })
@@ -125,23 +132,23 @@ impl RateLimiter for PostgresRateLimiter {
         most: u32,
     ) -> Result<Option<StreamSlot>, RateLimiterError> {
         let shared = &self.shared;
-        let open_alone = || {
-            let is_opened = shared.streams.open_alone(holder, most);
+        let open_locally = || {
+            let is_opened = shared.streams.open_locally(holder, most);
             is_opened.then(|| OpenStream::new(shared, holder))
         };
-        if !shared.rows_decide() {
-            return Ok(open_alone().map(StreamSlot::new));
+        if !shared.is_shared() {
+            return Ok(open_locally().map(StreamSlot::new));
         }
         let opened = match shared.streams.open_shared(holder, most) {
-            Opening::Full => None,
-            Opening::Waiting { stream, ask } => {
-                if ask {
+            OpenStep::Full => None,
+            OpenStep::Waiting { stream, must_query } => {
+                if must_query {
                     shared.push(Vec::new(), vec![holder.clone()]);
                 }
                 match timeout(CALL_TIMEOUT, stream).await {
                     Ok(Ok(stream)) => stream,
                     // The rows do not respond.
-                    Ok(Err(_)) | Err(_) => open_alone(),
+                    Ok(Err(_)) | Err(_) => open_locally(),
                 }
             }
         };

@@ -1,4 +1,4 @@
-//! The state that requests share with the task that asks the database.
+//! The state that requests share with the task that queries the database.
 
 use std::{
     sync::{
@@ -18,31 +18,31 @@ use crate::{
     streams::{Decisions, OpenStreams},
 };
 
-/// The rows to be asked.
+/// The rows to be queried.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     pub(crate) buckets: Vec<BucketKey>,
     pub(crate) holders: Vec<QuotaHolder>,
 }
 
-/// The state that requests share with the task that asks the database.
+/// The state that requests share with the task that queries the database.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) buckets: Buckets,
     pub(crate) streams: OpenStreams,
     /// True while the rows decide; otherwise this node counts on its own.
-    rows_decide: AtomicBool,
+    uses_rows: AtomicBool,
     queue: Mutex<Queue>,
     filled: Notify,
     started: Instant,
 }
 
 impl Shared {
-    pub(crate) fn new(rows_decide: bool) -> Self {
+    pub(crate) fn new(is_shared: bool) -> Self {
         Self {
             buckets: Buckets::default(),
             streams: OpenStreams::default(),
-            rows_decide: AtomicBool::new(rows_decide),
+            uses_rows: AtomicBool::new(is_shared),
             queue: Mutex::default(),
             filled: Notify::new(),
             started: Instant::now(),
@@ -53,16 +53,16 @@ impl Shared {
         Nanos::try_from(self.started.elapsed().as_nanos()).unwrap_or(Nanos::MAX)
     }
 
-    pub(crate) fn rows_decide(&self) -> bool {
-        self.rows_decide.load(Ordering::Relaxed)
+    pub(crate) fn is_shared(&self) -> bool {
+        self.uses_rows.load(Ordering::Relaxed)
     }
 
     /// Lets the rows decide, or this node on its own. Returns whether that is a change.
-    pub(crate) fn set_rows_decide(&self, rows_decide: bool) -> bool {
-        self.rows_decide.swap(rows_decide, Ordering::Relaxed) != rows_decide
+    pub(crate) fn set_shared(&self, is_shared: bool) -> bool {
+        self.uses_rows.swap(is_shared, Ordering::Relaxed) != is_shared
     }
 
-    /// Adds rows to be asked.
+    /// Adds rows to be queried.
     pub(crate) fn push(&self, buckets: Vec<BucketKey>, holders: Vec<QuotaHolder>) {
         if buckets.is_empty() && holders.is_empty() {
             return;
@@ -74,7 +74,7 @@ impl Shared {
         self.filled.notify_one();
     }
 
-    /// Removes up to `most` rows of each kind to be asked.
+    /// Removes up to `most` rows of each kind to be queried.
     pub(crate) fn take(&self, most: usize) -> Queue {
         let mut queue = self.queue.lock();
         let buckets = queue.buckets.len().min(most);
@@ -89,16 +89,16 @@ impl Shared {
         taken
     }
 
-    /// Waits until there are rows to be asked.
+    /// Waits until there are rows to be queried.
     pub(crate) async fn filled(&self) {
         self.filled.notified().await;
     }
 
     /// Sends decisions about streams.
     pub(crate) fn send(self: &Arc<Self>, holder: &QuotaHolder, decisions: Decisions) {
-        for (opener, is_opened) in decisions {
+        for (sender, is_opened) in decisions {
             let stream = is_opened.then(|| OpenStream::new(self, holder));
-            let _closed_if_given_up = opener.send(stream);
+            let _closed_if_given_up = sender.send(stream);
         }
     }
 

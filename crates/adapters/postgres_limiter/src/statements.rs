@@ -1,13 +1,13 @@
-//! The statements, and the rows of their answers.
+//! The statements, and the rows of their responses.
 
 use sqlx::{PgConnection, Row as _};
 use uuid::Uuid;
 
 use crate::{
-    bucket::{Answer, Ask},
     rate::Rate,
-    streams::StreamAsk,
+    streams::StreamRowRequest,
     sweep::PAGES,
+    units::{RowRequest, RowResponse},
 };
 
 /// The settings of the connection, which are also those of the store's connections. The statements
@@ -28,23 +28,23 @@ pub const SETTINGS: &str = "\
 /// block each other forever, and read by the database's clock once they are locked. Times are in
 /// nanoseconds since 1970. `full_at` is at most a burst from now, also after the clock was set back,
 /// and at least the time in which the units are refilled that nodes hold (`kept`) and that this node
-/// has used. A row that another node inserted meanwhile has no answer.
+/// has used. A row that another node inserted meanwhile has no response.
 const TAKE_UNITS: &str = "\
-    with asked as materialized ( \
+    with requested as materialized ( \
         select * from unnest($1::bytea[], $2::int8[], $3::int8[], $4::int8[], $5::int8[], \
             $6::int8[], $7::int8[], $8::int8[], $9::int8[]) with ordinality \
             as a (key, per_unit, burst, charged, returned, used, refilled_in, at_least, at_most, \
                 position)), \
     found as materialized ( \
         select a.*, c.full_at, c.held, c.held_until \
-        from asked a join quota_counters c on c.key = a.key \
+        from requested a join quota_counters c on c.key = a.key \
         order by a.key for update of c), \
     timed as materialized ( \
         select *, true as is_known, \
             (extract(epoch from clock_timestamp()) * 1000000000)::int8 as now from found \
         union all \
         select a.*, 0::int8, 0::int8, 0::int8, false, \
-            (extract(epoch from clock_timestamp()) * 1000000000)::int8 from asked a \
+            (extract(epoch from clock_timestamp()) * 1000000000)::int8 from requested a \
         where not exists (select from found f where f.key = a.key)), \
     reserved as materialized ( \
         select *, case when held_until > now then held else 0 end as valid from timed), \
@@ -82,16 +82,16 @@ const TAKE_UNITS: &str = "\
 /// less than the maximum together. Removes the counts of dead nodes only: another node may renew its
 /// lease late, and does not report its streams again.
 const OPEN_STREAMS: &str = "\
-    with asked as materialized ( \
+    with requested as materialized ( \
         select * from unnest($2::bytea[], $3::int8[], $4::int8[], $5::int8[]) with ordinality \
             as a (holder, open, wanted, most, position)), \
     found as materialized ( \
-        select a.*, c.counts from asked a join stream_counters c on c.holder = a.holder \
+        select a.*, c.counts from requested a join stream_counters c on c.holder = a.holder \
         order by a.holder for update of c), \
     listed as materialized ( \
         select *, true as is_known from found \
         union all \
-        select a.*, '{}'::jsonb, false from asked a \
+        select a.*, '{}'::jsonb, false from requested a \
         where not exists (select from found f where f.holder = a.holder)), \
     counted as materialized ( \
         select l.*, o.others, greatest(least(wanted, most - open - o.streams), 0) as granted \
@@ -124,50 +124,50 @@ pub const STATEMENTS: &[&str] = &[TAKE_UNITS, OPEN_STREAMS, PAGES[0], PAGES[1]];
 pub(crate) struct UnitRow {
     pub(crate) key: Vec<u8>,
     pub(crate) rate: Rate,
-    pub(crate) ask: Ask,
+    pub(crate) request: RowRequest,
 }
 
 /// A row that streams are counted in.
 #[derive(Debug)]
 pub(crate) struct StreamRow {
     pub(crate) holder: Vec<u8>,
-    pub(crate) ask: StreamAsk,
+    pub(crate) request: StreamRowRequest,
 }
 
-/// Charges rows and takes units. Returns the answers in the order of `rows`; `None` for a row that
-/// must be asked again.
+/// Charges rows and takes units. Returns the responses in the order of `rows`; `None` for a row that
+/// must be queried again.
 pub(crate) async fn take_units(
     connection: &mut PgConnection,
     rows: &[UnitRow],
-) -> Result<Vec<Option<Answer>>, sqlx::Error> {
+) -> Result<Vec<Option<RowResponse>>, sqlx::Error> {
     let column = |value: fn(&UnitRow) -> i64| rows.iter().map(value).collect::<Vec<_>>();
     let keys: Vec<&[u8]> = rows.iter().map(|row| &*row.key).collect();
-    let answers = sqlx::query(TAKE_UNITS)
+    let responses = sqlx::query(TAKE_UNITS)
         .bind(keys)
         .bind(column(|row| row.rate.interval))
         .bind(column(|row| row.rate.burst.into()))
-        .bind(column(|row| row.ask.charged))
-        .bind(column(|row| row.ask.returned))
-        .bind(column(|row| row.ask.used))
-        .bind(column(|row| row.ask.refilled_in))
-        .bind(column(|row| row.ask.least.into()))
-        .bind(column(|row| row.ask.most.into()))
+        .bind(column(|row| row.request.charged))
+        .bind(column(|row| row.request.returned))
+        .bind(column(|row| row.request.used))
+        .bind(column(|row| row.request.refilled_in))
+        .bind(column(|row| row.request.least.into()))
+        .bind(column(|row| row.request.most.into()))
         .fetch_all(connection)
         .await?;
-    let mut answered = vec![None; rows.len()];
-    for answer in answers {
-        let units: i64 = answer.try_get("units")?;
-        let full_in = answer.try_get("full_in")?;
-        *slot(&mut answered, &answer)? = Some(Answer {
+    let mut received = vec![None; rows.len()];
+    for response in responses {
+        let units: i64 = response.try_get("units")?;
+        let full_in = response.try_get("full_in")?;
+        *slot(&mut received, &response)? = Some(RowResponse {
             granted: u32::try_from(units).unwrap_or(0),
             full_in,
         });
     }
-    Ok(answered)
+    Ok(received)
 }
 
 /// Reports and opens streams. Returns the numbers of opened ones in the order of `rows`; `None` for
-/// a row that must be asked again.
+/// a row that must be queried again.
 pub(crate) async fn open_streams(
     connection: &mut PgConnection,
     node: Uuid,
@@ -175,30 +175,30 @@ pub(crate) async fn open_streams(
 ) -> Result<Vec<Option<u32>>, sqlx::Error> {
     let column = |value: fn(&StreamRow) -> i64| rows.iter().map(value).collect::<Vec<_>>();
     let holders: Vec<&[u8]> = rows.iter().map(|row| &*row.holder).collect();
-    let answers = sqlx::query(OPEN_STREAMS)
+    let responses = sqlx::query(OPEN_STREAMS)
         .bind(node)
         .bind(holders)
-        .bind(column(|row| row.ask.open.into()))
-        .bind(column(|row| row.ask.wanted.into()))
-        .bind(column(|row| row.ask.most.into()))
+        .bind(column(|row| row.request.open.into()))
+        .bind(column(|row| row.request.wanted.into()))
+        .bind(column(|row| row.request.most.into()))
         .fetch_all(connection)
         .await?;
-    let mut answered = vec![None; rows.len()];
-    for answer in answers {
-        let granted: i64 = answer.try_get("granted")?;
-        *slot(&mut answered, &answer)? = Some(u32::try_from(granted).unwrap_or(0));
+    let mut received = vec![None; rows.len()];
+    for response in responses {
+        let granted: i64 = response.try_get("granted")?;
+        *slot(&mut received, &response)? = Some(u32::try_from(granted).unwrap_or(0));
     }
-    Ok(answered)
+    Ok(received)
 }
 
-/// The place of an answer, by its ordinality from 1.
+/// The place of an response, by its ordinality from 1.
 fn slot<'a, T>(
-    answered: &'a mut [T],
-    answer: &sqlx::postgres::PgRow,
+    received: &'a mut [T],
+    response: &sqlx::postgres::PgRow,
 ) -> Result<&'a mut T, sqlx::Error> {
-    let position: i64 = answer.try_get("position")?;
+    let position: i64 = response.try_get("position")?;
     let index = usize::try_from(position - 1).ok();
     index
-        .and_then(|index| answered.get_mut(index))
+        .and_then(|index| received.get_mut(index))
         .ok_or_else(|| sqlx::Error::ColumnNotFound("position".into()))
 }

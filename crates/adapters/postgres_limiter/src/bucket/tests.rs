@@ -1,6 +1,9 @@
+use std::time::Duration;
+
 use domain::Quota;
 
 use super::*;
+use crate::units::LOST;
 
 /// 10 units a second, 100 at once, in slices of 10.
 const QUOTA: (u32, u32) = (600, 100);
@@ -18,15 +21,15 @@ struct Row {
 }
 
 impl Row {
-    fn answer(&mut self, rate: Rate, ask: Ask, now: Nanos) -> Answer {
+    fn response(&mut self, rate: Rate, request: RowRequest, now: Nanos) -> RowResponse {
         let full = now + rate.time(rate.burst);
         let valid = if self.held_until > now { self.held } else { 0 };
-        let kept = (valid - ask.returned - ask.used).max(0);
-        let missing_until = self.full_at.min(full) - ask.returned.min(valid);
-        let owed = missing_until.max(now + kept + ask.refilled_in) + ask.charged;
+        let kept = (valid - request.returned - request.used).max(0);
+        let missing_until = self.full_at.min(full) - request.returned.min(valid);
+        let owed = missing_until.max(now + kept + request.refilled_in) + request.charged;
         let room = u32::try_from(((full - owed) / rate.interval).max(0)).unwrap();
-        let granted = if room >= ask.least {
-            room.min(ask.most)
+        let granted = if room >= request.least {
+            room.min(request.most)
         } else {
             0
         };
@@ -35,17 +38,17 @@ impl Row {
         if granted > 0 {
             self.held_until = now + 2 * SECOND;
         }
-        Answer {
+        RowResponse {
             granted,
             full_in: self.full_at - now,
         }
     }
 
-    fn exchange(&mut self, bucket: &mut Bucket, now: Nanos) -> Ask {
-        let ask = bucket.ask(now);
-        let answer = self.answer(bucket.rate(), ask, now);
-        bucket.apply(ask, now, answer, now);
-        ask
+    fn exchange(&mut self, bucket: &mut Bucket, now: Nanos) -> RowRequest {
+        let request = bucket.next_request(now);
+        let response = self.response(bucket.rate(), request, now);
+        bucket.apply(request, now, response, now);
+        request
     }
 
     /// Takes single units until one is rejected.
@@ -60,13 +63,16 @@ impl Row {
     /// Takes units, with the row if necessary.
     fn take(&mut self, bucket: &mut Bucket, units: u32, now: Nanos) -> QuotaDecision {
         match bucket.take_shared(units, now) {
-            Taken::Decided { decision, refill } => {
-                if refill {
+            TakeStep::Decided {
+                decision,
+                must_query,
+            } => {
+                if must_query {
                     self.exchange(bucket, now);
                 }
                 decision
             }
-            Taken::Waiting { mut decision, .. } => {
+            TakeStep::Waiting { mut decision, .. } => {
                 self.exchange(bucket, now);
                 decision.try_recv().unwrap()
             }
@@ -81,16 +87,19 @@ fn a_slice_is_taken_with_the_first_unit_and_granted_without_the_row() {
     assert_eq!(row.full_at, SECOND, "ten units");
     for remaining in (94..99).rev() {
         match bucket.take_shared(1, 0) {
-            Taken::Decided { decision, refill } => {
+            TakeStep::Decided {
+                decision,
+                must_query,
+            } => {
                 assert_eq!(decision.remaining, remaining);
                 // Less than half a slice is left.
-                assert_eq!(refill, remaining == 94);
+                assert_eq!(must_query, remaining == 94);
             }
-            Taken::Waiting { .. } => panic!("the slice is used up"),
+            TakeStep::Waiting { .. } => panic!("the slice is used up"),
         }
     }
-    let ask = bucket.ask(0);
-    assert_eq!((ask.least, ask.most), (1, 6), "up to a slice");
+    let request = bucket.next_request(0);
+    assert_eq!((request.least, request.most), (1, 6), "up to a slice");
 }
 
 #[test]
@@ -98,10 +107,10 @@ fn the_units_of_an_idle_principal_add_nothing_to_its_burst() {
     let (mut bucket, mut row) = (bucket(), Row::default());
     row.take(&mut bucket, 1, 0);
     assert_eq!(row.take(&mut bucket, 1, SECOND).remaining, 99);
-    assert!(bucket.queue_if_stale(SECOND));
+    assert!(bucket.queue_if_unused(SECOND));
     row.exchange(&mut bucket, SECOND);
     // The row is as if they had not been taken.
-    assert_eq!((bucket.held, row.held), (0, 0));
+    assert_eq!((bucket.units.held(), row.held), (0, 0));
     assert_eq!(row.full_at, SECOND + bucket.rate().time(1));
 }
 
@@ -110,7 +119,7 @@ fn units_returned_after_their_refill_are_not_granted_twice() {
     let (mut one, mut other, mut third, mut row) = (bucket(), bucket(), bucket(), Row::default());
     assert!(row.take(&mut one, 1, 0).is_admitted);
     assert_eq!(row.exhaust(&mut other, SECOND * 95 / 100), 90);
-    assert!(one.queue_if_stale(SECOND));
+    assert!(one.queue_if_unused(SECOND));
     row.exchange(&mut one, SECOND);
     // The units that were returned, and half of one that was refilled.
     assert_eq!(row.exhaust(&mut third, SECOND), 9);
@@ -146,10 +155,10 @@ fn the_units_of_a_killed_node_are_missing_for_two_seconds() {
 fn units_that_the_row_may_reserve_no_longer_are_neither_granted_nor_returned() {
     let (mut bucket, mut row) = (bucket(), Row::default());
     row.take(&mut bucket, 1, 0);
-    assert!(bucket.take_alone(1, LOST).is_admitted);
-    let ask = bucket.ask(LOST);
-    assert_eq!((ask.returned, ask.used), (0, 0));
-    assert_eq!(ask.charged, bucket.rate().time(1));
+    assert!(bucket.take_locally(1, LOST).is_admitted);
+    let request = bucket.next_request(LOST);
+    assert_eq!((request.returned, request.used), (0, 0));
+    assert_eq!(request.charged, bucket.rate().time(1));
     assert!(!bucket.is_idle(LOST));
 }
 
@@ -167,7 +176,7 @@ fn units_that_this_node_cannot_grant_return_to_the_others() {
     row.take(&mut bucket, 1, 0);
     // Others take the rest.
     row.full_at += 9 * SECOND;
-    assert!(bucket.queue_if_stale(SECOND));
+    assert!(bucket.queue_if_unused(SECOND));
     row.exchange(&mut bucket, SECOND);
     assert_eq!(row.full_at, 10 * SECOND - bucket.rate().time(9));
 }
@@ -178,10 +187,10 @@ fn the_units_of_a_busy_principal_are_returned_after_a_second() {
     // Others have used half of the burst.
     row.full_at = 5 * SECOND;
     row.take(&mut bucket, 1, 0);
-    assert!(!bucket.queue_if_stale(SECOND - 1));
-    assert!(bucket.queue_if_stale(SECOND));
-    let ask = row.exchange(&mut bucket, SECOND);
-    assert_eq!(ask.returned, bucket.rate().time(9));
+    assert!(!bucket.queue_if_unused(SECOND - 1));
+    assert!(bucket.queue_if_unused(SECOND));
+    let request = row.exchange(&mut bucket, SECOND);
+    assert_eq!(request.returned, bucket.rate().time(9));
     assert_eq!(row.full_at, 5 * SECOND + SECOND / 10);
     assert!(!bucket.keeps_units());
 }
@@ -201,7 +210,7 @@ fn no_more_than_the_burst_is_granted_while_units_are_held() {
 fn units_granted_without_the_row_are_charged_once() {
     let (mut bucket, mut row) = (bucket(), Row::default());
     for _ in 0..30 {
-        assert!(bucket.take_alone(1, 0).is_admitted);
+        assert!(bucket.take_locally(1, 0).is_admitted);
     }
     assert!(bucket.queue_if_unpaid(0));
     assert!(!bucket.queue_if_unpaid(0), "it is queued");
@@ -215,9 +224,9 @@ fn units_granted_without_the_row_are_charged_once() {
 fn units_refilled_meanwhile_are_not_charged() {
     let mut bucket = bucket();
     for _ in 0..30 {
-        bucket.take_alone(1, 0);
+        bucket.take_locally(1, 0);
     }
-    assert_eq!(bucket.ask(2 * SECOND).charged, SECOND);
+    assert_eq!(bucket.next_request(2 * SECOND).charged, SECOND);
     assert!(!bucket.queue_if_unpaid(3 * SECOND));
 }
 
@@ -229,9 +238,15 @@ fn a_rejection_is_repeated_without_the_row_for_a_short_time() {
     assert!(!rejected.is_admitted);
     assert_eq!(rejected.more_in, Duration::from_millis(100));
     let again = bucket.take_shared(1, KNOWN_FOR / 2);
-    assert!(matches!(again, Taken::Decided { decision, .. } if !decision.is_admitted));
+    assert!(matches!(again, TakeStep::Decided { decision, .. } if !decision.is_admitted));
     let later = bucket.take_shared(1, KNOWN_FOR);
-    assert!(matches!(later, Taken::Waiting { ask: true, .. }));
+    assert!(matches!(
+        later,
+        TakeStep::Waiting {
+            must_query: true,
+            ..
+        }
+    ));
 }
 
 #[test]
@@ -240,10 +255,14 @@ fn requests_that_wait_together_are_granted_in_order() {
     row.full_at = 10 * SECOND - bucket.rate().time(3);
     let mut waiting = Vec::new();
     for (units, is_first) in [(2, true), (2, false), (1, false)] {
-        let Taken::Waiting { decision, ask } = bucket.take_shared(units, 0) else {
+        let TakeStep::Waiting {
+            decision,
+            must_query,
+        } = bucket.take_shared(units, 0)
+        else {
             panic!("the row decides");
         };
-        assert_eq!(ask, is_first);
+        assert_eq!(must_query, is_first);
         waiting.push(decision);
     }
     row.exchange(&mut bucket, 0);
@@ -258,7 +277,7 @@ fn more_units_than_a_slice_are_taken_together() {
     let (mut bucket, mut row) = (bucket(), Row::default());
     let taken = row.take(&mut bucket, 100, 0);
     assert!(taken.is_admitted);
-    assert_eq!((taken.remaining, bucket.held), (0, 0));
+    assert_eq!((taken.remaining, bucket.units.held()), (0, 0));
     let rejected = row.take(&mut bucket, 30, 0);
     assert_eq!(rejected.more_in, Duration::from_secs(3));
 }
@@ -266,7 +285,7 @@ fn more_units_than_a_slice_are_taken_together() {
 #[test]
 fn a_used_bucket_is_idle_once_its_burst_is_refilled() {
     let mut bucket = bucket();
-    bucket.take_alone(10, 0);
+    bucket.take_locally(10, 0);
     assert!(!bucket.is_idle(SECOND - 1));
     assert!(bucket.is_idle(SECOND));
 }
