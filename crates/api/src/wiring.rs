@@ -127,6 +127,7 @@ async fn register_node(parts: &Parts<'_>, ids: &Arc<dyn IdSource>) -> Result<Nod
 fn state(parts: &Parts<'_>, auth: Auth, ids: Arc<dyn IdSource>) -> Result<ApiState> {
     let settings = parts.settings;
     let base_path = web_address::path_of(&parts.public_url);
+    let checks = parts.links.checks.iter().cloned();
     domain::problem::set_base_path(&base_path);
     Ok(ApiState {
         authenticator: auth.authenticator,
@@ -156,7 +157,7 @@ fn state(parts: &Parts<'_>, auth: Auth, ids: Arc<dyn IdSource>) -> Result<ApiSta
         socket_times: settings.limits.sockets,
         readiness: Readiness::new(
             Arc::clone(&parts.storage.maintenance),
-            parts.links.checks.clone(),
+            checks.chain(auth.limiter_check).collect(),
         ),
         documents: documents::documents(settings, &parts.public_url),
         metrics: parts.metrics.clone(),

@@ -2,13 +2,13 @@
 //!
 //! A process that is alone counts in its memory and needs no database. If there are others, it takes
 //! units ahead of need from a row, at most a second's worth, and grants them without a round trip. It
-//! asks the row again before it rejects a request, and returns what is left after a second. If the
+//! queries the row again before it rejects a request, and returns unused units after a second. If the
 //! row cannot be reached, it counts in its memory as well, and charges the row later.
 //!
-//! `bucket` is the state of one quota of one principal and decides; `streams` counts open streams.
-//! Requests that the row must decide wait in a queue. `exchange` is the task that sends the queue to
-//! the database, in one statement, and applies the responses. It has a connection of its own, so that
-//! requests do not wait for the writers of the store.
+//! `bucket` decides requests for one quota of one principal, and `units` is its state; `streams` counts
+//! open streams. Requests that the row must decide wait in a queue. `exchange` sends the queue to the
+//! database, in one statement, and applies the responses. `connection_task` has a connection of its
+//! own for it, so that requests do not wait for the writers of the store.
 
 mod bucket;
 mod buckets;

@@ -8,7 +8,7 @@
 //!
 //! **Limiter.** Scripts in the server count the units of a quota (the generic cell rate algorithm) and
 //! the open streams of a principal, by the clock of the server. While the server does not respond,
-//! `limiter::circuit` skips it, and each process counts for itself or rejects, as [`WhenDown`] says.
+//! `limiter::circuit` skips it, and each process counts for itself or rejects.
 //!
 //! [`RedisServer`] is one server, a server found by Sentinel, or a Cluster.
 
@@ -19,6 +19,6 @@ mod server;
 mod url;
 
 pub use bus::RedisBus;
-pub use limiter::{RedisLimiter, WhenDown};
+pub use limiter::RedisLimiter;
 pub use server::RedisServer;
 pub use url::InvalidUrl;

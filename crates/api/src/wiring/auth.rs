@@ -14,8 +14,8 @@ use ports::{Clock, DocumentSource, IdSource, Storage};
 use tokio::runtime::Handle;
 use web_documents::WebDocuments;
 
-use super::{Parts, rate_limits::principal_limits};
-use crate::settings::Settings;
+use super::{Parts, rate_limits::start_limiter};
+use crate::{readiness::Check, settings::Settings};
 
 /// The services for authentication, and the authorization server.
 pub(super) struct Auth {
@@ -27,6 +27,8 @@ pub(super) struct Auth {
     pub(super) tickets: Arc<Tickets>,
     /// The rate limits of principals.
     pub(super) limits: Arc<PrincipalLimits>,
+    /// The check of the connection that they use besides the store.
+    pub(super) limiter_check: Option<Check>,
 }
 
 /// Builds the source of the key sets of clients and external issuers.
@@ -66,7 +68,9 @@ pub(super) async fn wire(
     ));
     authenticator.refresh().await?;
     let clients = client_authentication(parts, key_sets, clock, &last_used);
-    let limits = Arc::new(principal_limits(parts, node, Arc::clone(clock)));
+    let (limiter, limiter_check) = start_limiter(parts, node);
+    let rates = parts.settings.limits.rates;
+    let limits = Arc::new(PrincipalLimits::new(limiter, rates, Arc::clone(clock)));
     let server = AuthorizationServer::new(
         clients,
         own,
@@ -93,6 +97,7 @@ pub(super) async fn wire(
         server,
         tickets: Arc::new(tickets),
         limits,
+        limiter_check,
     })
 }
 

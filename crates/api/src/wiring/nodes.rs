@@ -1,10 +1,10 @@
-//! Builds what the processes on one store share: the event bus, and the rate limiter of Redis.
+//! Builds the connections between the processes on one store.
 
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use local_bus::{LocalBus, request_fallback};
-use ports::{EventBus, IdSource, RateLimiter};
+use ports::{EventBus, IdSource};
 use postgres_bus::PostgresBus;
 use postgres_store::PostgresStore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -16,15 +16,15 @@ use crate::{readiness::Check, settings::BusSettings};
 pub struct NodeLinks {
     /// The event bus.
     pub bus: Arc<dyn EventBus>,
-    /// The rate limiter, unless it is that of the store.
-    pub limiter: Option<Arc<dyn RateLimiter>>,
-    /// The connections that these use besides the store, of which none is required.
+    /// The server between processes, and the id of the store.
+    #[cfg(feature = "redis")]
+    pub redis: Option<(redis_adapter::RedisServer, uuid::Uuid)>,
+    /// The connections of the bus besides the store, of which none is required.
     pub checks: Vec<Check>,
 }
 
 impl NodeLinks {
-    /// Starts the event bus of a process on this store, and the rate limiter of Redis if it is
-    /// configured.
+    /// Starts the event bus of a process on this store.
     pub async fn start(
         settings: &BusSettings,
         store: &Store,
@@ -34,7 +34,8 @@ impl NodeLinks {
     ) -> Result<Self> {
         let mut links = Self {
             bus: Arc::new(LocalBus::new()),
-            limiter: None,
+            #[cfg(feature = "redis")]
+            redis: None,
             checks: Vec::new(),
         };
         // One process serves a file.
@@ -68,7 +69,7 @@ impl NodeLinks {
         Ok(())
     }
 
-    /// Puts Redis in front of the bus and of the limiter, if it is configured.
+    /// Puts Redis in front of the bus, if it is configured.
     #[cfg(feature = "redis")]
     fn add_redis(
         &mut self,
@@ -78,30 +79,15 @@ impl NodeLinks {
         tasks: &TaskTracker,
         stop: &CancellationToken,
     ) -> Result<()> {
-        use local_limiter::LocalRateLimiter;
-        use redis_adapter::{RedisBus, RedisLimiter, WhenDown};
-
-        use crate::settings::LimitsWhenDown;
-
         let Some(server) = redis(settings)? else {
             return Ok(());
         };
-        let when_down = match settings.limits_when_down {
-            LimitsWhenDown::Local => WhenDown::Local,
-            LimitsWhenDown::Refuse => WhenDown::Refuse,
-        };
-        let local = Arc::new(LocalRateLimiter::new());
-        tasks.spawn(Arc::clone(&local).run(stop.clone()));
         let bus = Arc::clone(&self.bus);
         let process = ids.next_id();
-        let bus = RedisBus::start(server.clone(), store, process, bus, tasks, stop);
-        let limiter = RedisLimiter::start(server, store, process, local, when_down, tasks, stop);
-        self.checks = vec![
-            Check::new("redis_signals", bus.connectivity()),
-            Check::new("redis_limits", limiter.connectivity()),
-        ];
+        let bus = redis_adapter::RedisBus::start(server.clone(), store, process, bus, tasks, stop);
+        self.checks = vec![Check::new("redis_signals", bus.connectivity())];
         self.bus = Arc::new(bus);
-        self.limiter = Some(Arc::new(limiter));
+        self.redis = Some((server, store));
         Ok(())
     }
 }

@@ -2,26 +2,64 @@
 
 use std::sync::Arc;
 
-use application::{node::Node, principal_limits::PrincipalLimits};
-use ports::Clock;
+use application::node::Node;
+use local_limiter::LocalRateLimiter;
+use ports::RateLimiter;
+use postgres_limiter::PostgresRateLimiter;
 
-use super::Parts;
+use super::{Parts, Store};
 #[cfg(feature = "address-guard")]
 use crate::auth::{AddressGuard, TrustedProxies};
+use crate::readiness::Check;
+#[cfg(feature = "redis")]
+use crate::settings::LimitsWhenDown;
 
-/// Builds the rate limits of principals.
-pub(super) fn principal_limits(
+/// Starts the rate limiter of principals: that of Redis if it is configured, or that of the store.
+/// Returns it with the check of its own connection, which is not required.
+pub(super) fn start_limiter(
     parts: &Parts<'_>,
     node: &Node,
-    clock: Arc<dyn Clock>,
-) -> PrincipalLimits {
-    let limiter = parts.links.limiter.clone().unwrap_or_else(|| {
-        let membership = node.watch_membership();
-        parts
-            .store
-            .rate_limiter(membership, &parts.tasks, &parts.stop)
-    });
-    PrincipalLimits::new(limiter, parts.settings.limits.rates, clock)
+) -> (Arc<dyn RateLimiter>, Option<Check>) {
+    #[cfg(feature = "redis")]
+    if let Some((server, store)) = &parts.links.redis {
+        let limiter = start_redis_limiter(parts, node, server.clone(), *store);
+        let check = Check::new("redis_limits", limiter.connectivity());
+        return (Arc::new(limiter), Some(check));
+    }
+    let limiter: Arc<dyn RateLimiter> = match parts.store {
+        // One process serves a file.
+        Store::Sqlite(_) => start_local_limiter(parts),
+        Store::Postgres(store) => Arc::new(PostgresRateLimiter::start(
+            store.connect_options(),
+            node.watch_membership(),
+            &parts.tasks,
+            &parts.stop,
+        )),
+    };
+    (limiter, None)
+}
+
+#[cfg(feature = "redis")]
+fn start_redis_limiter(
+    parts: &Parts<'_>,
+    node: &Node,
+    server: redis_adapter::RedisServer,
+    store: uuid::Uuid,
+) -> redis_adapter::RedisLimiter {
+    let fallback: Option<Arc<dyn RateLimiter>> = match parts.settings.bus.limits_when_down {
+        LimitsWhenDown::Local => Some(start_local_limiter(parts)),
+        LimitsWhenDown::Refuse => None,
+    };
+    let process = node.watch_membership().borrow().node.uuid();
+    let (tasks, stop) = (&parts.tasks, &parts.stop);
+    redis_adapter::RedisLimiter::start(server, store, process, fallback, tasks, stop)
+}
+
+fn start_local_limiter(parts: &Parts<'_>) -> Arc<LocalRateLimiter> {
+    let limiter = Arc::new(LocalRateLimiter::new());
+    let run = Arc::clone(&limiter).run(parts.stop.clone());
+    parts.tasks.spawn(run);
+    limiter
 }
 
 /// Builds the guard that counts requests by client address.

@@ -1,15 +1,12 @@
 //! The store that the configuration names.
 
-use std::{path::PathBuf, sync::Arc};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use local_limiter::LocalRateLimiter;
-use ports::{Membership, RateLimiter, Storage};
-use postgres_limiter::PostgresRateLimiter;
+use ports::Storage;
 use postgres_store::{PostgresOptions, PostgresStore};
 use sqlite_store::{SqliteOptions, SqliteStore};
-use tokio::sync::watch;
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::task::TaskTracker;
 
 use crate::settings::{DatabaseKind, DatabaseUrl};
 
@@ -69,28 +66,6 @@ impl Store {
             Self::Postgres(store) => store.pending_migrations().await,
         };
         pending.context("the store's schema cannot be read")
-    }
-
-    /// Starts the rate limiter that all processes on this store share.
-    pub fn rate_limiter(
-        &self,
-        membership: watch::Receiver<Membership>,
-        tasks: &TaskTracker,
-        stop: &CancellationToken,
-    ) -> Arc<dyn RateLimiter> {
-        match self {
-            // One process serves a file.
-            Self::Sqlite(_) => {
-                let limiter = Arc::new(LocalRateLimiter::new());
-                tasks.spawn(Arc::clone(&limiter).run(stop.clone()));
-                limiter
-            }
-            Self::Postgres(store) => {
-                let connect = store.connect_options();
-                let limiter = PostgresRateLimiter::start(connect, membership, tasks, stop);
-                Arc::new(limiter)
-            }
-        }
     }
 
     /// Returns the ports of the store.

@@ -6,4 +6,4 @@ mod redis_limiter;
 mod stream_change;
 mod take;
 
-pub use redis_limiter::{RedisLimiter, WhenDown};
+pub use redis_limiter::RedisLimiter;

@@ -22,35 +22,26 @@ use crate::RedisServer;
 /// The wait that a rejection announces while the server does not respond.
 const RETRY_IN: Duration = Duration::from_secs(1);
 
-/// The treatment of requests while the server does not respond.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WhenDown {
-    /// Each process counts for itself.
-    Local,
-    /// They are rejected.
-    Refuse,
-}
-
 /// A rate limiter of all processes on one server. Its tasks end when it is dropped.
 pub struct RedisLimiter {
     store: Uuid,
     circuit: Arc<Circuit>,
     streams: Arc<OpenStreams>,
     /// Counts what this process grants, and decides while the server does not respond.
-    local: Arc<dyn RateLimiter>,
-    when_down: WhenDown,
+    fallback: Option<Arc<dyn RateLimiter>>,
     _tasks: DropGuard,
 }
 
 impl RedisLimiter {
     /// Starts the tasks of the limiter, which connects in the background. All processes with the same
-    /// `store` count together; `process` is unique to this process. The tasks also end with `stop`.
+    /// `store` count together; `process` is unique to this process. While the server does not respond,
+    /// the `fallback` of this process decides; without it, requests are rejected. The tasks also end
+    /// with `stop`.
     pub fn start(
         server: RedisServer,
         store: Uuid,
         process: Uuid,
-        local: Arc<dyn RateLimiter>,
-        when_down: WhenDown,
+        fallback: Option<Arc<dyn RateLimiter>>,
         tasks: &TaskTracker,
         stop: &CancellationToken,
     ) -> Self {
@@ -66,8 +57,7 @@ impl RedisLimiter {
             store,
             circuit,
             streams,
-            local,
-            when_down,
+            fallback,
             _tasks: stop.drop_guard(),
         }
     }
@@ -95,19 +85,18 @@ impl RateLimiter for RedisLimiter {
         let taken = self
             .circuit
             .call(async |connection| take(connection, &key, quota, units).await);
-        match (taken.await, self.when_down) {
-            (Some(decision), _) => {
-                if decision.is_admitted && self.when_down == WhenDown::Local {
-                    // The units that this process granted count if the server does not respond later.
-                    self.local.take(holder, policy, quota, units).await?;
-                }
+        match (taken.await, &self.fallback) {
+            (Some(decision), Some(fallback)) if decision.is_admitted => {
+                // The units that this process granted count if the server does not respond later.
+                fallback.take(holder, policy, quota, units).await?;
                 Ok(decision)
             }
-            (None, WhenDown::Local) => {
+            (Some(decision), _) => Ok(decision),
+            (None, Some(fallback)) => {
                 count_fallback("local");
-                self.local.take(holder, policy, quota, units).await
+                fallback.take(holder, policy, quota, units).await
             }
-            (None, WhenDown::Refuse) => {
+            (None, None) => {
                 count_fallback("refused");
                 Ok(QuotaDecision {
                     is_admitted: false,
@@ -123,24 +112,21 @@ impl RateLimiter for RedisLimiter {
         holder: &QuotaHolder,
         most: u32,
     ) -> Result<Option<StreamSlot>, RateLimiterError> {
-        let Some(local) = self.local.open_stream(holder, most).await? else {
-            return Ok(None);
+        let local = match &self.fallback {
+            Some(fallback) => match fallback.open_stream(holder, most).await? {
+                None => return Ok(None),
+                slot => slot,
+            },
+            None => None,
         };
         let stream = self.streams.open(holder);
         let admitted = self
             .circuit
             .call(async |connection| self.streams.admit(connection, &stream, most).await);
-        let is_admitted = match (admitted.await, self.when_down) {
-            (Some(is_admitted), _) => is_admitted,
-            (None, WhenDown::Local) => {
-                count_fallback("local");
-                true
-            }
-            (None, WhenDown::Refuse) => {
-                count_fallback("refused");
-                false
-            }
-        };
+        let is_admitted = admitted.await.unwrap_or_else(|| {
+            count_fallback(if local.is_some() { "local" } else { "refused" });
+            local.is_some()
+        });
         Ok(is_admitted.then(|| StreamSlot::new((stream, local))))
     }
 }

@@ -11,7 +11,7 @@ use dev_tools::redis_server::RedisProcess;
 use domain::Quota;
 use futures::stream::BoxStream;
 use ports::{EventBus, RateLimiter, Signal, SignalFilter};
-use redis_adapter::{RedisBus, RedisLimiter, WhenDown};
+use redis_adapter::{RedisBus, RedisLimiter};
 use tokio_util::sync::CancellationToken;
 
 use crate::nodes::{Node, new_id};
@@ -72,7 +72,7 @@ pub(crate) async fn limiter() -> OwnLimiter {
     let server = RedisProcess::start(&[]).expect("a server");
     let node = Node::on(&server.url(), new_id());
     OwnLimiter {
-        limiter: node.connected_limiter(WhenDown::Local).await,
+        limiter: node.connected_limiter().await,
         _server: server,
     }
 }
@@ -88,7 +88,7 @@ pub(crate) async fn limiters() -> Limiters {
     let (store, mut nodes, mut stops) = (new_id(), Vec::new(), Vec::new());
     for _ in 0..NODES {
         let node = Node::on(&server.url(), store);
-        nodes.push(node.connected_limiter(WhenDown::Local).await);
+        nodes.push(node.connected_limiter().await);
         stops.push(node.stop);
     }
     Limiters {

@@ -5,10 +5,9 @@ use std::{fs, process::Command, sync::Arc, time::Duration};
 use dev_tools::redis_server::{RedisProcess, free_port};
 use futures::StreamExt as _;
 use ports::{EventBus as _, Signal};
-use redis_adapter::WhenDown;
 use tokio::time::{Instant, timeout};
 
-use crate::nodes::{Node, appended, exchange, losses, new_id, report, take, wait_until};
+use crate::nodes::{Node, appended, exchange, local, losses, new_id, report, take, wait_until};
 
 /// The time limit of a call, with a margin for slow machines.
 const CALL_LIMIT: Duration = Duration::from_millis(600);
@@ -18,7 +17,7 @@ async fn share(url: &str) {
     let store = new_id();
     let (one, other) = (Node::on(url, store), Node::on(url, store));
     let (from, to) = (one.bus(), other.bus());
-    let limiters = [&one, &other].map(|node| node.limiter(WhenDown::Refuse));
+    let limiters = [&one, &other].map(|node| node.limiter(None));
     exchange(&from, &to).await;
     for limiter in &limiters {
         wait_until(limiter.connectivity()).await;
@@ -44,7 +43,7 @@ async fn a_password_and_a_database_are_used() {
         &format!("redis://:wrong@127.0.0.1:{}", server.port()),
         new_id(),
     );
-    let limiter = wrong.limiter(WhenDown::Refuse);
+    let limiter = wrong.limiter(None);
     assert!(!take(&limiter, "a").await.is_admitted);
     assert!(!limiter.connectivity()());
 }
@@ -105,7 +104,7 @@ async fn tls_verifies_the_server() {
     let other = folder.path().join("other.pem");
     fs::copy("/etc/ssl/certs/ca-certificates.crt", &other).unwrap();
     let untrusted = format!("rediss://127.0.0.1:{port}?sslrootcert={}", text(&other));
-    let limiter = Node::on(&untrusted, new_id()).limiter(WhenDown::Refuse);
+    let limiter = Node::on(&untrusted, new_id()).limiter(None);
     let since = Instant::now();
     while since.elapsed() < CALL_LIMIT {
         assert!(!take(&limiter, "a").await.is_admitted);
@@ -118,7 +117,7 @@ async fn tls_verifies_the_server() {
 async fn a_server_that_is_absent_at_start_is_used_later() {
     let mut server = RedisProcess::reserve(&[]).unwrap();
     let node = Node::on(&server.url(), new_id());
-    let (bus, limiter) = (node.bus(), node.limiter(WhenDown::Local));
+    let (bus, limiter) = (node.bus(), node.limiter(local()));
     let mut own = bus.subscribe(Box::new(|signal| *signal != Signal::SignalsLost));
     bus.publish(appended(1));
     assert_eq!(own.next().await, Some(appended(1)));
@@ -138,7 +137,7 @@ async fn a_killed_server_is_reported_and_used_again() {
     let mut server = RedisProcess::start(&[]).unwrap();
     let node = Node::on(&server.url(), new_id());
     let (from, to) = (node.bus(), node.bus());
-    let limiter = node.limiter(WhenDown::Local);
+    let limiter = node.limiter(local());
     wait_until(limiter.connectivity()).await;
     exchange(&from, &to).await;
     let mut lost = losses(&to);
@@ -197,7 +196,7 @@ async fn a_subscriber_that_is_dropped_for_its_backlog_is_told() {
 async fn a_hung_server_delays_calls_once_and_within_bounds() {
     let server = RedisProcess::start(&[]).unwrap();
     let node = Node::on(&server.url(), new_id());
-    let (bus, limiter) = (node.bus(), Arc::new(node.limiter(WhenDown::Local)));
+    let (bus, limiter) = (node.bus(), Arc::new(node.limiter(local())));
     wait_until(limiter.connectivity()).await;
     wait_until(bus.connectivity()).await;
     server.pause().unwrap();
@@ -240,7 +239,7 @@ async fn a_hung_server_delays_calls_once_and_within_bounds() {
 async fn requests_are_refused_without_a_server_if_configured() {
     let server = RedisProcess::reserve(&[]).unwrap();
     let node = Node::on(&server.url(), new_id());
-    let limiter = node.limiter(WhenDown::Refuse);
+    let limiter = node.limiter(None);
     let taken = take(&limiter, "a").await;
     assert!(!taken.is_admitted && taken.more_in > Duration::ZERO);
     let holder = domain::QuotaHolder {
@@ -282,7 +281,7 @@ async fn sentinel_finds_the_new_primary_after_a_failover() {
     share(&url).await;
     let node = Node::on(&url, new_id());
     let (from, to) = (node.bus(), node.bus());
-    let limiter = node.limiter(WhenDown::Refuse);
+    let limiter = node.limiter(None);
     exchange(&from, &to).await;
     let in_sync = || {
         primary

@@ -7,7 +7,7 @@ use futures::{StreamExt as _, stream::BoxStream};
 use local_bus::LocalBus;
 use local_limiter::LocalRateLimiter;
 use ports::{EventBus, QuotaDecision, RateLimiter, Signal};
-use redis_adapter::{RedisBus, RedisLimiter, RedisServer, WhenDown};
+use redis_adapter::{RedisBus, RedisLimiter, RedisServer};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
@@ -19,6 +19,11 @@ const POLL_INTERVAL: Duration = Duration::from_millis(5);
 #[expect(clippy::disallowed_methods, reason = "an id for a test")]
 pub(crate) fn new_id() -> Uuid {
     Uuid::now_v7()
+}
+
+/// A limiter of one process.
+pub(crate) fn local() -> Option<Arc<dyn RateLimiter>> {
+    Some(Arc::new(LocalRateLimiter::new()))
 }
 
 /// A process that uses a server.
@@ -63,21 +68,19 @@ impl Node {
         bus
     }
 
-    pub(crate) fn limiter(&self, when_down: WhenDown) -> RedisLimiter {
-        let (server, local) = (self.server.clone(), Arc::new(LocalRateLimiter::new()));
+    pub(crate) fn limiter(&self, fallback: Option<Arc<dyn RateLimiter>>) -> RedisLimiter {
         RedisLimiter::start(
-            server,
+            self.server.clone(),
             self.store,
             new_id(),
-            local,
-            when_down,
+            fallback,
             &self.tasks,
             &self.stop,
         )
     }
 
-    pub(crate) async fn connected_limiter(&self, when_down: WhenDown) -> Arc<dyn RateLimiter> {
-        let limiter = self.limiter(when_down);
+    pub(crate) async fn connected_limiter(&self) -> Arc<dyn RateLimiter> {
+        let limiter = self.limiter(local());
         wait_until(limiter.connectivity()).await;
         Arc::new(limiter)
     }
