@@ -81,6 +81,7 @@ pub mod reply_engine;
 pub mod rotation_idempotency;
 pub mod round_trips;
 pub mod shared_event_bus;
+pub mod shared_limiter_faults;
 pub mod shared_rate_limiter;
 pub mod shared_stream_slots;
 pub mod signing_key_repository;

@@ -85,6 +85,11 @@ const OTHER_PORTS: &[(&str, &str, &str)] = &[
         include_str!("shared_rate_limiter.rs"),
     ),
     (
+        "shared_limiter_faults",
+        include_str!("shared_limiter_faults.rs"),
+        include_str!("shared_rate_limiter.rs"),
+    ),
+    (
         "shared_stream_slots",
         include_str!("shared_stream_slots.rs"),
         include_str!("shared_rate_limiter.rs"),

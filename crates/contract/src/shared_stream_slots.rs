@@ -10,7 +10,8 @@ use tokio::{task::JoinSet, time::sleep};
 
 use crate::{
     rate_limiter::holder,
-    shared_rate_limiter::{NODES, POLL, SharedLimiters, TIMEOUT, UNUSED, wait_until_shared},
+    shared_limiter_faults::wait_until_shared,
+    shared_rate_limiter::{NODES, POLL, SharedLimiters, TIMEOUT, UNUSED},
 };
 
 async fn opened(limiter: &Arc<dyn RateLimiter>, number: u32, most: u32) -> Option<StreamSlot> {
