@@ -55,7 +55,7 @@ async fn keep_lease(database: &Database, node: Uuid, stop: CancellationToken) {
             renew(&mut connection, node).await;
         }
     };
-    tokio::spawn(stop.run_until_cancelled_owned(renewals));
+    TaskTracker::new().spawn(stop.run_until_cancelled_owned(renewals));
 }
 
 impl Nodes {

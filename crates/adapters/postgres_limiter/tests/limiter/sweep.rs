@@ -21,7 +21,7 @@ const INSERT: &str = "\
 
 async fn counters(connection: &mut PgConnection) -> i64 {
     let count = sqlx::query_scalar("select count(*) from quota_counters");
-    count.fetch_one(connection).await.unwrap()
+    count.fetch_one(connection).await.expect("a count")
 }
 
 #[tokio::test(flavor = "multi_thread")]

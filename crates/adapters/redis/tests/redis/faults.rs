@@ -117,7 +117,7 @@ async fn tls_verifies_the_server() {
 async fn a_server_that_is_absent_at_start_is_used_later() {
     let mut server = RedisProcess::reserve(&[]).unwrap();
     let node = Node::on(&server.url(), new_id());
-    let (bus, limiter) = (node.bus(), node.limiter(local()));
+    let (bus, limiter) = (node.bus(), node.limiter(Some(local())));
     let mut own = bus.subscribe(Box::new(|signal| *signal != Signal::SignalsLost));
     bus.publish(appended(1));
     assert_eq!(own.next().await, Some(appended(1)));
@@ -137,7 +137,7 @@ async fn a_killed_server_is_reported_and_used_again() {
     let mut server = RedisProcess::start(&[]).unwrap();
     let node = Node::on(&server.url(), new_id());
     let (from, to) = (node.bus(), node.bus());
-    let limiter = node.limiter(local());
+    let limiter = node.limiter(Some(local()));
     wait_until(limiter.connectivity()).await;
     exchange(&from, &to).await;
     let mut lost = losses(&to);
@@ -196,7 +196,7 @@ async fn a_subscriber_that_is_dropped_for_its_backlog_is_told() {
 async fn a_hung_server_delays_calls_once_and_within_bounds() {
     let server = RedisProcess::start(&[]).unwrap();
     let node = Node::on(&server.url(), new_id());
-    let (bus, limiter) = (node.bus(), Arc::new(node.limiter(local())));
+    let (bus, limiter) = (node.bus(), Arc::new(node.limiter(Some(local()))));
     wait_until(limiter.connectivity()).await;
     wait_until(bus.connectivity()).await;
     server.pause().unwrap();

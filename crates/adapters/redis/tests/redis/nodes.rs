@@ -22,8 +22,8 @@ pub(crate) fn new_id() -> Uuid {
 }
 
 /// A limiter of one process.
-pub(crate) fn local() -> Option<Arc<dyn RateLimiter>> {
-    Some(Arc::new(LocalRateLimiter::new()))
+pub(crate) fn local() -> Arc<dyn RateLimiter> {
+    Arc::new(LocalRateLimiter::new())
 }
 
 /// A process that uses a server.
@@ -80,7 +80,7 @@ impl Node {
     }
 
     pub(crate) async fn connected_limiter(&self) -> Arc<dyn RateLimiter> {
-        let limiter = self.limiter(local());
+        let limiter = self.limiter(Some(local()));
         wait_until(limiter.connectivity()).await;
         Arc::new(limiter)
     }
