@@ -2,7 +2,7 @@
 
 use domain::{
     Credential, CredentialId, CredentialSource, LimitOverrides, Principal, QuotaHolder,
-    SecretDigest, Timestamp,
+    SecretDigest, Ticket, Timestamp,
 };
 use ports::RepositoryError;
 
@@ -64,6 +64,19 @@ impl AuthContext {
             allowed_origins: key.allowed_origins,
             limits: key.limits,
             ends_at,
+        }
+    }
+
+    /// Returns the same access in the form of a ticket, which can be sent and stored.
+    pub fn to_ticket(&self) -> Ticket {
+        Ticket {
+            principal: self.principal.clone(),
+            credential: self.credential.clone(),
+            allowed_origins: self.allowed_origins.clone(),
+            limits: self.limits,
+            source: self.source.clone(),
+            credential_ends_at: self.ends_at,
+            origin: None,
         }
     }
 

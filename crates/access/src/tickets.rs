@@ -70,12 +70,8 @@ impl Tickets {
                 scopes,
                 ..caller.principal.clone()
             },
-            credential: caller.credential.clone(),
-            allowed_origins: caller.allowed_origins.clone(),
-            limits: caller.limits,
-            source: caller.source.clone(),
-            credential_ends_at: caller.ends_at,
             origin: origin.map(ToOwned::to_owned),
+            ..caller.to_ticket()
         };
         let (digest, life) = (text.digest(), ticket::LIFE);
         self.repository.insert(&digest, &ticket, life).await?;

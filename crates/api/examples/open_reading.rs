@@ -22,9 +22,10 @@ use api::{
     routes,
     settings::{self, Settings},
     telemetry,
-    wiring::{self, NodeLinks, Parts, ServerParts, Store},
+    wiring::{self, Parts, ServerParts, Peers},
 };
 use domain::{CredentialSource, LimitOverrides, Principal, PrincipalId, Scope, TenantId};
+use http_server::Versions;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 #[global_allocator]
@@ -46,18 +47,20 @@ async fn main() -> Result<()> {
     let listener = TcpListener::bind(settings.server.address())?;
     let address = listener.local_addr()?;
     let tasks = TaskTracker::new();
-    let store = Store::open(&settings.database, true, &tasks).await?;
-    wiring::prepare_schema(&store, false).await?;
+    let store = wiring::open_store(&settings, false, &tasks).await?;
     let stop = CancellationToken::new();
-    let (_clock, ids) = wiring::system();
+    let public_url = settings.server.public_url(address);
+    let storage = store.storage();
+    let peers =
+        Peers::start(&settings, &public_url, &store, &storage, &tasks, &stop).await?;
     let wired = wiring::wire(Parts {
         store: &store,
         settings: &settings,
-        storage: store.storage(),
-        links: NodeLinks::start(&settings.bus, &store, &*ids, &tasks, &stop).await?,
+        storage,
+        peers,
         engines: wiring::built_in_engines()?,
         metrics: telemetry::init(&settings.log)?,
-        public_url: settings.server.public_url(address),
+        public_url,
         tasks,
         tool_tasks: TaskTracker::new(),
         stop,
@@ -72,16 +75,28 @@ fn serve(listener: TcpListener, workers: usize, wired: ServerParts) -> Result<Se
     let principal_of_all = principal_of_all()?;
     let closing = CancellationToken::new();
     let server = if std::env::var_os("COUNT_REQUESTS").is_some() {
-        http_server::serve(listener, workers, GRACE, &closing, move || {
-            outer_layers(
-                inner_layers(wired.clone()).wrap(from_fn(rate_limit)),
-                principal_of_all.clone(),
-            )
-        })
+        http_server::serve(
+            listener,
+            workers,
+            GRACE,
+            &closing,
+            Versions::Http1,
+            move || {
+                outer_layers(
+                    inner_layers(wired.clone()).wrap(from_fn(rate_limit)),
+                    principal_of_all.clone(),
+                )
+            },
+        )
     } else {
-        http_server::serve(listener, workers, GRACE, &closing, move || {
-            outer_layers(inner_layers(wired.clone()), principal_of_all.clone())
-        })
+        http_server::serve(
+            listener,
+            workers,
+            GRACE,
+            &closing,
+            Versions::Http1,
+            move || outer_layers(inner_layers(wired.clone()), principal_of_all.clone()),
+        )
     };
     Ok(server?)
 }

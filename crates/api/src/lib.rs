@@ -29,6 +29,7 @@ pub mod problem_catalogue;
 pub mod protocols;
 pub mod readiness;
 pub mod reads;
+pub mod regions;
 pub mod request;
 pub mod routes;
 pub mod server;

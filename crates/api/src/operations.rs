@@ -16,10 +16,10 @@ use crate::{
     agents, catalogue, chat, conversations, credentials, documents, events, health,
     limits_endpoint, nodes, oauth, principal, problem_catalogue,
     protocols::{self, Protocol},
-    socket, turns, user_tokens,
+    regions, socket, turns, user_tokens,
 };
 
-pub use operation::{Access, Operation};
+pub use operation::{Access, Operation, Served};
 
 /// The cost of an ordinary operation.
 pub const ONE_REQUEST: &[RatePolicy] = &[RatePolicy::Requests];
@@ -47,6 +47,12 @@ pub fn all() -> impl Iterator<Item = &'static Operation> {
 /// Returns the row of an operation.
 pub fn find(id: &str) -> Option<&'static Operation> {
     OPERATIONS.iter().find(|operation| operation.id == id)
+}
+
+/// Returns the operation of a request, as the router finds it.
+pub fn of_request(method: &str, path: &str) -> Option<&'static Operation> {
+    let mut operations = all().filter(|operation| is_path_of(operation.path, path));
+    operations.find(|operation| operation.method == method)
 }
 
 /// Returns the cost of a request, which is counted before routing.
@@ -126,6 +132,7 @@ use Scope::{
     AgentsRead, AgentsWrite, ChatWrite, ConversationsRead, ConversationsWrite, EventsRead,
     KeysAdmin, MetricsRead, UserTokensIssue,
 };
+use Served::{Here, Home};
 
 /// The cost of a chat, on REST and on sockets.
 pub const CHAT_COST: &[RatePolicy] = &[RatePolicy::Requests, RatePolicy::Chat];
@@ -188,42 +195,44 @@ operations! {
     post "/api/turns/{id}/cancel" turns::cancel_turn AnyOf(&[ChatWrite]); ;
 
     get "/api/events" events::list_events AnyOf(&[EventsRead]); streams, reads_log;
-    get "/api/ws" socket::open_socket AnyOf(&[EventsRead]); opens_socket;
+    get "/api/ws" socket::open_socket AnyOf(&[EventsRead]); served = Here, opens_socket;
     post "/api/ws/tickets" socket::create_ticket AnyOf(&[EventsRead]); optional_body;
 
     post "/api/keys" credentials::create_key AnyOf(&[KeysAdmin]); idempotent, secret, located, credentials = Some(Key);
-    get "/api/keys" credentials::list_keys AnyOf(&[KeysAdmin]); paged, credentials = Some(Key);
-    get "/api/keys/{id}" credentials::get_key AnyOf(&[KeysAdmin]); credentials = Some(Key);
+    get "/api/keys" credentials::list_keys AnyOf(&[KeysAdmin]); served = Home, paged, credentials = Some(Key);
+    get "/api/keys/{id}" credentials::get_key AnyOf(&[KeysAdmin]); served = Home, credentials = Some(Key);
     post "/api/keys/{id}/rotate" credentials::rotate_key AnyOf(&[KeysAdmin]); idempotent, secret, optional_body, credentials = Some(Key);
     delete "/api/keys/{id}" credentials::revoke_key AnyOf(&[KeysAdmin]); credentials = Some(Key);
     post "/api/oauth-clients" credentials::create_oauth_client AnyOf(&[KeysAdmin]); idempotent, located, credentials = Some(Client);
-    get "/api/oauth-clients" credentials::list_oauth_clients AnyOf(&[KeysAdmin]); paged, credentials = Some(Client);
-    get "/api/oauth-clients/{id}" credentials::get_oauth_client AnyOf(&[KeysAdmin]); credentials = Some(Client);
+    get "/api/oauth-clients" credentials::list_oauth_clients AnyOf(&[KeysAdmin]); served = Home, paged, credentials = Some(Client);
+    get "/api/oauth-clients/{id}" credentials::get_oauth_client AnyOf(&[KeysAdmin]); served = Home, credentials = Some(Client);
     post "/api/oauth-clients/{id}/rotate" credentials::rotate_oauth_client AnyOf(&[KeysAdmin]); idempotent, optional_body, credentials = Some(Client);
     delete "/api/oauth-clients/{id}" credentials::revoke_oauth_client AnyOf(&[KeysAdmin]); credentials = Some(Client);
 
     post "/api/user-tokens" user_tokens::create_user_token AnyOf(&[UserTokensIssue]); ;
     delete "/api/user-tokens" user_tokens::withdraw_user_tokens AnyOf(&[UserTokensIssue]); ;
 
-    get "/api/engines" catalogue::list_engines AnyCredential; ;
-    get "/api/capabilities" catalogue::list_capabilities AnyCredential; ;
-    get "/api/limits" limits_endpoint::get_limits AnyCredential; ;
-    get "/api/principal" principal::get_principal AnyCredential; ;
-    get "/api/nodes" nodes::list_nodes AnyOf(&[MetricsRead]); ;
-    get "/metrics" health::get_metrics AnyOf(&[MetricsRead]); drains_body;
+    get "/api/engines" catalogue::list_engines AnyCredential; served = Home;
+    get "/api/capabilities" catalogue::list_capabilities AnyCredential; served = Home;
+    get "/api/limits" limits_endpoint::get_limits AnyCredential; served = Here;
+    get "/api/principal" principal::get_principal AnyCredential; served = Here;
+    get "/api/regions" regions::list_regions AnyCredential; served = Here;
+    get "/api/ping" regions::ping AnyCredential; served = Here;
+    get "/api/nodes" nodes::list_nodes AnyOf(&[MetricsRead]); served = Home;
+    get "/metrics" health::get_metrics AnyOf(&[MetricsRead]); served = Here, drains_body;
 
     post "/oauth2/token" oauth::issue_token Public; ;
     post "/oauth2/revoke" oauth::revoke_token Public; ;
     post "/oauth2/introspect" oauth::introspect_token Public; ;
-    get "/.well-known/oauth-authorization-server" oauth::get_authorization_server Public; ;
-    get "/.well-known/oauth-protected-resource" oauth::get_protected_resource Public; ;
-    get "/.well-known/jwks.json" oauth::get_jwks Public; ;
+    get "/.well-known/oauth-authorization-server" oauth::get_authorization_server Public; served = Here;
+    get "/.well-known/oauth-protected-resource" oauth::get_protected_resource Public; served = Here;
+    get "/.well-known/jwks.json" oauth::get_jwks Public; served = Here;
 
-    get "/livez" health::get_livez Public; unlimited;
-    get "/readyz" health::get_readyz Public; unlimited, needs_store;
-    get "/openapi.json" documents::get_openapi Public; versioned;
-    get "/asyncapi.json" documents::get_asyncapi Public; versioned;
-    get "/problems" problem_catalogue::list_problems Public; ;
-    get "/problems/{code}" problem_catalogue::get_problem Public; ;
-    get "/" documents::get_console Public; ;
+    get "/livez" health::get_livez Public; served = Here, unlimited;
+    get "/readyz" health::get_readyz Public; served = Here, unlimited, needs_store;
+    get "/openapi.json" documents::get_openapi Public; served = Here, versioned;
+    get "/asyncapi.json" documents::get_asyncapi Public; served = Here, versioned;
+    get "/problems" problem_catalogue::list_problems Public; served = Here;
+    get "/problems/{code}" problem_catalogue::get_problem Public; served = Here;
+    get "/" documents::get_console Public; served = Here;
 }

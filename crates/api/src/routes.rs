@@ -13,6 +13,7 @@ use crate::{
     oauth, openapi,
     operations::{self, Operation},
     problem::ApiError,
+    regions::{RegionRole, configure_endpoints},
     request::routed_path,
     settings::EnabledProtocols,
     state::ApiState,
@@ -33,6 +34,9 @@ pub fn configure(config: &mut web::ServiceConfig, state: &ApiState) {
         config.service(resource);
     }
     configure_pages(config);
+    if matches!(state.region.role, RegionRole::Home(_)) {
+        configure_endpoints(config);
+    }
     if state.console.is_some() {
         configure_console(config);
     }

@@ -9,6 +9,7 @@ use access::Bootstrap;
 use actix_web::{App, dev::ServerHandle, middleware::from_fn, web::Data};
 use anyhow::{Context, Result, bail};
 use domain::{CredentialSecret, TenantId};
+use http_server::Versions;
 use metrics_exporter_prometheus::PrometheusHandle;
 use ports::Storage;
 use tokio::time::Instant;
@@ -17,10 +18,11 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     auth::{authenticate, rate_limit, restrict_origins},
     layers::{cors, problem_responses, read_body, security_headers, trace_request},
+    regions::serve_by_region,
     routes,
     settings::Settings,
     state::ApiState,
-    wiring::{self, EnginesByName, NodeLinks, Parts, ServerParts, Store, Turns},
+    wiring::{self, EnginesByName, Parts, ServerParts, Store, Peers, Turns},
 };
 
 /// The time for which running turns may continue. Together with the default drain delay before, and
@@ -94,19 +96,22 @@ impl Service {
         let (store_tasks, tool_tasks) = (TaskTracker::new(), TaskTracker::new());
         let tasks = TaskTracker::new();
         let stop = CancellationToken::new();
-        let store = Store::open(&settings.database, true, &store_tasks).await?;
-        wiring::prepare_schema(&store, no_migrate).await?;
+        let store = wiring::open_store(settings, no_migrate, &store_tasks).await?;
         let listener = TcpListener::bind(settings.server.address())
             .with_context(|| format!("cannot listen on {}", settings.server.address()))?;
         let address = listener.local_addr()?;
         let public_url = settings.server.public_url(address);
-        write_first_key(settings, &store, public_url.clone(), show_first_key).await?;
-        let (_clock, ids) = wiring::system();
+        if settings.region.home.is_none() {
+            write_first_key(settings, &store, public_url.clone(), show_first_key).await?;
+        }
+        let storage = wiring::storage_for(&settings.region, wrap_storage(store.storage()));
+        let peers =
+            Peers::start(settings, &public_url, &store, &storage, &tasks, &stop);
         let wired = wiring::wire(Parts {
             settings,
-            storage: wrap_storage(store.storage()),
+            storage: storage.clone(),
             store: &store,
-            links: NodeLinks::start(&settings.bus, &store, &*ids, &tasks, &stop).await?,
+            peers: peers.await?,
             engines,
             metrics,
             public_url,
@@ -117,7 +122,7 @@ impl Service {
         .await?;
         let (state, turns) = (wired.state.clone(), wired.turns.clone());
         let listening = listener.try_clone()?;
-        let http = start_http(wired, listening, settings.server.workers)?;
+        let http = start_http(wired, listening, settings)?;
         let handle = http.handle();
         let served = tasks.spawn(http);
         Ok(Self {
@@ -187,23 +192,30 @@ async fn wait_for(deadline: Instant, what: &str, future: impl Future<Output = ()
 fn start_http(
     wired: ServerParts,
     listener: TcpListener,
-    workers: usize,
+    settings: &Settings,
 ) -> Result<actix_web::dev::Server> {
     let ServerParts {
         state, services, ..
     } = wired;
     let closing = state.closing.clone();
+    // Far regions use HTTP/2; other clients have no advantage from it.
+    let versions = match settings.region.far[..] {
+        [] => Versions::Http1,
+        _ => Versions::Http1And2,
+    };
     let server = http_server::serve(
         listener,
-        workers,
+        settings.server.workers,
         TURNS_TIMEOUT + LAST_RESPONSES_TIMEOUT,
         &closing,
+        versions,
         move || {
             // The last wrapped layer is the outermost.
             App::new()
                 .app_data(state.clone())
                 .app_data(services.clone())
                 .configure(|config| routes::configure(config, &state))
+                .wrap(from_fn(serve_by_region))
                 .wrap(from_fn(read_body))
                 .wrap(from_fn(restrict_origins))
                 .wrap(from_fn(rate_limit))

@@ -26,8 +26,8 @@ use tokio_util::sync::CancellationToken;
 use crate::auth::AddressGuard;
 use crate::{
     auth::LargeResponses, body::Schemas, console::Console, documents::Documents,
-    layers::AllowedOrigins, oauth::Metadata, readiness::Readiness, settings::EnabledProtocols,
-    socket::SocketTimeouts,
+    layers::AllowedOrigins, oauth::Metadata, readiness::Readiness, regions::Region,
+    settings::EnabledProtocols, socket::SocketTimeouts,
 };
 
 /// A value that is built when it is first used.
@@ -43,6 +43,8 @@ pub struct ApiState {
     pub oauth_metadata: Metadata,
     /// Tickets, for sockets that cannot send a credential.
     pub tickets: Arc<Tickets>,
+    /// The region of this process.
+    pub region: Region,
     /// The rate limits of principals.
     pub limits: Arc<PrincipalLimits>,
     /// The large responses that are being sent.

@@ -46,6 +46,7 @@ pub async fn run(line: CommandLine, engines: EnginesByName) -> Result<()> {
             wiring::choose_engines(&settings, engines, &TaskTracker::new())?;
             wiring::check_programs(&settings)?;
             wiring::check_bus(&settings.bus)?;
+            wiring::check_regions(&settings.region)?;
             print_line("the configuration is valid")?;
             print_line(&startup_summary)
         }

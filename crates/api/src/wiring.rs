@@ -6,6 +6,7 @@ mod engines;
 mod nodes;
 mod rate_limits;
 mod realtime;
+mod regions;
 mod services;
 mod startup_summary;
 mod store;
@@ -16,9 +17,10 @@ use self::auth::Auth;
 pub use self::{
     auth::{document_source, signing_keys},
     engines::{EnginesByName, built_in_engines, choose_engines},
-    nodes::{NodeLinks, check_bus},
+    nodes::check_bus,
+    regions::{Peers, check_regions, storage_for},
     startup_summary::startup_summary,
-    store::{Store, prepare_schema},
+    store::{Store, open_store},
     tools::check_programs,
     turns::Turns,
 };
@@ -39,6 +41,7 @@ use crate::{
     layers::AllowedOrigins,
     oauth::Metadata,
     readiness::Readiness,
+    regions::Region,
     request::PagePermit,
     settings::Settings,
     state::ApiState,
@@ -65,8 +68,8 @@ pub struct Parts<'a> {
     pub store: &'a Store,
     /// The store's ports.
     pub storage: Storage,
-    /// The parts that all processes on the store share.
-    pub links: NodeLinks,
+    /// The other processes and regions.
+    pub peers: Peers,
     /// The engines.
     pub engines: EnginesByName,
     /// The handle that renders the metrics.
@@ -79,6 +82,14 @@ pub struct Parts<'a> {
     pub tool_tasks: TaskTracker,
     /// Stops the background tasks.
     pub stop: CancellationToken,
+}
+
+impl Parts<'_> {
+    /// Returns the issuer of the tokens of this service.
+    fn issuer_url(&self) -> &str {
+        let configured = self.settings.auth.issuer_url.as_deref();
+        configured.unwrap_or(&self.public_url)
+    }
 }
 
 /// Returns the real clock and id source.
@@ -99,7 +110,8 @@ pub async fn wire(parts: Parts<'_>) -> Result<ServerParts> {
     let auth = auth::wire(&parts, &node, &clock, &ids).await?;
     start_maintenance(&parts, &node);
 
-    let state = state(&parts, auth, ids)?;
+    let region = regions::region(&parts, &realtime.caches, &clock);
+    let state = state(&parts, auth, region, ids)?;
     let engines = Arc::new(choose_engines(
         parts.settings,
         parts.engines.clone(),
@@ -117,26 +129,33 @@ pub async fn wire(parts: Parts<'_>) -> Result<ServerParts> {
 
 /// Registers this process as a node.
 async fn register_node(parts: &Parts<'_>, ids: &Arc<dyn IdSource>) -> Result<Node> {
-    let (nodes, bus) = (&parts.storage.nodes, &parts.links.bus);
+    let (nodes, bus) = (&parts.storage.nodes, &parts.peers.links.bus);
     let version = env!("CARGO_PKG_VERSION");
     let node = Node::register(Arc::clone(nodes), Arc::clone(ids), Arc::clone(bus), version).await?;
     Ok(node)
 }
 
 /// Builds the state for middleware and documents.
-fn state(parts: &Parts<'_>, auth: Auth, ids: Arc<dyn IdSource>) -> Result<ApiState> {
+fn state(
+    parts: &Parts<'_>,
+    auth: Auth,
+    region: Region,
+    ids: Arc<dyn IdSource>,
+) -> Result<ApiState> {
     let settings = parts.settings;
     let base_path = web_address::path_of(&parts.public_url);
-    let checks = parts.links.checks.iter().cloned();
+    let checks = parts.peers.links.checks.iter().cloned();
     domain::problem::set_base_path(&base_path);
     Ok(ApiState {
         authenticator: auth.authenticator,
         oauth: auth.server,
         oauth_metadata: Metadata::new(
+            parts.issuer_url(),
             &parts.public_url,
             settings.auth.issuers.iter().map(|it| it.name.clone()),
         ),
         tickets: auth.tickets,
+        region,
         limits: auth.limits,
         large_responses: LargeResponses::default(),
         #[cfg(feature = "address-guard")]
@@ -164,15 +183,18 @@ fn state(parts: &Parts<'_>, auth: Auth, ids: Arc<dyn IdSource>) -> Result<ApiSta
     })
 }
 
-/// Starts the tasks that maintain the store, the node's lease and the metrics.
+/// Starts the tasks that maintain the store, the node's lease and the metrics. A replica is
+/// maintained at home.
 fn start_maintenance(parts: &Parts<'_>, node: &Arc<Node>) {
-    let maintenance = || Arc::clone(&parts.storage.maintenance);
-    let purge = Purge::new(maintenance());
-    let retention_time = parts.settings.events.retention;
-    let retention = LogRetention::new(maintenance(), retention_time);
     let (tasks, stop) = (&parts.tasks, &parts.stop);
-    tasks.spawn(purge.run(stop.clone()));
-    tasks.spawn(retention.run(stop.clone()));
+    if parts.peers.home.is_none() {
+        let maintenance = || Arc::clone(&parts.storage.maintenance);
+        let purge = Purge::new(maintenance());
+        let retention_time = parts.settings.events.retention;
+        let retention = LogRetention::new(maintenance(), retention_time);
+        tasks.spawn(purge.run(stop.clone()));
+        tasks.spawn(retention.run(stop.clone()));
+    }
     let joined = Arc::clone(node).renew_on_join();
     tasks.spawn(stop.clone().run_until_cancelled_owned(joined));
     tasks.spawn(Arc::clone(node).run(stop.clone()));

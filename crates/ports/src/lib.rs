@@ -17,6 +17,7 @@ pub mod document_source;
 pub mod error;
 pub mod event_bus;
 pub mod event_log;
+pub mod home;
 pub mod id_source;
 pub mod idempotency_repository;
 pub mod idempotent;
@@ -47,6 +48,7 @@ pub use event_bus::{BreakerName, EventBus, ReplyPart, Signal, SignalFilter};
 pub use event_log::{
     EventLog, EventPage, EventQuery, EventVisibility, LogBounds, LogHead, LoggedChange, LoggedEvent,
 };
+pub use home::{FarNodeInfo, FarNodes, Home, HomeError, HomeRequest, HomeResponse, HomeStatus};
 pub use id_source::IdSource;
 pub use idempotency_repository::IdempotencyRepository;
 pub use idempotent::{Committed, DeleteOutcome, Idempotent};

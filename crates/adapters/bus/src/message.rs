@@ -60,6 +60,12 @@ impl Fragments {
 }
 
 impl Message {
+    /// Returns the whole signals of the message. Fragments are ignored.
+    pub fn into_signals(self) -> Vec<Signal> {
+        let known = |signal| serde_json::from_value(signal).ok();
+        self.signals.into_iter().filter_map(known).collect()
+    }
+
     /// Reads a message; `None` if it is of an unknown form.
     pub fn read(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()

@@ -71,6 +71,19 @@ impl<S> Connection<S> {
         }
     }
 
+    /// Wraps a connection of HTTP/2, on which several requests run at the same time. Its library has
+    /// deadlines of its own, so only a client that blocks writing is disconnected here.
+    pub(crate) fn shared(stream: S) -> Self {
+        let connection = Self::new(stream);
+        connection.state.switch_protocol();
+        connection
+    }
+
+    /// Returns true if several requests run on the connection at the same time.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.state.phase() == Phase::Upgraded
+    }
+
     /// Returns the state that the connection shares with its requests.
     pub(crate) fn state(&self) -> ConnectionState {
         self.state.clone()

@@ -14,6 +14,7 @@ use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
 mod connection;
+mod preface;
 
 use connection::Connection;
 pub use connection::{ConnectionState, hold_until_sent};
@@ -24,6 +25,19 @@ const KEEP_ALIVE: Duration = Duration::from_secs(75);
 /// The time for which the client may take to close a connection that the server has closed.
 const DISCONNECT_DEADLINE: Duration = Duration::from_secs(1);
 
+/// The flow-control windows of HTTP/2 in bytes, so that no body of a request waits for a round trip.
+const STREAM_WINDOW: u32 = 2 * 1024 * 1024;
+const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
+
+/// The HTTP versions that a server accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Versions {
+    /// HTTP/1.1 and earlier.
+    Http1,
+    /// These, and HTTP/2 without TLS from clients that know it beforehand (RFC 9113, section 3.3).
+    Http1And2,
+}
+
 /// Runs the HTTP server with `workers` threads. Idle connections are closed once `closing` is
 /// cancelled; after the server is stopped, running requests have the time `grace`. Replaces
 /// `actix_web::HttpServer`, which cannot use these connections.
@@ -32,6 +46,7 @@ pub fn serve<F, I, S, B>(
     workers: usize,
     grace: Duration,
     closing: &CancellationToken,
+    versions: Versions,
     app: F,
 ) -> io::Result<Server>
 where
@@ -64,20 +79,27 @@ where
             .client_request_timeout(Duration::ZERO)
             .client_disconnect_timeout(DISCONNECT_DEADLINE)
             .local_addr(address)
+            .h2_initial_window_size(STREAM_WINDOW)
+            .h2_initial_connection_window_size(CONNECTION_WINDOW)
             .on_connect_ext(|connection: &Connection, data| {
-                data.insert(connection.state());
+                // Requests that share a connection have no state in common.
+                if !connection.is_shared() {
+                    data.insert(connection.state());
+                }
             })
             .finish(map_config(app, |()| AppConfig::default()));
-        fn_service(|stream: TcpStream| async move {
+        fn_service(move |stream: TcpStream| async move {
             // Without this, the first part of a stream would wait for the client's next packet.
             stream.set_nodelay(true)?;
             limit_unsent(&stream)?;
             let peer = stream.peer_addr().ok();
-            Ok::<_, actix_http::error::DispatchError>((
-                Connection::new(stream),
-                Protocol::Http1,
-                peer,
-            ))
+            let is_http2 = versions == Versions::Http1And2 && preface::is_http2(&stream).await?;
+            let (connection, protocol) = if is_http2 {
+                (Connection::shared(stream), Protocol::Http2)
+            } else {
+                (Connection::new(stream), Protocol::Http1)
+            };
+            Ok::<_, actix_http::error::DispatchError>((connection, protocol, peer))
         })
         .and_then(http)
     })?;

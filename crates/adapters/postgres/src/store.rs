@@ -46,12 +46,15 @@ pub(crate) const STATEMENTS: &[&str] = &[ENCODING, MIGRATIONS_TABLE, APPLIED_MIG
 pub struct PostgresOptions {
     /// The maximum number of connections, besides the one that writes chats.
     pub max_connections: u32,
+    /// True if the server is a replica, whose sessions are read-only. All writes fail.
+    pub is_replica: bool,
 }
 
 impl Default for PostgresOptions {
     fn default() -> Self {
         Self {
             max_connections: 16,
+            is_replica: false,
         }
     }
 }
@@ -60,6 +63,7 @@ impl Default for PostgresOptions {
 #[derive(Clone)]
 pub struct PostgresStore {
     options: PgConnectOptions,
+    pub(crate) is_replica: bool,
     pub(crate) connections: Connections,
     pub(crate) group: GroupCommit,
 }
@@ -86,6 +90,7 @@ impl PostgresStore {
         );
         let store = Self {
             options: connect,
+            is_replica: options.is_replica,
             connections,
             group,
         };

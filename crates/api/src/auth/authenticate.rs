@@ -11,7 +11,10 @@ use actix_web::{
 };
 use domain::{CredentialKind, ProblemCode};
 
-use super::{authorized::CHALLENGE, socket_handshake::check_socket_request};
+use super::{
+    authorized::CHALLENGE, forwarded_caller::authenticate_forwarded,
+    socket_handshake::check_socket_request,
+};
 use crate::{
     layers::reject,
     operations::{is_public, opens_socket},
@@ -45,6 +48,10 @@ async fn authenticate_request(request: &ServiceRequest) -> Result<(), ApiError> 
     let state = request
         .app_data::<Data<ApiState>>()
         .ok_or(ApiError::new(ProblemCode::Internal))?;
+    let forwarded = authenticate_forwarded(request, state).await?;
+    if forwarded.as_ref().is_some_and(|it| it.caller.is_some()) {
+        return Ok(());
+    }
     let credential = read_credential(request);
     if let Ok(RequestCredential::Header(known)) = &credential
         && let Some(auth_context) = state.authenticator.authenticate_cached(known)
@@ -54,7 +61,8 @@ async fn authenticate_request(request: &ServiceRequest) -> Result<(), ApiError> 
     }
     // Requests with a known credential are not affected by a flood from the same address.
     #[cfg(feature = "address-guard")]
-    if !matches!(&credential, Ok(RequestCredential::Header(known)) if state.authenticator.was_recently_valid(known))
+    if forwarded.is_none()
+        && !matches!(&credential, Ok(RequestCredential::Header(known)) if state.authenticator.was_recently_valid(known))
     {
         state.address_guard.admit(request)?;
     }

@@ -7,6 +7,7 @@ mod address_guard;
 mod authenticate;
 mod authorized;
 mod forwarded;
+mod forwarded_caller;
 mod large_responses;
 mod origin;
 mod rate_limits;

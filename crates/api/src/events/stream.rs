@@ -20,7 +20,7 @@ use crate::{
     auth::{Authorized, EventsRead, open_stream},
     problem::ApiError,
     reads,
-    request::unsigned,
+    request::{QueryParameters, unsigned},
     sse::{self, Event, EventId, Frame},
     state::ApiState,
 };
@@ -85,6 +85,15 @@ pub(super) async fn respond(
     let (name, value) = reads::position(position);
     response.headers_mut().insert(name, value.into());
     Ok(response)
+}
+
+/// Returns the position after which a request reads the log; `None` also if it is malformed.
+pub fn requested_position(request: &HttpRequest) -> Option<Seq> {
+    let since = || {
+        let mut query = QueryParameters::read(request, &[]);
+        query.parsed::<i64>("since", "").map(Seq)
+    };
+    last_event_id(request).ok().flatten().or_else(since)
 }
 
 /// Returns the position after which a client that reconnects continues.

@@ -26,7 +26,8 @@ const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PUT, PAT
 /// All request headers that this service uses.
 const REQUEST_HEADERS: HeaderValue = HeaderValue::from_static(
     "Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, \
-     Last-Event-ID, Prefer, traceparent, tracestate, User-Agent, X-API-Key, X-Request-Id, \
+     Last-Event-ID, Prefer, traceparent, tracestate, User-Agent, X-API-Key, \
+     X-Consistency, X-Request-Id, \
      X-Run-Id, X-Stainless-Arch, X-Stainless-Helper-Method, X-Stainless-Lang, X-Stainless-OS, \
      X-Stainless-Package-Version, X-Stainless-Poll-Helper, X-Stainless-Retry-Count, \
      X-Stainless-Runtime, X-Stainless-Runtime-Version, X-Stainless-Timeout, X-User-Id",
@@ -35,7 +36,7 @@ const REQUEST_HEADERS: HeaderValue = HeaderValue::from_static(
 const RESPONSE_HEADERS: HeaderValue = HeaderValue::from_static(
     "Allow, Deprecation, ETag, Idempotency-Replayed, Link, Location, Preference-Applied, \
      RateLimit, RateLimit-Policy, Retry-After, Server-Timing, Sunset, WWW-Authenticate, \
-     X-Event-Seq, X-Request-Id, X-Should-Retry, X-Vercel-AI-UI-Message-Stream",
+     X-Consistency, X-Event-Seq, X-Request-Id, X-Served-By, X-Should-Retry, X-Vercel-AI-UI-Message-Stream",
 );
 /// The time in seconds for which browsers keep the result of a preflight; no browser keeps it
 /// longer than two hours.

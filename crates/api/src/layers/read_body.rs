@@ -11,7 +11,7 @@ use actix_web::{
     middleware::Next,
     web::{Bytes, BytesMut, Data},
 };
-use domain::ProblemCode;
+use domain::{ForwardedRequest, ProblemCode};
 use futures::StreamExt;
 use http_server::ConnectionState;
 
@@ -67,7 +67,8 @@ async fn read_request(request: &mut ServiceRequest) -> Result<(), ApiError> {
 /// in the body.
 fn max_body_bytes(request: &ServiceRequest, state: &ApiState) -> Option<usize> {
     let max = state.sizes.body_bytes as usize;
-    if request.extensions().contains::<Arc<AuthContext>>() {
+    let extensions = request.extensions();
+    if extensions.contains::<Arc<AuthContext>>() || extensions.contains::<Arc<ForwardedRequest>>() {
         return Some(max);
     }
     operations::is_oauth(routed_path(request.request())).then_some(max.min(MAX_FORM_BYTES))

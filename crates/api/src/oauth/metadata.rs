@@ -25,7 +25,7 @@ const METHODS: [&str; 3] = [
 /// The metadata of the authorization server.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct AuthorizationServerMetadata {
-    /// Its name: the public URL.
+    /// Its name: the public URL, unless another one is configured.
     issuer: String,
     token_endpoint: String,
     revocation_endpoint: String,
@@ -82,16 +82,16 @@ pub struct Metadata {
 }
 
 impl Metadata {
-    /// Creates the metadata of a service that clients reach at `url`, and that accepts tokens of
-    /// the given external issuers too.
-    pub fn new(url: &str, issuers: impl Iterator<Item = String>) -> Self {
+    /// Creates the metadata of a service with the name `issuer` that clients reach at `url`, and
+    /// that accepts tokens of the given external issuers too.
+    pub fn new(issuer: &str, url: &str, issuers: impl Iterator<Item = String>) -> Self {
         let parsed: Option<Uri> = url.parse().ok();
         let path = parsed.as_ref().map_or("", Uri::path);
         Self {
-            server: authorization_server(url),
+            server: authorization_server(issuer, url),
             resource: ProtectedResourceMetadata {
                 resource: url.to_owned(),
-                authorization_servers: std::iter::once(url.to_owned()).chain(issuers).collect(),
+                authorization_servers: std::iter::once(issuer.to_owned()).chain(issuers).collect(),
                 jwks_uri: format!("{url}/.well-known/jwks.json"),
                 scopes_supported: Scope::ALL,
                 bearer_methods_supported: ["header"],
@@ -109,13 +109,13 @@ impl Metadata {
     }
 }
 
-fn authorization_server(url: &str) -> AuthorizationServerMetadata {
+fn authorization_server(issuer: &str, url: &str) -> AuthorizationServerMetadata {
     let algorithms: Vec<&str> = SignatureAlgorithm::ALL
         .iter()
         .map(|algorithm| algorithm.as_str())
         .collect();
     AuthorizationServerMetadata {
-        issuer: url.to_owned(),
+        issuer: issuer.to_owned(),
         token_endpoint: format!("{url}/oauth2/token"),
         revocation_endpoint: format!("{url}/oauth2/revoke"),
         introspection_endpoint: format!("{url}/oauth2/introspect"),

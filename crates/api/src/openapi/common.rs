@@ -25,6 +25,11 @@ pub(super) fn components() -> Value {
                 "description": "A command with the same key takes effect only once. Keys are stored for 24 hours, for each credential and operation. A repeated request receives the first response again, with `Idempotency-Replayed`, even if the resource has changed since. A repeated chat receives the current result of its turn; if the turn failed with a `retryable` problem, the key is released, and the same key starts another turn in the same conversation. If the first response contained a secret, a repeated request receives 409 `idempotency_key_used`, which contains the id. A different command with the same key receives 422 `idempotency_key_reused`.",
                 "schema": {"type": "string", "pattern": "^(\"[!#-~]{1,255}\"|[!#-~]{1,255})$"},
             },
+            "XConsistency": {
+                "name": "X-Consistency", "in": "header", "required": false,
+                "description": "A position in the event log: the newest `X-Consistency` or `seq` that the client has received. In a far region the response contains every change up to this position. Ignored elsewhere.",
+                "schema": {"type": "integer", "minimum": 0},
+            },
             "IfMatch": {
                 "name": "If-Match", "in": "header", "required": false,
                 "description": "Comma-separated entity tags of the versions that may be changed; only the versions in them are compared. `*` means any.",
@@ -37,6 +42,8 @@ pub(super) fn components() -> Value {
             },
         },
         "headers": {
+            "XConsistency": header("integer", "A position in the event log that the write has reached. Sent to another region with a read, it is the state that the response must contain. Only from a service with several regions.", false),
+            "XServedBy": header("string", "`replica` or `home`: the database that has answered. Only from a far region.", false),
             "XRequestId": header("string", "The id of the request in the log.", true),
             "CacheControl": header("string", "The caching of the response.", true),
             "Pragma": header("string", "The caching of the response, for old caches.", true),

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::operations::{Access, Operation};
+use crate::operations::{Access, Operation, Served};
 
 /// Adds the request headers of an operation.
 pub(super) fn add_parameters(operation: &Operation, described: &mut Value) {
@@ -12,6 +12,9 @@ pub(super) fn add_parameters(operation: &Operation, described: &mut Value) {
     }
     if operation.conditional {
         names.push("IfMatch");
+    }
+    if operation.served == Served::Replica && operation.is_api() {
+        names.push("XConsistency");
     }
     if !described["responses"]["304"].is_null() {
         names.push("IfNoneMatch");
@@ -26,6 +29,16 @@ pub(super) fn add_parameters(operation: &Operation, described: &mut Value) {
                 .map(|name| json!({"$ref": format!("#/components/parameters/{name}")})),
         );
     }
+}
+
+/// The response headers of a service with several regions.
+fn of_regions(operation: &Operation) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let position = operation
+        .is_write()
+        .then_some(("X-Consistency", "XConsistency"));
+    let served = operation.served != Served::Here;
+    let served_by = served.then_some(("X-Served-By", "XServedBy"));
+    position.into_iter().chain(served_by)
 }
 
 /// The headers of a response.
@@ -73,6 +86,7 @@ pub(super) fn of_response(operation: &Operation, status: &str) -> Value {
     if operation.replays(status) {
         names.push(("Idempotency-Replayed", "IdempotencyReplayed"));
     }
+    names.extend(of_regions(operation));
     if operation.access != Access::Public && status != "401" {
         names.extend([
             ("RateLimit", "RateLimit"),

@@ -3,7 +3,7 @@
 use domain::ProblemCode;
 use serde_json::Value;
 
-use crate::operations::{Access, Operation};
+use crate::operations::{Access, Operation, Served};
 
 /// The problems that an operation can return besides those that its handler declares.
 pub(super) fn problems(operation: &Operation, described: &Value) -> Vec<ProblemCode> {
@@ -32,6 +32,9 @@ pub(super) fn problems(operation: &Operation, described: &Value) -> Vec<ProblemC
     }
     if operation.needs_store || is_api || is_oauth {
         codes.push(Code::StoreUnavailable);
+    }
+    if operation.served != Served::Here {
+        codes.push(Code::HomeUnavailable);
     }
     if operation.access != Access::Public {
         codes.extend([Code::Unauthenticated, Code::StoreUnavailable]);

@@ -17,6 +17,17 @@ pub enum Access {
     AnyOf(&'static [Scope]),
 }
 
+/// The region in which an operation is answered, if there are several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Served {
+    /// At home: it writes, or reads what has no events, so that a replica cannot prove its age.
+    Home,
+    /// By a replica that has reached the required position, otherwise at home.
+    Replica,
+    /// By each node for itself.
+    Here,
+}
+
 /// An operation. The traits are false unless its row names them.
 #[derive(Debug, Clone, Copy)]
 #[expect(
@@ -34,6 +45,8 @@ pub struct Operation {
     pub access: Access,
     /// The rate limits of which a call takes one unit each.
     pub cost: &'static [RatePolicy],
+    /// The region in which it is answered.
+    pub served: Served,
     /// The kind of credential that it manages. Credentials have no versions and no events.
     pub credentials: Option<CredentialKind>,
     /// An `Idempotency-Key` is accepted.
@@ -84,6 +97,10 @@ impl Operation {
             path,
             access,
             cost: ONE_REQUEST,
+            served: match method.as_bytes() {
+                b"GET" => Served::Replica,
+                _ => Served::Home,
+            },
             credentials: None,
             idempotent: false,
             secret: false,
@@ -107,6 +124,11 @@ impl Operation {
     /// Returns the route, without the path.
     pub fn route(&self) -> Route {
         (self.route)()
+    }
+
+    /// Returns whether it may change what the event log describes.
+    pub fn is_write(&self) -> bool {
+        self.method != "GET" && self.access != Access::Public
     }
 
     /// Returns whether it belongs to the API itself.

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use access::{Bootstrap, signing_keys::EncryptionKey, tokens::IssuerConfig};
-use domain::{CredentialKind, CredentialSecret, web_address::is_origin};
+use domain::{
+    CredentialKind, CredentialSecret,
+    web_address::{is_base_address, is_origin},
+};
 
 use super::{ServerSettings, issuers, values::Values};
 
@@ -12,6 +15,9 @@ use super::{ServerSettings, issuers, values::Values};
 pub struct AuthSettings {
     /// `AUTH__BOOTSTRAP_KEY`: the first key of a store that has never held one.
     pub bootstrap: Option<Bootstrap>,
+    /// `AUTH__ISSUER_URL`: the issuer and the audience of the tokens of this service, the same in all
+    /// regions; by default the public URL.
+    pub issuer_url: Option<String>,
     /// `AUTH__ENCRYPTION_KEY`: encrypts the private signing keys in the store.
     pub encryption_key: Option<EncryptionKey>,
     /// `AUTH__SIGNING_KEY_DAYS`: the age at which a signing key is replaced.
@@ -29,8 +35,13 @@ impl AuthSettings {
         let expected = "the word mint, or an API key as `agent-service keys generate` prints it";
         let hosts = "comma-separated hosts in lower case, each with its port unless it is the \
                      default one, such as keys.internal,10.0.0.7:8443";
+        let url = "a URL such as https://agents.example.org: http or https, a host, an optional \
+                   port and path, and no slash at the end";
         let mut settings = Self {
             bootstrap: values.read_optional("AUTH__BOOTSTRAP_KEY", expected, bootstrap),
+            issuer_url: values.read_optional("AUTH__ISSUER_URL", url, |text| {
+                is_base_address(text).then(|| text.to_owned())
+            }),
             encryption_key: values.read_optional(
                 "AUTH__ENCRYPTION_KEY",
                 "32 bytes in base64 or base64url, as `openssl rand -base64 32` prints them",

@@ -1,6 +1,6 @@
 //! Settings of the event log.
 
-use std::{fmt, time::Duration};
+use std::{fmt, ops::RangeInclusive, time::Duration};
 
 use super::values::Values;
 
@@ -31,7 +31,7 @@ const UNITS: [(char, u64); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1
 
 /// A duration as operators write it: `7d`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Period(Duration);
+pub(super) struct Period(pub(super) Duration);
 
 impl fmt::Display for Period {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -45,6 +45,11 @@ impl fmt::Display for Period {
 }
 
 fn period(text: &str) -> Option<Period> {
+    period_in(text, MIN_RETENTION..=MAX_RETENTION)
+}
+
+/// Parses a duration in this range.
+pub(super) fn period_in(text: &str, range: RangeInclusive<Duration>) -> Option<Period> {
     let (_, unit) = UNITS.into_iter().find(|(name, _)| text.ends_with(*name))?;
     let digits = &text[..text.len() - 1];
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -52,9 +57,7 @@ fn period(text: &str) -> Option<Period> {
     }
     let seconds = digits.parse::<u64>().ok()?.checked_mul(unit)?;
     let period = Duration::from_secs(seconds);
-    (MIN_RETENTION..=MAX_RETENTION)
-        .contains(&period)
-        .then_some(Period(period))
+    range.contains(&period).then_some(Period(period))
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::{
     AuthSettings, BusSettings, ConsoleSettings, DatabaseUrl, EnabledProtocols, EngineSettings,
-    EventSettings, LimitSettings, LogSettings, ModelSettings, ServerSettings, SettingKey,
-    SettingsError, ToolServer, sources::gather, tool_servers, values::Values,
+    EventSettings, LimitSettings, LogSettings, ModelSettings, RegionSettings, ServerSettings,
+    SettingKey, SettingsError, ToolServer, sources::gather, tool_servers, values::Values,
 };
 
 /// The engine of every server.
@@ -20,6 +20,8 @@ pub struct Settings {
     pub database: DatabaseUrl,
     /// `BUS__…`: the server between processes.
     pub bus: BusSettings,
+    /// `REGION__…` and `REGIONS__…`: this region, and the others.
+    pub region: RegionSettings,
     /// `SERVER__…`: the address of the service, and the URL under which clients reach it.
     pub server: ServerSettings,
     /// `PROTOCOLS__…`: the protocols of other products' clients.
@@ -93,6 +95,7 @@ impl Settings {
     fn read(values: &mut Values) -> Self {
         let database = DatabaseUrl::read(values);
         let bus = BusSettings::read(values, &database);
+        let region = RegionSettings::read(values, &database);
         let server = ServerSettings::read(values);
         let protocols = EnabledProtocols::read(values);
         let console = ConsoleSettings::read(values);
@@ -100,6 +103,7 @@ impl Settings {
         Self {
             database,
             bus,
+            region,
             server,
             protocols,
             console,

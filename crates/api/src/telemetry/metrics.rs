@@ -158,6 +158,25 @@ fn describe_connections() {
         Unit::Count,
         "1 while signals of other processes arrive; 0 if their changes are found once a second."
     );
+    describe_gauge!(
+        "region_home_connected",
+        "1 while this node of a far region has a connection to the home region."
+    );
+    describe_gauge!(
+        "region_home_round_trip_seconds",
+        Unit::Seconds,
+        "Time of a request to the home region and back."
+    );
+    describe_counter!(
+        "region_reads",
+        Unit::Count,
+        "Reads of this node of a far region, by the database that answered."
+    );
+    describe_counter!(
+        "region_forwarded",
+        Unit::Count,
+        "Requests to the home region, by outcome."
+    );
     describe_counter!(
         "bus_signals_sent",
         Unit::Count,

@@ -45,12 +45,18 @@ pub(super) async fn wire(
     ids: &Arc<dyn IdSource>,
 ) -> Result<Auth> {
     let storage = &parts.storage;
+    // A replica cannot be changed: new keys and tenants come from the home region.
+    let is_home = parts.peers.home.is_none();
     let signing_keys = signing_keys(parts.settings, storage, clock, ids);
     let signing_keys = Arc::new(signing_keys);
-    signing_keys.prepare().await.context(
-        "the signing keys cannot be read; set AUTH__ENCRYPTION_KEY to its previous value, or, if that is \
-         lost, to a new one and run `agent-service signing-keys rotate`",
-    )?;
+    if is_home {
+        signing_keys.prepare().await.context(
+            "the signing keys cannot be read; set AUTH__ENCRYPTION_KEY to its previous value, or, if \
+             that is lost, to a new one and run `agent-service signing-keys rotate`",
+        )?;
+    } else {
+        signing_keys.reload().await?;
+    }
     let own = own_tokens(parts, &signing_keys, clock, ids);
     let key_sets = KeySets::new(
         document_source(parts.settings),
@@ -86,10 +92,12 @@ pub(super) async fn wire(
     );
 
     let (tasks, stop) = (&parts.tasks, &parts.stop);
-    tasks.spawn(signing_keys.run(stop.clone()));
+    if is_home {
+        tasks.spawn(signing_keys.run(stop.clone()));
+    }
     tasks.spawn(Arc::clone(&authenticator).run(stop.clone()));
-    let exchange =
-        Arc::clone(&authenticator).exchange_changes(Arc::clone(&parts.links.bus), stop.clone());
+    let exchange = Arc::clone(&authenticator)
+        .exchange_changes(Arc::clone(&parts.peers.links.bus), stop.clone());
     tasks.spawn(exchange);
     tasks.spawn(last_used.run(stop.clone()));
     Ok(Auth {
@@ -110,7 +118,7 @@ fn own_tokens(
     let issuers = parts.settings.auth.issuers.iter();
     let reserved: ReservedUserIds = issuers.map(|issuer| issuer.id.clone()).collect();
     let tokens = OwnTokens::new(
-        parts.public_url.clone(),
+        parts.issuer_url().to_owned(),
         Arc::clone(signing_keys),
         Arc::clone(&parts.storage.credentials),
         Arc::clone(&parts.storage.tokens),
@@ -131,8 +139,10 @@ async fn external_issuers(
         Arc::clone(&parts.storage.tenants),
         Arc::clone(clock),
     );
-    let created = external.create_missing_tenants().await;
-    created.context("the tenants of AUTH__ISSUERS__… cannot be created")?;
+    if parts.peers.home.is_none() {
+        let created = external.create_missing_tenants().await;
+        created.context("the tenants of AUTH__ISSUERS__… cannot be created")?;
+    }
     Ok(external)
 }
 
@@ -145,7 +155,7 @@ fn client_authentication(
     let tokens = Arc::clone(&parts.storage.tokens);
     ClientAuthenticator::new(
         Arc::clone(&parts.storage.credentials),
-        ClientAssertions::new(parts.public_url.clone(), tokens, key_sets),
+        ClientAssertions::new(parts.issuer_url().to_owned(), tokens, key_sets),
         Arc::clone(clock),
         Arc::clone(last_used),
     )

@@ -13,31 +13,36 @@ use super::Store;
 use crate::{readiness::Check, settings::BusSettings};
 
 /// The parts that the processes on one store share.
-pub struct NodeLinks {
+pub(super) struct NodeLinks {
     /// The event bus.
-    pub bus: Arc<dyn EventBus>,
+    pub(super) bus: Arc<dyn EventBus>,
     /// The server between processes, and the id of the store.
     #[cfg(feature = "redis")]
-    pub redis: Option<(redis_adapter::RedisServer, uuid::Uuid)>,
+    pub(super) redis: Option<(redis_adapter::RedisServer, uuid::Uuid)>,
     /// The connections of the bus besides the store, of which none is required.
-    pub checks: Vec<Check>,
+    pub(super) checks: Vec<Check>,
 }
 
 impl NodeLinks {
+    /// Returns the parts of a process that shares only this bus.
+    pub(super) fn with_bus(bus: Arc<dyn EventBus>) -> Self {
+        Self {
+            bus,
+            #[cfg(feature = "redis")]
+            redis: None,
+            checks: Vec::new(),
+        }
+    }
+
     /// Starts the event bus of a process on this store.
-    pub async fn start(
+    pub(super) async fn start(
         settings: &BusSettings,
         store: &Store,
         ids: &dyn IdSource,
         tasks: &TaskTracker,
         stop: &CancellationToken,
     ) -> Result<Self> {
-        let mut links = Self {
-            bus: Arc::new(LocalBus::new()),
-            #[cfg(feature = "redis")]
-            redis: None,
-            checks: Vec::new(),
-        };
+        let mut links = Self::with_bus(Arc::new(LocalBus::new()));
         // One process serves a file.
         if let Store::Postgres(store) = store {
             links.connect(settings, store, ids, tasks, stop).await?;

@@ -21,20 +21,20 @@ pub(super) fn start_limiter(
     node: &Node,
 ) -> (Arc<dyn RateLimiter>, Option<Check>) {
     #[cfg(feature = "redis")]
-    if let Some((server, store)) = &parts.links.redis {
+    if let Some((server, store)) = &parts.peers.links.redis {
         let limiter = start_redis_limiter(parts, node, server.clone(), *store);
         let check = Check::new("redis_limits", limiter.connectivity());
         return (Arc::new(limiter), Some(check));
     }
     let limiter: Arc<dyn RateLimiter> = match parts.store {
-        // One process serves a file.
-        Store::Sqlite(_) => start_local_limiter(parts),
-        Store::Postgres(store) => Arc::new(PostgresRateLimiter::start(
+        Store::Postgres(store) if parts.peers.home.is_none() => Arc::new(PostgresRateLimiter::start(
             store.connect_options(),
             node.watch_membership(),
             &parts.tasks,
             &parts.stop,
         )),
+        // One process serves a file, and a replica cannot count.
+        _ => start_local_limiter(parts),
     };
     (limiter, None)
 }

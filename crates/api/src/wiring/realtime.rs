@@ -27,7 +27,7 @@ pub(super) struct Realtime {
 pub(super) async fn wire(parts: &Parts<'_>, clock: &Arc<dyn Clock>) -> Result<Realtime> {
     let events = || Arc::clone(&parts.storage.events);
     let (tasks, stop) = (&parts.tasks, &parts.stop);
-    let bus = Arc::clone(&parts.links.bus);
+    let bus = Arc::clone(&parts.peers.links.bus);
     let tails = LogTails::new(events(), tasks.clone(), Handle::current(), stop.clone());
     let tails = Arc::new(tails);
     let caches = Caches::new(Arc::clone(&bus));

@@ -27,7 +27,7 @@ pub(super) fn build(
     let Parts {
         settings,
         storage,
-        links,
+        peers,
         ..
     } = parts;
     let (context, runner) = (|| Arc::clone(&turns.context), || Arc::clone(&turns.runner));
@@ -66,7 +66,7 @@ pub(super) fn build(
             clock,
             ids,
         ),
-        turns: TurnService::new(context(), runner(), links.bus),
+        turns: TurnService::new(context(), runner(), peers.links.bus),
         events: EventService::new(Arc::clone(&realtime.log)),
         log: realtime.log,
         live: realtime.caches.live,

@@ -1,6 +1,6 @@
 //! The store that the configuration names.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result, bail};
 use ports::Storage;
@@ -8,7 +8,10 @@ use postgres_store::{PostgresOptions, PostgresStore};
 use sqlite_store::{SqliteOptions, SqliteStore};
 use tokio_util::task::TaskTracker;
 
-use crate::settings::{DatabaseKind, DatabaseUrl};
+use crate::settings::{DatabaseKind, DatabaseUrl, Settings};
+
+/// The interval at which a far node looks for its schema.
+const SCHEMA_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The store that the configuration names.
 pub enum Store {
@@ -40,6 +43,17 @@ impl Store {
             }
         };
         opened.with_context(|| format!("the store at {url} cannot be opened"))
+    }
+
+    /// Opens a replica of the store of the home region, which is a Postgres server.
+    pub async fn open_replica(url: &DatabaseUrl, tasks: &TaskTracker) -> Result<Self> {
+        let options = PostgresOptions {
+            is_replica: true,
+            ..PostgresOptions::default()
+        };
+        let opened = PostgresStore::connect(url.reveal(), options, tasks).await;
+        let opened = opened.with_context(|| format!("the replica at {url} cannot be opened"));
+        opened.map(Self::Postgres)
     }
 
     /// Returns the absolute path of a store that is a file; `None` for a server.
@@ -85,8 +99,24 @@ impl Store {
     }
 }
 
+/// Opens the store of this process, with the schema of this version.
+pub async fn open_store(
+    settings: &Settings,
+    no_migrate: bool,
+    tasks: &TaskTracker,
+) -> Result<Store> {
+    if settings.region.home.is_some() {
+        let replica = Store::open_replica(&settings.database, tasks).await?;
+        wait_for_schema(&replica).await?;
+        return Ok(replica);
+    }
+    let store = Store::open(&settings.database, true, tasks).await?;
+    prepare_schema(&store, no_migrate).await?;
+    Ok(store)
+}
+
 /// Migrates the store, or fails if migrations are pending and `no_migrate` is set.
-pub async fn prepare_schema(store: &Store, no_migrate: bool) -> Result<()> {
+async fn prepare_schema(store: &Store, no_migrate: bool) -> Result<()> {
     if !no_migrate {
         return store.migrate().await;
     }
@@ -96,5 +126,24 @@ pub async fn prepare_schema(store: &Store, no_migrate: bool) -> Result<()> {
             "the store is {pending} migration(s) behind, and --no-migrate was given: run \
              `agent-service migrate` first"
         ),
+    }
+}
+
+/// Waits until the replica of a far node has the schema of this version, which the home region
+/// creates.
+async fn wait_for_schema(store: &Store) -> Result<()> {
+    let mut has_logged = false;
+    loop {
+        let pending = store.pending_migrations().await?;
+        if pending == 0 {
+            return Ok(());
+        }
+        if !std::mem::replace(&mut has_logged, true) {
+            tracing::info!(
+                pending,
+                "waiting for the schema: the home region has not migrated to this version yet"
+            );
+        }
+        tokio::time::sleep(SCHEMA_INTERVAL).await;
     }
 }

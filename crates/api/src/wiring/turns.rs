@@ -26,7 +26,7 @@ const FINAL_WRITES_TIMEOUT: Duration = Duration::from_secs(1);
 /// nodes.
 fn start_exchange(parts: &Parts<'_>, context: &Arc<ChatContext>, runner: &Arc<TurnRunner>) {
     let (tasks, stop) = (&parts.tasks, &parts.stop);
-    let bus = || Arc::clone(&parts.links.bus);
+    let bus = || Arc::clone(&parts.peers.links.bus);
     let (live, node) = (|| Arc::clone(&context.live), || Arc::clone(&context.node));
     let forwarder = ReplyForwarder::new(bus(), live(), node());
     let turns = Arc::clone(&parts.storage.turns);
@@ -89,8 +89,11 @@ impl Turns {
             // ended now.
             sweeper.sweep_all().await?;
         }
-        tasks.spawn(sweeper.run(stop.clone()));
-        tasks.spawn(Arc::clone(&reconciler).run(stop.clone()));
+        // All turns run at home, which also ends them.
+        if parts.peers.home.is_none() {
+            tasks.spawn(sweeper.run(stop.clone()));
+            tasks.spawn(Arc::clone(&reconciler).run(stop.clone()));
+        }
         start_exchange(parts, &context, &runner);
         Ok(Self {
             context,

@@ -50,7 +50,14 @@ fn serve() -> (SocketAddr, IsBusy, JoinSet<io::Result<()>>) {
             .route("/block", web::get().to(block))
     };
     let closing = CancellationToken::new();
-    let server = http_server::serve(listener, 1, Duration::ZERO, &closing, app);
+    let server = http_server::serve(
+        listener,
+        1,
+        Duration::ZERO,
+        &closing,
+        http_server::Versions::Http1,
+        app,
+    );
     let server = server.expect("a server");
     let mut serving = JoinSet::new();
     serving.spawn(server);

@@ -70,6 +70,7 @@ mod rate_limit_headers;
 mod rate_limits;
 mod raw;
 mod redaction;
+mod regions;
 mod response;
 mod rule_tests;
 mod running_turns;

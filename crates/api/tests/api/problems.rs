@@ -14,6 +14,7 @@ const OF_FEATURES: &[ProblemCode] = &[
     ProblemCode::UpgradeRequired,
     ProblemCode::TooManyStreams,
     ProblemCode::IssuerUnavailable,
+    ProblemCode::HomeUnavailable,
     ProblemCode::Overloaded,
 ];
 

@@ -137,6 +137,17 @@ impl LogProgress {
         tenants.get(tenant).map(|applied| Seq(applied.up_to))
     }
 
+    /// Returns the newest position of a followed tenant that this process knows, also beyond changes
+    /// that are not reflected yet.
+    pub fn newest(&self, tenant: &TenantId) -> Option<Seq> {
+        let tenants = self.tenants.read();
+        let applied = tenants.get(tenant)?;
+        let ahead = applied.ahead.last_key_value().map(|(_, last)| *last);
+        Some(Seq(
+            ahead.map_or(applied.up_to, |last| last.max(applied.up_to))
+        ))
+    }
+
     /// Returns whether a followed tenant's log has changes up to `head` that are not reflected.
     pub fn is_behind(&self, tenant: &TenantId, head: Seq) -> bool {
         self.position(tenant)

@@ -40,6 +40,7 @@ pub(super) const LAYERS: &[Layer] = &[
     Layer::new("postgres_limiter", &["domain", "ports"]),
     Layer::new("redis_adapter", &["domain", "ports", "local_bus"]),
     Layer::new("web_documents", &["domain", "ports"]),
+    Layer::new("home_client", &["domain", "ports", "local_bus"]),
     Layer::new("http_server", &[]),
     Layer {
         package: "agent-service",
@@ -64,6 +65,7 @@ pub(super) const LAYERS: &[Layer] = &[
             "postgres_limiter",
             "redis_adapter",
             "web_documents",
+            "home_client",
         ],
     },
     // Developer tools, which use the service as a process, from outside.
@@ -107,6 +109,7 @@ const HOMES: &[(&str, &[&str])] = &[
             "dev_bench",
         ],
     ),
+    ("hyper", &["home_client"]),
     ("rmcp", &["mcp_tools"]),
     // The domain and the ports are synchronous or traits alone; use cases and adapters need a
     // runtime.
@@ -130,6 +133,7 @@ const HOMES: &[(&str, &[&str])] = &[
             "postgres_limiter",
             "redis_adapter",
             "web_documents",
+            "home_client",
             "http_server",
             "agent-service",
             "dev_load",

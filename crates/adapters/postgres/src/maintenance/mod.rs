@@ -29,12 +29,13 @@ pub(crate) struct StoreMaintenance(pub(crate) PostgresStore);
 impl Maintenance for StoreMaintenance {
     async fn ping(&self) -> Result<(), RepositoryError> {
         self.0.group.check()?;
+        let is_replica = self.0.is_replica;
         self.0
             .connections
-            .run(|connection| {
+            .run(move |connection| {
                 Box::pin(async move {
                     let read = sqlx::query_scalar(PING).fetch_one(connection).await;
-                    if read.map_err(from_sqlx)? {
+                    if read.map_err(from_sqlx)? && !is_replica {
                         let reason = "the session is read-only".to_owned();
                         return Err(RepositoryError::Unavailable(ReadOnlySession(reason).into()));
                     }

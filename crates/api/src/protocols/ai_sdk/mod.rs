@@ -24,7 +24,7 @@ use actix_web::web;
 use domain::Scope::{ChatWrite, ConversationsRead};
 
 use super::Protocol;
-use crate::operations::{Access::AnyOf, CHAT_COST, Operation};
+use crate::operations::{Access::AnyOf, CHAT_COST, Operation, Served};
 
 /// The protocol.
 pub const PROTOCOL: Protocol = Protocol {
@@ -75,6 +75,7 @@ const OPERATIONS: &[Operation] = &[
     ),
     Operation {
         opens_socket: true,
+        served: Served::Here,
         ..Operation::new(
             "ai_sdk_socket",
             "GET",

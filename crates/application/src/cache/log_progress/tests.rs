@@ -43,6 +43,7 @@ fn own_writes_advance_the_position_up_to_the_first_gap() {
     log.record_write(&tenant, committed(4, 6));
     log.record_write(&tenant, committed(9, 9));
     assert_eq!(log.position(&tenant), Some(Seq(6)));
+    assert_eq!(log.newest(&tenant), Some(Seq(9)));
     log.advance(&tenant, Seq(8));
     assert_eq!(log.position(&tenant), Some(Seq(9)));
 }

@@ -1,0 +1,212 @@
+//! The event bus of a far node, whose other nodes are in the home region.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::{Bytes, BytesMut};
+use futures::{StreamExt as _, stream::BoxStream};
+use local_bus::{Backoff, Inbox, LocalBus, Message, MessageWriter, Outbox};
+use ports::{BoxError, EventBus, EventLog, Home as _, HomeRequest, Signal, SignalFilter};
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::{
+    sync::{CancellationToken, DropGuard},
+    task::TaskTracker,
+};
+use uuid::Uuid;
+
+use crate::{
+    HomeClient,
+    replay_gate::ReplayGate,
+    wire::{HomeReport, SIGNALS_PATH, STREAM_PATH},
+};
+
+/// The time without a line after which the stream is opened again. The home region reports every
+/// second.
+const SILENCE: Duration = Duration::from_secs(3);
+/// The shortest time between two messages to the home region.
+const SEND_INTERVAL: Duration = Duration::from_millis(20);
+/// The maximum length of a message, in bytes.
+const MAX_MESSAGE_BYTES: usize = 256 * 1024;
+/// The maximum length of a line from the home region, in bytes.
+const MAX_LINE_BYTES: usize = 8 * 1024 * 1024;
+
+/// Receives the reports of the home region.
+pub type OnReport = Box<dyn Fn(HomeReport) + Send + Sync>;
+
+/// The event bus of a far node. It holds one stream from the home region, by which signals arrive,
+/// and sends requests for live replies and typing indicators to it.
+pub struct HomeBus {
+    local: Arc<LocalBus>,
+    outbox: Arc<Outbox>,
+    _tasks: DropGuard,
+}
+
+impl HomeBus {
+    /// Starts the tasks of the bus. `process` is unique to this process, and `events` is the log of
+    /// the replica. The tasks also end with `stop`.
+    pub fn start(
+        home: &Arc<HomeClient>,
+        events: Arc<dyn EventLog>,
+        process: Uuid,
+        on_report: OnReport,
+        tasks: &TaskTracker,
+        stop: &CancellationToken,
+    ) -> Self {
+        let (local, arriving) = (Arc::new(LocalBus::new()), Arc::new(LocalBus::new()));
+        let outbox = Arc::new(Outbox::default());
+        let stop = stop.child_token();
+        let gate = ReplayGate::new(events, Arc::downgrade(&local));
+        let gate = gate.run(arriving.subscribe(Box::new(|_| true)));
+        let receiver = Receiver {
+            home: Arc::clone(home),
+            process,
+            inbox: Inbox::new(process, Arc::downgrade(&arriving)),
+            _arriving: arriving,
+            on_report,
+        };
+        let sender = Sender {
+            home: Arc::clone(home),
+            path: format!("{SIGNALS_PATH}?process={process}"),
+            writer: MessageWriter::new(process, MAX_MESSAGE_BYTES),
+            outbox: Arc::clone(&outbox),
+        };
+        tasks.spawn(stop.clone().run_until_cancelled_owned(gate));
+        tasks.spawn(stop.clone().run_until_cancelled_owned(receiver.run()));
+        tasks.spawn(stop.clone().run_until_cancelled_owned(sender.run()));
+        Self {
+            local,
+            outbox,
+            _tasks: stop.drop_guard(),
+        }
+    }
+}
+
+impl EventBus for HomeBus {
+    fn publish(&self, signal: Signal) {
+        // A far node changes nothing itself.
+        if matches!(
+            signal,
+            Signal::Typing { .. } | Signal::RepliesRequested { .. }
+        ) {
+            self.outbox.push(&signal);
+        }
+        self.local.publish(signal);
+    }
+
+    fn subscribe(&self, filter: SignalFilter) -> BoxStream<'static, Signal> {
+        self.local.subscribe(filter)
+    }
+}
+
+/// Sends the signals of the outbox.
+struct Sender {
+    home: Arc<HomeClient>,
+    path: String,
+    writer: MessageWriter,
+    outbox: Arc<Outbox>,
+}
+
+impl Sender {
+    async fn run(mut self) {
+        loop {
+            self.outbox.filled().await;
+            let sent_at = Instant::now();
+            let signals = self.outbox.take();
+            let messages = self.writer.write(&signals).join("\n");
+            let request = request("POST", self.path.clone(), messages.into());
+            match self.home.send(request).await {
+                Ok(response) if response.status < 300 => {}
+                Ok(response) => {
+                    let status = response.status;
+                    tracing::debug!(status, "the home region has rejected signals");
+                }
+                // Readers repeat their requests.
+                Err(error) => {
+                    let error = ports::error::one_line(&error);
+                    tracing::debug!(error, "signals for the home region are lost");
+                }
+            }
+            sleep_until(sent_at + SEND_INTERVAL).await;
+        }
+    }
+}
+
+/// Receives the stream of the home region.
+struct Receiver {
+    home: Arc<HomeClient>,
+    process: Uuid,
+    inbox: Inbox,
+    /// Held, because the inbox does not keep it.
+    _arriving: Arc<LocalBus>,
+    on_report: OnReport,
+}
+
+impl Receiver {
+    async fn run(mut self) {
+        let mut backoff = Backoff::new();
+        loop {
+            if let Err(error) = self.receive(&mut backoff).await {
+                let error = ports::error::with_causes(&*error);
+                tracing::debug!(
+                    error,
+                    "no signals from the home region; opening the stream again"
+                );
+            }
+            backoff.pause().await;
+        }
+    }
+
+    /// Receives signals until the stream ends.
+    async fn receive(&mut self, backoff: &mut Backoff) -> Result<(), BoxError> {
+        let path = format!("{STREAM_PATH}?process={}", self.process);
+        let sent_at = Instant::now();
+        let response = self.home.send(request("GET", path, Bytes::new())).await?;
+        if response.status != 200 {
+            tracing::warn!(
+                status = response.status,
+                "the home region rejects this region; compare REGION__KEY, the names of both and \
+                 their clocks"
+            );
+            return Err("the home region rejects the stream".into());
+        }
+        self.home.measured(sent_at.elapsed());
+        // Signals may have been sent before this stream.
+        self.inbox.reset();
+        let closed = |_closed| "the bus is closed";
+        self.inbox.report_loss().map_err(closed)?;
+        let (mut body, mut unread) = (response.body, BytesMut::new());
+        while let Some(chunk) = timeout(SILENCE, body.next()).await? {
+            unread.extend_from_slice(&chunk?);
+            while let Some(end) = unread.iter().position(|byte| *byte == b'\n') {
+                let line = unread.split_to(end + 1);
+                self.read(&line).map_err(closed)?;
+                backoff.reset();
+            }
+            if unread.len() > MAX_LINE_BYTES {
+                return Err("a line is too long".into());
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, line: &[u8]) -> Result<(), local_bus::Closed> {
+        let text = String::from_utf8_lossy(line);
+        if let Ok(report) = serde_json::from_str::<HomeReport>(&text) {
+            self.home.heard(report.access_version);
+            (self.on_report)(report);
+            return Ok(());
+        }
+        Message::read(&text).map_or(Ok(()), |message| self.inbox.receive(message))
+    }
+}
+
+fn request(method: &str, path: String, body: Bytes) -> HomeRequest {
+    HomeRequest {
+        method: method.to_owned(),
+        path,
+        headers: vec![("content-length".to_owned(), body.len().to_string().into())],
+        body,
+        caller: None,
+        client_address: None,
+        is_repeatable: false,
+    }
+}

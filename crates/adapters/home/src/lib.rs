@@ -1,0 +1,22 @@
+//! The home region of a node in a far region.
+//!
+//! One HTTP/2 connection carries all requests. It is opened at the start, kept by a PING every 250 ms,
+//! and replaced as soon as one is not answered. Every request is signed with the key of the region
+//! (`domain::ForwardedRequest`). A connection that this crate owns, in place of a client with a pool,
+//! shows whether a request was sent: only a request that was provably not processed may be sent again.
+
+mod address;
+mod client;
+mod connection;
+mod far_streams;
+mod home_bus;
+mod replay_gate;
+mod replica;
+mod wire;
+
+pub use address::HomeAddress;
+pub use client::{HomeClient, Signer};
+pub use far_streams::FarStreams;
+pub use home_bus::{HomeBus, OnReport};
+pub use replica::replica_storage;
+pub use wire::{HomeReport, ReportedRegion};

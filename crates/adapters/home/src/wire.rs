@@ -1,0 +1,35 @@
+//! The lines of the stream from the home region, and of the messages to it.
+//!
+//! Each line is one JSON object: a message of signals (`local_bus::Message`), or a status. Nodes of
+//! different versions exchange them, so members and lines that a node does not know are ignored.
+
+use domain::RegionName;
+use serde::{Deserialize, Serialize};
+
+/// The path of the stream of signals to a far node.
+pub(crate) const STREAM_PATH: &str = "/region/stream";
+/// The path to which a far node sends its signals.
+pub(crate) const SIGNALS_PATH: &str = "/region/signals";
+
+/// The state of the home region, sent every second and before each change of access.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HomeReport {
+    /// The version of access. A replica with a lower one may still accept revoked credentials.
+    pub access_version: i64,
+    /// All regions.
+    #[serde(default)]
+    pub regions: Vec<ReportedRegion>,
+}
+
+/// A region, as the home region knows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReportedRegion {
+    /// The name.
+    pub name: RegionName,
+    /// The base URL for clients.
+    pub url: String,
+    /// True for the home region.
+    pub is_home: bool,
+}

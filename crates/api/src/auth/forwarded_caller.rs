@@ -1,0 +1,59 @@
+//! Authenticates requests that far regions forward.
+
+use std::sync::Arc;
+
+use access::{AuthContext, CredentialStatus};
+use actix_web::{HttpMessage as _, dev::ServiceRequest};
+use domain::{ForwardedRequest, ProblemCode};
+
+use super::authenticate::with_challenge;
+use crate::{
+    problem::ApiError,
+    regions::{RegionRole, X_REGION_REQUEST},
+    state::ApiState,
+};
+
+/// Verifies the signed head of a forwarded request, and that the credential of its caller is still
+/// valid. Returns the head, or `None` for a request of a client, whose headers of this name are
+/// ignored where no region may forward.
+pub(super) async fn authenticate_forwarded(
+    request: &ServiceRequest,
+    state: &ApiState,
+) -> Result<Option<Arc<ForwardedRequest>>, ApiError> {
+    let RegionRole::Home(home) = &state.region.role else {
+        return Ok(None);
+    };
+    let Some(head) = request.headers().get(X_REGION_REQUEST) else {
+        return Ok(None);
+    };
+    let path = request.uri().path_and_query().map_or("/", |it| it.as_str());
+    let method = request.method().as_str();
+    let head = head.to_str().unwrap_or_default();
+    let forwarded = home.regions.admit(head, method, path).map_err(|error| {
+        tracing::warn!(%error, path = request.path(), "forwarded request rejected");
+        ApiError::new(ProblemCode::InvalidCredentials)
+    })?;
+    let forwarded = Arc::new(forwarded);
+    if let Some(caller) = &forwarded.caller {
+        let caller = check_caller(state, AuthContext::from(caller.clone())).await?;
+        request.extensions_mut().insert(Arc::new(caller));
+    }
+    request.extensions_mut().insert(Arc::clone(&forwarded));
+    Ok(Some(forwarded))
+}
+
+/// Returns true if a far region has authenticated the caller of a request, and counted it.
+pub(super) fn is_counted_elsewhere(request: &ServiceRequest) -> bool {
+    let extensions = request.extensions();
+    let forwarded = extensions.get::<Arc<ForwardedRequest>>();
+    forwarded.is_some_and(|forwarded| forwarded.caller.is_some())
+}
+
+async fn check_caller(state: &ApiState, caller: AuthContext) -> Result<AuthContext, ApiError> {
+    match state.authenticator.check_status(&caller).await {
+        Ok(CredentialStatus::Valid { ends_at }) => Ok(AuthContext { ends_at, ..caller }),
+        Ok(CredentialStatus::Revoked) => Err(with_challenge(access::AccessError::Invalid)),
+        Ok(CredentialStatus::Expired) => Err(with_challenge(access::AccessError::Expired)),
+        Err(error) => Err(with_challenge(error)),
+    }
+}

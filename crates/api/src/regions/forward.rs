@@ -1,0 +1,122 @@
+//! Forwards a request to the home region, and returns its response as it arrives.
+
+use std::sync::Arc;
+
+use access::AuthContext;
+use actix_web::{
+    HttpMessage as _, HttpRequest, HttpResponse,
+    body::{BodyStream, BoxBody, SizedStream},
+    http::{
+        Method, StatusCode,
+        header::{CONTENT_LENGTH, HeaderName, HeaderValue},
+    },
+};
+use bytes::Bytes;
+use domain::{ProblemCode, Seq};
+use ports::{HomeError, HomeRequest, HomeResponse};
+
+use super::{FarNode, X_CONSISTENCY, X_SERVED_BY, forwarded_headers};
+use crate::{layers::RequestId, operations::Operation, problem::ApiError};
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// Forwards a request with its whole body.
+pub(super) async fn forward(
+    far: &FarNode,
+    operation: &Operation,
+    request: &HttpRequest,
+    body: Bytes,
+) -> Result<HttpResponse, ApiError> {
+    let caller = request.extensions().get::<Arc<AuthContext>>().cloned();
+    let forwarded = HomeRequest {
+        method: request.method().as_str().to_owned(),
+        path: path_and_query(request),
+        headers: forwarded_headers::for_home(
+            request.headers(),
+            RequestId::of(request),
+            caller.is_some(),
+        ),
+        body,
+        caller: caller.as_ref().map(|caller| caller.to_ticket()),
+        client_address: client_address(far, request),
+        is_repeatable: is_repeatable(operation, request),
+    };
+    let outcome = far.home.send(forwarded).await;
+    count(&outcome);
+    let response = outcome.map_err(problem)?;
+    let position = header(&response, X_CONSISTENCY.as_str());
+    let position = position.and_then(|value| parse_position(value));
+    if let (Some(caller), Some(position)) = (caller, position) {
+        far.record_write(&caller, position);
+    }
+    Ok(respond(response))
+}
+
+/// Returns the path and the query as they were sent; both are signed.
+pub(super) fn path_and_query(request: &HttpRequest) -> String {
+    let uri = request.uri().path_and_query();
+    uri.map_or("/", |it| it.as_str()).to_owned()
+}
+
+/// Parses a position of a log.
+pub(super) fn parse_position(value: &[u8]) -> Option<Seq> {
+    let position: i64 = std::str::from_utf8(value).ok()?.trim().parse().ok()?;
+    (position >= 0).then_some(Seq(position))
+}
+
+fn client_address(far: &FarNode, request: &HttpRequest) -> Option<std::net::IpAddr> {
+    let peer = request.peer_addr()?.ip();
+    Some(far.proxies.client_address(peer, request.headers()))
+}
+
+/// Returns true if the home region recognises a second copy of the request.
+fn is_repeatable(operation: &Operation, request: &HttpRequest) -> bool {
+    let has_key = request.headers().contains_key(IDEMPOTENCY_KEY);
+    request.method() == Method::GET || operation.idempotent && has_key
+}
+
+fn count(outcome: &Result<HomeResponse, HomeError>) {
+    let outcome = match outcome {
+        Ok(_) => "answered",
+        Err(HomeError::Unreachable(_)) => "home_unavailable",
+        Err(HomeError::Lost(_)) => "lost",
+    };
+    metrics::counter!("region_forwarded", "outcome" => outcome).increment(1);
+}
+
+/// Converts an error of the home region.
+pub(super) fn problem(error: HomeError) -> ApiError {
+    let code = match &error {
+        HomeError::Unreachable(_) => ProblemCode::HomeUnavailable,
+        HomeError::Lost(_) => ProblemCode::StoreUnavailable,
+    };
+    ApiError::new(code).with_source(error)
+}
+
+fn header<'a>(response: &'a HomeResponse, name: &str) -> Option<&'a Bytes> {
+    let mut headers = response.headers.iter();
+    headers
+        .find(|(known, _)| known == name)
+        .map(|(_, value)| value)
+}
+
+fn respond(response: HomeResponse) -> HttpResponse {
+    let status = StatusCode::from_u16(response.status).unwrap_or(StatusCode::BAD_GATEWAY);
+    let length = header(&response, CONTENT_LENGTH.as_str());
+    let length = length.and_then(|value| std::str::from_utf8(value).ok()?.parse().ok());
+    let mut builder = HttpResponse::build(status);
+    for (name, value) in &response.headers {
+        if let Some(header) = forwarded_headers::for_client(name, value) {
+            builder.append_header(header);
+        }
+    }
+    builder.insert_header((X_SERVED_BY, HeaderValue::from_static("home")));
+    if matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) {
+        return builder.finish();
+    }
+    let body = match length {
+        Some(length) => BoxBody::new(SizedStream::new(length, response.body)),
+        None => BoxBody::new(BodyStream::new(response.body)),
+    };
+    builder.body(body)
+}

@@ -1,0 +1,188 @@
+//! Builds the region of this process, and its connection to the home region.
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use application::{LogPositions, cache::Caches};
+use home_client::{
+    FarStreams, HomeAddress, HomeBus, HomeClient, HomeReport, ReportedRegion, Signer,
+};
+use parking_lot::RwLock;
+use ports::{Clock, IdSource, Storage};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{Parts, Store, nodes::NodeLinks};
+use crate::{
+    auth::TrustedProxies,
+    regions::{FarNode, FarRegions, HomeRegion, Region, RegionEntry, RegionRole},
+    settings::{RegionSettings, Settings},
+};
+
+/// Checks the settings of regions that no section can check, without connecting.
+pub fn check_regions(settings: &RegionSettings) -> Result<()> {
+    let home = settings.home.as_ref();
+    home.map_or(Ok(()), |home| address(&home.url).map(drop))
+}
+
+fn address(url: &str) -> Result<HomeAddress> {
+    let address = HomeAddress::parse(url);
+    address.context("REGION__HOME_URL must begin with https, or with http and a loopback address")
+}
+
+/// The other processes and regions, as this process reaches them.
+pub struct Peers {
+    /// What all processes on the store share.
+    pub(super) links: NodeLinks,
+    /// The home region, at a node of a far region.
+    pub(super) home: Option<Arc<HomeClient>>,
+    /// The regions, as far as this process knows them.
+    pub(super) listing: Arc<RwLock<Vec<RegionEntry>>>,
+}
+
+impl Peers {
+    /// Starts the event bus, and the connection to the home region at a node of a far region.
+    pub async fn start(
+        settings: &Settings,
+        public_url: &str,
+        store: &Store,
+        storage: &Storage,
+        tasks: &TaskTracker,
+        stop: &CancellationToken,
+    ) -> Result<Self> {
+        let (clock, ids) = super::system();
+        let home = connect_home(&settings.region, &clock, &ids, tasks, stop)?;
+        let listing = Arc::new(RwLock::new(listing(settings, public_url)));
+        let links = if let Some(home) = &home {
+            let known = Arc::clone(&listing);
+            let bus = home_bus(home, storage, &*ids, known, tasks, stop);
+            NodeLinks::with_bus(Arc::new(bus))
+        } else {
+            NodeLinks::start(&settings.bus, store, &*ids, tasks, stop).await?
+        };
+        Ok(Self {
+            links,
+            home,
+            listing,
+        })
+    }
+}
+
+/// Starts the connection to the home region; `None` without one.
+fn connect_home(
+    settings: &RegionSettings,
+    clock: &Arc<dyn Clock>,
+    ids: &Arc<dyn IdSource>,
+    tasks: &TaskTracker,
+    stop: &CancellationToken,
+) -> Result<Option<Arc<HomeClient>>> {
+    let Some(home) = &settings.home else {
+        return Ok(None);
+    };
+    let signer = Signer {
+        region: home.region.clone(),
+        key: home.key.clone(),
+        clock: Arc::clone(clock),
+        ids: Arc::clone(ids),
+    };
+    let client = HomeClient::start(address(&home.url)?, signer, tasks, stop);
+    let client = client.context("the certificates of this system cannot be read")?;
+    Ok(Some(Arc::new(client)))
+}
+
+/// Returns the ports of the store for a node of this region.
+pub fn storage_for(settings: &RegionSettings, storage: Storage) -> Storage {
+    match settings.home {
+        Some(_) => home_client::replica_storage(storage),
+        None => storage,
+    }
+}
+
+/// Builds the region of this process.
+pub(super) fn region(parts: &Parts<'_>, caches: &Caches, clock: &Arc<dyn Clock>) -> Region {
+    let settings = parts.settings;
+    let regions = &settings.region;
+    let role = if let Some(home) = &parts.peers.home {
+        let proxies = TrustedProxies::new(settings.server.trusted_proxies.clone());
+        RegionRole::Far(Box::new(FarNode::new(Arc::clone(home) as _, proxies)))
+    } else if regions.far.is_empty() {
+        RegionRole::Single
+    } else {
+        RegionRole::Home(HomeRegion {
+            regions: FarRegions::new(&regions.far, Arc::clone(clock)),
+            nodes: Arc::new(far_streams(parts)),
+        })
+    };
+    Region {
+        name: regions.name.clone(),
+        role,
+        listing: Arc::clone(&parts.peers.listing),
+        positions: LogPositions::new(
+            Arc::clone(&caches.applied),
+            Arc::clone(&parts.storage.events),
+            Arc::clone(&parts.peers.links.bus),
+        ),
+    }
+}
+
+/// Builds the streams to the nodes of far regions.
+fn far_streams(parts: &Parts<'_>) -> FarStreams {
+    let regions = parts.peers.listing.read();
+    let regions = regions.iter().filter_map(|region| {
+        Some(ReportedRegion {
+            name: region.name.clone()?,
+            url: region.url.clone(),
+            is_home: region.is_home,
+        })
+    });
+    FarStreams::new(
+        Arc::clone(&parts.peers.links.bus),
+        Arc::clone(&parts.storage.credentials),
+        regions.collect(),
+    )
+}
+
+/// Starts the event bus of a far node, which updates the list of regions from the reports of the
+/// home region.
+fn home_bus(
+    home: &Arc<HomeClient>,
+    storage: &Storage,
+    ids: &dyn IdSource,
+    listing: Arc<RwLock<Vec<RegionEntry>>>,
+    tasks: &TaskTracker,
+    stop: &CancellationToken,
+) -> HomeBus {
+    let on_report = move |report: HomeReport| {
+        let entries = report.regions.into_iter().map(|region| RegionEntry {
+            name: Some(region.name),
+            url: region.url,
+            is_home: region.is_home,
+        });
+        let entries: Vec<_> = entries.collect();
+        if !entries.is_empty() {
+            *listing.write() = entries;
+        }
+    };
+    let (events, process) = (Arc::clone(&storage.events), ids.next_id());
+    HomeBus::start(home, events, process, Box::new(on_report), tasks, stop)
+}
+
+/// Returns the regions that the settings name.
+fn listing(settings: &Settings, public_url: &str) -> Vec<RegionEntry> {
+    let regions = &settings.region;
+    let own = RegionEntry {
+        name: regions.name.clone(),
+        url: public_url.to_owned(),
+        is_home: regions.home.is_none(),
+    };
+    let home = regions.home.iter().map(|home| RegionEntry {
+        name: None,
+        url: home.url.clone(),
+        is_home: true,
+    });
+    let far = regions.far.iter().map(|far| RegionEntry {
+        name: Some(far.name.clone()),
+        url: far.url.clone(),
+        is_home: false,
+    });
+    home.chain([own]).chain(far).collect()
+}

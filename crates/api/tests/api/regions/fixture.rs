@@ -1,0 +1,77 @@
+//! A home service, and a far service whose sessions on the same database are read-only.
+
+use crate::{
+    api_server::{ApiServer, ApiServerBuilder},
+    postgres::Database,
+    script::{Script, scripted},
+};
+
+/// The key of the far region.
+pub(crate) const KEY: &str = "the-key-of-the-far-region-in-these-tests";
+
+/// Two services of one deployment.
+pub(crate) struct Regions {
+    pub(crate) home: ApiServer,
+    pub(crate) far: ApiServer,
+    /// The calls of the engine `scripted` at home.
+    pub(crate) script: Script,
+    pub(crate) database: Database,
+}
+
+impl Regions {
+    pub(crate) async fn start() -> Self {
+        Self::start_with(|far| far).await
+    }
+
+    /// With other settings for the far service.
+    pub(crate) async fn start_with(
+        change: impl FnOnce(ApiServerBuilder) -> ApiServerBuilder,
+    ) -> Self {
+        let database = Database::make().await;
+        let (engine, script) = scripted();
+        let home = home_builder(&database).engine("scripted", engine);
+        let home = home.start().await;
+        let url = format!("http://{}", home.address);
+        let far = change(far_builder(&database, &url)).join(&home).await;
+        Self {
+            home,
+            far,
+            script,
+            database,
+        }
+    }
+}
+
+/// The settings of a home service.
+pub(crate) fn home_builder(database: &Database) -> ApiServerBuilder {
+    ApiServerBuilder::default()
+        .setting("DATABASE_URL", &database.url())
+        .setting("REGION__NAME", "us")
+        .setting(
+            "REGIONS__EU__KEYS",
+            &format!("an-older-key-of-the-same-region-0123,{KEY}"),
+        )
+        .setting("REGIONS__EU__URL", "https://eu.example.org")
+        .setting("AUTH__ISSUER_URL", "https://agents.example.org")
+}
+
+/// The settings of a far service whose home is at `url`.
+pub(crate) fn far_builder(database: &Database, url: &str) -> ApiServerBuilder {
+    let separator = if database.url().contains('?') {
+        '&'
+    } else {
+        '?'
+    };
+    let replica = format!(
+        "{}{separator}options[default_transaction_read_only]=on",
+        database.url()
+    );
+    let (engine, _) = scripted();
+    ApiServerBuilder::default()
+        .engine("scripted", engine)
+        .setting("DATABASE_URL", &replica)
+        .setting("REGION__NAME", "eu")
+        .setting("REGION__HOME_URL", url)
+        .setting("REGION__KEY", KEY)
+        .setting("AUTH__ISSUER_URL", "https://agents.example.org")
+}

@@ -1,0 +1,7 @@
+//! A home region and a far region, each with a service, over one database.
+
+mod fixture;
+mod forwarding;
+mod positions;
+mod signals;
+mod unreachable_home;

@@ -1,0 +1,65 @@
+//! A far node whose home cannot be reached.
+
+use std::time::{Duration, Instant};
+
+use domain::ProblemCode;
+use serde_json::json;
+
+use super::fixture::{Regions, far_builder, home_builder};
+
+#[actix_web::test]
+async fn reads_go_on_and_writes_are_rejected_within_a_second() {
+    let regions = Regions::start().await;
+    let agent = regions.home.agent_id().await;
+    let path = format!("/api/agents/{agent}");
+    let far = regions.far.writer();
+    far.get(&path).await.ok();
+    regions.home.stop().await;
+    let began = Instant::now();
+    let rejected = far.post("/api/agents", json!({"name": "Ada"})).await;
+    assert!(
+        began.elapsed() < Duration::from_millis(1_500),
+        "{:?}",
+        began.elapsed()
+    );
+    rejected.problem(ProblemCode::HomeUnavailable);
+    let read = far.get(&path).await;
+    assert_eq!(read.header("x-served-by"), "replica");
+    read.ok();
+}
+
+#[actix_web::test]
+async fn a_home_that_returns_needs_no_restart_of_the_far_node() {
+    let regions = Regions::start().await;
+    let (far, address) = (regions.far.writer(), regions.home.address);
+    regions.home.stop().await;
+    let rejected = far.post("/api/agents", json!({"name": "Ada"})).await;
+    rejected.problem(ProblemCode::HomeUnavailable);
+    let again =
+        home_builder(&regions.database).setting("SERVER__PORT", &address.port().to_string());
+    let home = again.join(&regions.far).await;
+    let began = Instant::now();
+    loop {
+        let response = far.post("/api/agents", json!({"name": "Ada"})).await;
+        if response.status == 201 {
+            break;
+        }
+        response.problem(ProblemCode::HomeUnavailable);
+        assert!(began.elapsed() < Duration::from_secs(5), "no connection");
+    }
+    home.stop().await;
+}
+
+#[actix_web::test]
+async fn another_key_is_rejected_at_home() {
+    let regions = Regions::start().await;
+    let url = format!("http://{}", regions.home.address);
+    let other = far_builder(&regions.database, &url);
+    let other = other.setting("REGION__KEY", "another-key-that-the-home-region-lacks");
+    let other = other.join(&regions.home).await;
+    let rejected = other
+        .writer()
+        .post("/api/agents", json!({"name": "Ada"}))
+        .await;
+    rejected.problem(ProblemCode::InvalidCredentials);
+}
