@@ -21,7 +21,7 @@ use api::socket::{
 };
 use bytestring::ByteString;
 use futures::StreamExt as _;
-use http_server::ConnectionState;
+use http_server::{ConnectionState, Versions};
 use tokio_util::sync::CancellationToken;
 
 /// The time for the client's answer to a close frame.
@@ -33,7 +33,7 @@ async fn main() -> Result<()> {
     println!("ws://{}/", listener.local_addr()?);
     let app = || App::new().route("/", web::get().to(open));
     let closing = CancellationToken::new();
-    http_server::serve(listener, 1, Duration::ZERO, &closing, app)?.await?;
+    http_server::serve(listener, 1, Duration::ZERO, &closing, Versions::Http1, app)?.await?;
     Ok(())
 }
 

@@ -22,7 +22,7 @@ use api::{
     routes,
     settings::{self, Settings},
     telemetry,
-    wiring::{self, Parts, ServerParts, Peers},
+    wiring::{self, Parts, Peers, ServerParts},
 };
 use domain::{CredentialSource, LimitOverrides, Principal, PrincipalId, Scope, TenantId};
 use http_server::Versions;
@@ -51,8 +51,7 @@ async fn main() -> Result<()> {
     let stop = CancellationToken::new();
     let public_url = settings.server.public_url(address);
     let storage = store.storage();
-    let peers =
-        Peers::start(&settings, &public_url, &store, &storage, &tasks, &stop).await?;
+    let peers = Peers::start(&settings, &public_url, &store, &storage, &tasks, &stop).await?;
     let wired = wiring::wire(Parts {
         store: &store,
         settings: &settings,

@@ -22,7 +22,7 @@ use crate::{
     routes,
     settings::Settings,
     state::ApiState,
-    wiring::{self, EnginesByName, Parts, ServerParts, Store, Peers, Turns},
+    wiring::{self, EnginesByName, Parts, Peers, ServerParts, Store, Turns},
 };
 
 /// The time for which running turns may continue. Together with the default drain delay before, and
@@ -105,8 +105,7 @@ impl Service {
             write_first_key(settings, &store, public_url.clone(), show_first_key).await?;
         }
         let storage = wiring::storage_for(&settings.region, wrap_storage(store.storage()));
-        let peers =
-            Peers::start(settings, &public_url, &store, &storage, &tasks, &stop);
+        let peers = Peers::start(settings, &public_url, &store, &storage, &tasks, &stop);
         let wired = wiring::wire(Parts {
             settings,
             storage: storage.clone(),

@@ -27,12 +27,14 @@ pub(super) fn start_limiter(
         return (Arc::new(limiter), Some(check));
     }
     let limiter: Arc<dyn RateLimiter> = match parts.store {
-        Store::Postgres(store) if parts.peers.home.is_none() => Arc::new(PostgresRateLimiter::start(
-            store.connect_options(),
-            node.watch_membership(),
-            &parts.tasks,
-            &parts.stop,
-        )),
+        Store::Postgres(store) if parts.peers.home.is_none() => {
+            Arc::new(PostgresRateLimiter::start(
+                store.connect_options(),
+                node.watch_membership(),
+                &parts.tasks,
+                &parts.stop,
+            ))
+        }
         // One process serves a file, and a replica cannot count.
         _ => start_local_limiter(parts),
     };

@@ -1,6 +1,6 @@
 //! The store that the configuration names.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use anyhow::{Context, Result, bail};
 use ports::Storage;
