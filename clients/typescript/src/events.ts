@@ -63,6 +63,7 @@ async function* sharedEvents(transport: Transport, feed: Feed, options: EventsOp
         const page = await transport.send<components["schemas"]["EventPageBody"]>(request, (response) => response.json());
         yield* page.data;
         ({ nextSince: since, hasMore } = page);
+        transport.reached(since);
       }
     } catch (error) {
       if (!(error instanceof ProblemError) || error.code !== "cursor_expired") throw error;
@@ -120,7 +121,7 @@ export async function* streamEvents(
     try {
       const headers = { Accept: "text/event-stream", "Last-Event-ID": position };
       const { body } = await transport.send({ method: "GET", path: "/api/events", query, headers, signal });
-      for await (const { event, data } of readEvents(body, (id) => (position = id))) {
+      for await (const { event, data } of readEvents(body, (id) => transport.reached(Number((position = id))))) {
         attempt = 0;
         if (event === "resync") onResync?.((JSON.parse(data) as { headSeq: number }).headSeq);
         else yield JSON.parse(data) as LogEvent;

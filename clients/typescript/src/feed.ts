@@ -108,6 +108,7 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | u
   };
 
   const deliver = ({ frame, channels, seq }: Extract<Message, { type: "frame" }>): void => {
+    if (frame.type === "event") transport.reached(frame.event.seq);
     for (const it of [...subscriptions]) {
       if (!channels.includes(it.channel) || (seq ?? Infinity) <= it.position) continue;
       it.position = seq ?? it.position;

@@ -52,6 +52,8 @@ export interface Transport {
   renew(): Promise<string | undefined>;
   /** `receive` reads the response; if that fails, the request is repeated too. */
   send<Result = Response>(request: TransportRequest, receive?: (response: Response) => Promise<Result>): Promise<Result>;
+  /** Records that this client has seen the log up to a position: no region answers it from an older state. */
+  reached(position: number): void;
   /** Waits before the next attempt, of at most `limit`; `false` if there is none. */
   pause(attempt: number, error: unknown, signal?: AbortSignal, limit?: number): Promise<boolean>;
 }
@@ -90,6 +92,12 @@ export const createTransport = (options: ClientOptions): Transport => {
   if (typeof url !== "string" || url === "") throw new TypeError("`url` is missing");
   const base = url.replace(/\/+$/, "");
   let token: Promise<string> | undefined;
+  /** The newest position of the log that this client has seen. */
+  let newest = 0;
+  /** True once a region has answered that has a copy of the data. */
+  let isFar = false;
+
+  const reached = (position: number): void => void (newest = Math.max(newest, position || 0));
 
   const credential = async (): Promise<string | undefined> => {
     if (apiKey !== undefined || getToken === undefined) return apiKey;
@@ -109,7 +117,10 @@ export const createTransport = (options: ClientOptions): Transport => {
       const tokenUsed = token;
       const headers = new Headers(init.headers);
       if (used !== undefined) headers.set("Authorization", `Bearer ${used}`);
+      if (isFar && newest) headers.set("X-Consistency", String(newest));
       const response = await (options.fetch ?? fetch)(base + path, { ...init, headers });
+      isFar ||= response.headers.has("X-Served-By");
+      reached(Number(response.headers.get("X-Consistency")));
       if (response.status !== 401 || getToken === undefined || isRepeated) return response;
       // Another request may have replaced the token meanwhile.
       if (token === tokenUsed) token = undefined;
@@ -173,5 +184,5 @@ export const createTransport = (options: ClientOptions): Transport => {
     }
   };
 
-  return { base, send, fetch: authorizedFetch, pause, identity, lifetime, renew };
+  return { base, send, fetch: authorizedFetch, reached, pause, identity, lifetime, renew };
 };
