@@ -30,14 +30,16 @@ export async function* readEvents(
       const { done, value } = await reader.read();
       clearTimeout(silence);
       if (done) return;
-      const lines = (text + decoder.decode(value, { stream: true })).split("\n");
+      // A carriage return at the end may be the first half of a line end.
+      const lines = (text + decoder.decode(value, { stream: true })).split(/\r\n|\n|\r(?!$)/);
       text = lines.pop() ?? "";
       for (const line of lines) {
-        const [, field, content = ""] = /^(\w+): ?(.*?)\r?$/.exec(line) ?? [];
+        // Unlike `.`, this matches the line separators of Unicode, which JSON can contain.
+        const [, field, content = ""] = /^(\w+): ?([^]*)/.exec(line) ?? [];
         if (field === "data") event.data += content;
         else if (field === "event") event.event = content;
         else if (field === "id") event.id = content;
-        const isEnd = /^\r?$/.test(line);
+        const isEnd = line === "";
         // The id of an event counts once the whole event has arrived.
         if (event.id !== undefined && (isEnd || !event.event)) onId(event.id);
         if (isEnd && event.data) yield event;

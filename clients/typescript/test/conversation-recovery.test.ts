@@ -55,6 +55,18 @@ test("cuts of the connection leave no gap", async () => {
   service.relay.cutAfter(Infinity);
 });
 
+test("cuts leave a message and its reply as they are, with any characters", async () => {
+  const text = "one\u2028two\u2029three\u0085four\rfive\r\nsix\n\nseven: eight";
+  for (let position = 1; position <= 4; position += 1) {
+    const chat = open(newKey(), memoryStorage(), service.relay.url);
+    service.relay.cutAfter(position);
+    await chat.send(text);
+    expect(texts(chat.getSnapshot())).toEqual([text, `You said: ${text}`]);
+    expect(statuses(chat.getSnapshot())).toEqual(["complete", "complete"]);
+  }
+  service.relay.cutAfter(Infinity);
+});
+
 test("a reply that a crash of the service has interrupted is generated again, or is shown as interrupted", async () => {
   const key = newKey();
   const chat = createClient({ url: service.url, apiKey: service.admin, retries: 20 }).conversation({ agentId, key });

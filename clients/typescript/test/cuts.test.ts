@@ -60,7 +60,8 @@ test.each([
     await new Promise((resolve) => setTimeout(resolve, 1000));
     // The log grows until every client has been cut often enough.
     while (ended < CLIENTS) {
-      await direct.agents.create({ name: "x".repeat(1 + (ended % 50)) });
+      // Line separators, which are no line ends of server-sent events.
+      await direct.agents.create({ name: "x\u2028\u2029".repeat(1 + (ended % 20)) });
       ({ headSeq: last } = await direct.events.list({}));
       await new Promise((resolve) => setTimeout(resolve, 5));
     }

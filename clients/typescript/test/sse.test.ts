@@ -1,5 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { createClient } from "../src/index.js";
+import { readEvents } from "../src/sse.js";
 
 afterEach(() => vi.useRealTimers());
 
@@ -27,4 +28,22 @@ test("a connection that is silent is replaced, and one that shows comments is no
   closing.abort();
   await vi.advanceTimersByTimeAsync(60_000);
   expect(await next).toBe("aborted");
+});
+
+test.each([1, 2, 3, 1000])("every line end of the standard is read, and no other, in pieces of %i bytes", async (length) => {
+  const data = JSON.stringify("one\u2028two\u2029three\u0085four: \r\n");
+  const text = ["\n", "\r\n", "\r"].map((end) => ["event: e", `id: ${end.length}`, `data: ${data}`, ": comment", "", "data:x", "", ""].join(end)).join("");
+  const bytes = new TextEncoder().encode(text);
+  const body = new ReadableStream({
+    start(controller) {
+      for (let at = 0; at < bytes.length; at += length) controller.enqueue(bytes.slice(at, at + length));
+      controller.enqueue(new TextEncoder().encode(": end"));
+      controller.close();
+    },
+  });
+  const [events, ids]: [object[], string[]] = [[], []];
+  for await (const event of readEvents(body, (id) => ids.push(id))) events.push(event);
+  const expected = ["1", "2", "1"];
+  expect(events).toEqual(expected.flatMap((id) => [{ id, event: "e", data }, { event: "", data: "x" }]));
+  expect(ids).toEqual(expected);
 });
