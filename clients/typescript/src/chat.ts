@@ -1,4 +1,5 @@
 import type { components } from "./generated/schema.js";
+import { randomId } from "./random-id.js";
 import type { RequestOptions, Transport } from "./transport.js";
 import { streamTurn, type TurnPart } from "./turn.js";
 
@@ -18,7 +19,7 @@ export const streamChat = (
   // A chat that is not stored has no key, and ends with its connection.
   const isStored = message.store !== false;
   const request = {
-    idempotencyKey: isStored ? crypto.randomUUID() : undefined,
+    idempotencyKey: isStored ? randomId() : undefined,
     ...options,
     method: "POST",
     path: "/api/chat",

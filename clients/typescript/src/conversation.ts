@@ -4,6 +4,7 @@ import type { Feed } from "./feed.js";
 import { applyPart, type ConversationState, type Messages, withFailed, withSending } from "./message.js";
 import { openOutbox, type Outbox, type Unsent } from "./outbox.js";
 import { sleep } from "./pause.js";
+import { randomId } from "./random-id.js";
 import type { Rest } from "./rest.js";
 import type { LiveState } from "./state.js";
 import { defaultStorage, type KeyValueStorage, memoryStorage } from "./storage.js";
@@ -152,8 +153,8 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
 
   const start = async (part: Partial<ChatMessage>): Promise<void> => {
     if (closing.signal.aborted) void load();
-    const message = { ...target, clientMessageId: part.message && crypto.randomUUID(), ...part } as ChatMessage;
-    const unsent = { message, idempotencyKey: crypto.randomUUID(), after: getSnapshot().messages.at(-1)?.id };
+    const message = { ...target, clientMessageId: part.message && randomId(), ...part } as ChatMessage;
+    const unsent = { message, idempotencyKey: randomId(), after: getSnapshot().messages.at(-1)?.id };
     update(({ status, messages }) => ({
       status: status === "ready" || status === "failed" ? "sending" : status,
       messages: withNew(messages, message),

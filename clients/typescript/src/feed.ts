@@ -1,4 +1,5 @@
 import { ConnectionError, type ProblemError } from "./errors.js";
+import { randomId } from "./random-id.js";
 import { createSharedConnection, type FeedFrame, type SharedConnection } from "./shared-connection.js";
 import { joinTabs, type Tabs } from "./tabs.js";
 import type { Transport } from "./transport.js";
@@ -39,7 +40,7 @@ export interface Feed {
  * subscribes, another tab leads, or the page has slept.
  */
 export const createFeed = (transport: Transport, webSocket: typeof WebSocket | undefined): Feed => {
-  const tab = crypto.randomUUID();
+  const tab = randomId();
   const subscriptions = new Set<Subscription>();
   /** Aborts when this tab leaves the feed. */
   let joined: AbortController | undefined;

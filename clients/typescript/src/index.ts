@@ -17,6 +17,7 @@ import { type ClientOptions, createTransport, type RequestOptions } from "./tran
 import { streamTurn, type TurnPart } from "./turn.js";
 
 export { ConnectionError, ProblemError, type Problem, type ProblemCode } from "./errors.js";
+export { randomId } from "./random-id.js";
 export type { ChatMessage, ClientOptions, EventsOptions, LogEvent, RequestOptions, Rest, TurnPart };
 export type { Conversation, ConversationOptions, SendOptions };
 export type { ConversationMessage, ConversationState, ToolCall } from "./message.js";

@@ -1,5 +1,6 @@
 import { operations } from "./generated/operations.js";
 import type { paths } from "./generated/schema.js";
+import { randomId } from "./random-id.js";
 import type { RequestOptions, Transport } from "./transport.js";
 
 type Operations = typeof operations;
@@ -54,7 +55,7 @@ const callOf = (transport: Transport, operation: string) => {
     const id = path.includes("{id}") ? String(given.shift()) : "";
     const [input, options] = given as [object | undefined, RequestOptions | undefined];
     const request = {
-      idempotencyKey: method === "post" ? crypto.randomUUID() : undefined,
+      idempotencyKey: method === "post" ? randomId() : undefined,
       ...options,
       method: method.toUpperCase(),
       path: path.replace("{id}", encodeURIComponent(id)),

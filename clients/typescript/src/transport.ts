@@ -1,5 +1,6 @@
 import { ConnectionError, lost, ProblemError, problemOf } from "./errors.js";
 import { backoff, sleep } from "./pause.js";
+import { randomId } from "./random-id.js";
 
 /** The settings of a client. */
 export interface ClientOptions {
@@ -79,12 +80,16 @@ const claimsOf = (credential: string): { iss?: string; sub?: string; exp?: numbe
   }
 };
 
-/** Returns the issuer and the subject of a token, or else a digest of the credential. */
-const principalOf = async (credential: string): Promise<string> => {
+/** Random names of the credentials that show no principal, which only this page knows. */
+const unknown = new Map([["", ""]]);
+
+/** Returns a name for the principal of a credential, without its secret: the issuer and the subject of a token, or the id of an API key. */
+const principalOf = (credential: string): string => {
   const { iss, sub } = claimsOf(credential);
   if (sub !== undefined) return JSON.stringify([iss, sub]);
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(credential));
-  return new Uint8Array(digest, 0, 8).join("-");
+  const name = /^agk_\w{12}(?=_)/.exec(credential)?.[0] ?? unknown.get(credential) ?? randomId();
+  unknown.set(credential, name);
+  return name;
 };
 
 export const createTransport = (options: ClientOptions): Transport => {
@@ -165,7 +170,7 @@ export const createTransport = (options: ClientOptions): Transport => {
     }
   };
 
-  const identity = async () => [base, await principalOf((await credential()) ?? "")];
+  const identity = async () => [base, principalOf((await credential()) ?? "")];
 
   const lifetime = async () => {
     const { exp } = claimsOf((await credential()) ?? "");

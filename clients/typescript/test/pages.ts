@@ -11,12 +11,14 @@ export const startPages = async () => {
   const browser = await startBrowser();
   return {
     service,
+    /** The address of the pages. */
+    origin: site.origin,
     newContext: () => browser.newContext(),
     /** Opens a page, which uses the client with these settings. */
-    async open(context: BrowserContext, settings: Settings, prepare = async (_: Page) => {}): Promise<Page> {
+    async open(context: BrowserContext, settings: Settings, prepare = async (_: Page) => {}, address = site.origin): Promise<Page> {
       const page = await context.newPage();
       await prepare(page);
-      await page.goto(site.origin);
+      await page.goto(address);
       await page.evaluate((given) => window.start(given), settings);
       return page;
     },
