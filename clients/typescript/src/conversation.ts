@@ -72,8 +72,8 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
   const unsaved: Unsent[] = [];
 
   /** Returns the messages of the current principal that are not known to be received. */
-  const outboxOf = async (): Promise<Outbox> => {
-    const outbox = openOutbox(storage, [...(await transport.identity()), ...owner]);
+  const outboxOf = async (signal: AbortSignal): Promise<Outbox> => {
+    const outbox = openOutbox(storage, [...(await transport.identity(signal)), ...owner]);
     for (const unsent of unsaved.splice(0)) outbox.add(unsent);
     return outbox;
   };
@@ -161,13 +161,13 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
     }));
     // Kept before it is sent, so that it is sent once even if the page is reloaded meanwhile.
     unsaved.push(unsent);
-    const outbox = outboxOf();
+    const outbox = outboxOf(closing.signal);
     outbox.catch(() => {});
     await enqueue(async (signal) => flush(await outbox, signal));
   };
 
   const resume = async (signal: AbortSignal): Promise<void> => {
-    const outbox = await outboxOf();
+    const outbox = await outboxOf(signal);
     let found = await view.read(signal);
     view.follow(found?.id, signal);
     const newest = getSnapshot().messages.at(-1)?.id;

@@ -1,6 +1,7 @@
 import { lost, ProblemError } from "./errors.js";
 import type { ChannelFrame, Feed } from "./feed.js";
 import type { components } from "./generated/schema.js";
+import { within } from "./pause.js";
 import { readEvents } from "./sse.js";
 import type { Transport } from "./transport.js";
 
@@ -92,17 +93,14 @@ async function* follow(feed: Feed, channel: string, since: number, signal: Abort
     waiting.push(received);
     wake();
   });
-  const abort = () => wake();
-  signal?.addEventListener("abort", abort);
   try {
     for (;;) {
       signal?.throwIfAborted();
       const received = waiting.shift();
       if (received) yield received;
-      else await new Promise<void>((resolve) => (wake = resolve));
+      else await within(new Promise<void>((resolve) => (wake = resolve)), signal);
     }
   } finally {
-    signal?.removeEventListener("abort", abort);
     stop();
   }
 }

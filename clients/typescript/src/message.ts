@@ -101,9 +101,8 @@ export const applyPart = (messages: Messages, part: TurnPart, sent?: string | nu
     case "turn.completed":
       return change(messages, turnId, () => ({ text: part.message, status: "complete" }));
     case "turn.cancelled":
-      return change(messages, turnId, () => ({ status: "cancelled" }), false);
     case "turn.failed":
-      return change(messages, turnId, () => ({ status: "failed" }), false);
+      return change(messages, turnId, () => ({ status: part.type === "turn.failed" ? "failed" : "cancelled" }), false);
   }
 };
 

@@ -5,17 +5,25 @@ const LONGEST_PAUSE = 10_000;
 /** Returns the milliseconds before a repetition. */
 export const backoff = (attempt: number): number => Math.min(FIRST_PAUSE * 2 ** attempt, LONGEST_PAUSE) * (0.5 + Math.random() / 2);
 
+/** The longest time of a timer. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+/** Waits for a promise, at most until `signal` aborts. Then aborts `waiting`. */
+export const within = async <Result>(promise: Promise<Result>, signal?: AbortSignal | null, waiting = new AbortController()): Promise<Result> => {
+  const aborted = new Promise<never>((_, reject) => {
+    signal?.throwIfAborted();
+    signal?.addEventListener("abort", () => reject(signal.reason), waiting);
+  });
+  return Promise.race([promise, aborted]).finally(() => waiting.abort());
+};
+
 /** Waits; with `untilOnline`, at most until the browser is online again. */
-export const sleep = async (milliseconds: number, signal?: AbortSignal, untilOnline = false): Promise<void> => {
+export const sleep = (milliseconds: number, signal?: AbortSignal, untilOnline = false): Promise<unknown> => {
   const waiting = new AbortController();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  signal?.throwIfAborted();
-  await new Promise<unknown>((resolve) => {
-    timer = setTimeout(resolve, milliseconds);
-    signal?.addEventListener("abort", resolve, waiting);
+  const slept = new Promise<unknown>((resolve) => {
+    const timer = setTimeout(resolve, Math.min(milliseconds, LONGEST_TIMER));
+    waiting.signal.onabort = () => clearTimeout(timer);
     if (untilOnline) globalThis.addEventListener?.("online", resolve, waiting);
   });
-  clearTimeout(timer);
-  waiting.abort();
-  signal?.throwIfAborted();
+  return within(slept, signal, waiting);
 };

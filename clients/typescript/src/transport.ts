@@ -1,5 +1,5 @@
 import { ConnectionError, lost, ProblemError, problemOf } from "./errors.js";
-import { backoff, sleep } from "./pause.js";
+import { backoff, sleep, within } from "./pause.js";
 import { randomId } from "./random-id.js";
 
 /** The settings of a client. */
@@ -43,8 +43,8 @@ export interface TransportRequest extends RequestOptions {
 export interface Transport {
   /** The address of the service, without a slash at its end. */
   readonly base: string;
-  /** Identifies the service and the principal, as far as the credential shows it. */
-  identity(): Promise<string[]>;
+  /** Identifies the service and the principal. From then on, the token of another principal is not used. */
+  identity(signal?: AbortSignal): Promise<string[]>;
   /** Sends a request to a path with the credential, as `fetch` does: a rejection is a response. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
   /** Returns the milliseconds for which the token is valid; `undefined` if it does not show it. */
@@ -104,12 +104,18 @@ export const createTransport = (options: ClientOptions): Transport => {
 
   const reached = (position: number): void => void (newest = Math.max(newest, position || 0));
 
-  const credential = async (): Promise<string | undefined> => {
-    if (apiKey !== undefined || getToken === undefined) return apiKey;
+  /** The principal, once something depends on it. */
+  let principal: string | undefined;
+
+  const credential = async (signal?: AbortSignal | null): Promise<string> => {
+    if (apiKey !== undefined || getToken === undefined) return apiKey ?? "";
     const requested = (token ??= (async () => getToken())());
     try {
-      return await requested;
+      const received = await within(requested, signal);
+      if (principal !== undefined && principalOf(received) !== principal) throw new Error("that of `getToken` is of another user");
+      return received;
     } catch (error) {
+      signal?.throwIfAborted();
       // A failed attempt is not kept.
       if (token === requested) token = undefined;
       throw lost(error, `No token: ${error instanceof Error ? error.message : error}`);
@@ -118,10 +124,10 @@ export const createTransport = (options: ClientOptions): Transport => {
 
   const authorizedFetch: Transport["fetch"] = async (path, init = {}) => {
     for (let isRepeated = false; ; isRepeated = true) {
-      const used = await credential();
+      const used = await credential(init.signal);
       const tokenUsed = token;
       const headers = new Headers(init.headers);
-      if (used !== undefined) headers.set("Authorization", `Bearer ${used}`);
+      if (used) headers.set("Authorization", `Bearer ${used}`);
       if (isFar && newest) headers.set("X-Consistency", String(newest));
       const response = await (options.fetch ?? fetch)(base + path, { ...init, headers });
       isFar ||= response.headers.has("X-Served-By");
@@ -170,10 +176,13 @@ export const createTransport = (options: ClientOptions): Transport => {
     }
   };
 
-  const identity = async () => [base, principalOf((await credential()) ?? "")];
+  const identity: Transport["identity"] = async (signal) => {
+    const used = await credential(signal);
+    return [base, (principal ??= principalOf(used))];
+  };
 
   const lifetime = async () => {
-    const { exp } = claimsOf((await credential()) ?? "");
+    const { exp } = claimsOf(await credential());
     return exp === undefined ? undefined : exp * 1000 - Date.now();
   };
 

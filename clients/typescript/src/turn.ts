@@ -6,8 +6,7 @@ import type { Transport, TransportRequest } from "./transport.js";
 /** A part of a turn. The last one is `turn.completed`, `turn.failed` or `turn.cancelled`. */
 export type TurnPart = components["schemas"]["ChatEvent"];
 
-const isLast = ({ type }: TurnPart): boolean =>
-  type === "turn.completed" || type === "turn.failed" || type === "turn.cancelled";
+const isLast = ({ type }: TurnPart): boolean => /^turn\.(completed|failed|cancelled)$/.test(type);
 
 /** The parts of a turn that were received, of which repeated streams return the rest. */
 class ReceivedParts {

@@ -1,5 +1,6 @@
 import { type ProblemCode, ProblemError, reasonOf } from "./errors.js";
 import type { ChannelFrame, Feed } from "./feed.js";
+import type { components } from "./generated/schema.js";
 import { applyLive, type ConversationState, hasEnded, merge, messageOf, withReply } from "./message.js";
 import type { Rest } from "./rest.js";
 import { createState, type MutableState } from "./state.js";
@@ -64,7 +65,7 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
       // Without the scope, the page shows what it sends itself.
       return reasonIs(received.error, "insufficient_scope") ? undefined : view.fail(received.error);
     }
-    const turnId = "turnId" in received.event ? received.event.turnId : undefined;
+    const { turnId } = received.event as { turnId?: string };
     const { messages } = shown.getSnapshot();
     const isShown = turnId !== undefined && hasEnded(messages, turnId);
     const isFailure = received.type === "event" && received.event.type === "turn.failed" && messages.at(-1)?.turnId === turnId;
@@ -74,16 +75,18 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
       return shown.update((state) => ({ ...state, messages: applyLive(state.messages, received.event) }));
     }
     const { type, data } = received.event;
-    if (type === "conversation.created" && "conversation" in data && "key" in data.conversation) {
-      const { conversation } = data;
-      if (conversation.key === key && (userId ?? conversation.userId) === conversation.userId) view.follow(conversation.id, signal);
+    if (type === "conversation.created") {
+      // It may have been deleted since.
+      const { conversation } = data as { conversation?: components["schemas"]["Conversation"] };
+      if (conversation && conversation.key === key && (userId ?? conversation.userId) === conversation.userId) view.follow(conversation.id, signal);
       return;
     }
     if (!followed?.startsWith("conversation:") || type === "conversation.updated" || type === "turn.queued") return;
     if (!isShown) await view.read(signal);
     if (type === "turn.started") shown.update((state) => ({ ...state, messages: withReply(state.messages, turnId ?? "") }));
     if (view.active > 0) return;
-    if (type === "turn.failed" && "turn" in data && "error" in data.turn && data.turn.error) view.fail(new ProblemError(data.turn.error));
+    const { turn } = data as { turn?: components["schemas"]["Turn"] };
+    if (turn?.error) view.fail(new ProblemError(turn.error));
     else view.ready();
   };
 

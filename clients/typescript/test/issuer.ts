@@ -23,9 +23,9 @@ export const startIssuer = async () => {
       AUTH__ISSUERS__TEST__JWKS_URL: `${issuer}/keys`,
     },
     /** A token that expires in so many seconds; the service accepts it longer by the leeway. */
-    token(seconds: number, scope = "chat:write conversations:read events:read"): string {
+    token(seconds: number, scope = "chat:write conversations:read events:read", sub = "ada"): string {
       const now = Math.floor(Date.now() / 1000);
-      const claims = { iss: issuer, sub: "ada", aud: AUDIENCE, client_id: "page", jti: crypto.randomUUID(), iat: now, exp: now + seconds, scope };
+      const claims = { iss: issuer, sub, aud: AUDIENCE, client_id: "page", jti: crypto.randomUUID(), iat: now, exp: now + seconds, scope };
       const signed = `${encode({ alg: "ES256", typ: "at+jwt", kid: "1" })}.${encode(claims)}`;
       return `${signed}.${sign("sha256", Buffer.from(signed), { key: privateKey, dsaEncoding: "ieee-p1363" }).toString("base64url")}`;
     },

@@ -3,7 +3,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { WebSocket as NodeWebSocket } from "ws";
 import { type Service, startService } from "./service.js";
-import { createClient, type LogEvent } from "../src/index.js";
+import { type ConversationState, createClient, type LogEvent } from "../src/index.js";
+import { memoryStorage } from "../src/storage.js";
+import { until } from "./conversations.js";
 import { LEEWAY, startIssuer } from "./issuer.js";
 
 let issuer: Awaited<ReturnType<typeof startIssuer>>;
@@ -146,4 +148,56 @@ test("requests wait for the time in `Retry-After`", async () => {
   const client = createClient({ url: service.url, getToken: () => issuer.token(60), fetch: busy });
   await client.engines.list();
   expect(times[1]! - times[0]!).toBeGreaterThanOrEqual(1000);
+});
+
+test.each([
+  ["without events", "chat:write conversations:read"],
+  ["with events", "chat:write conversations:read events:read"],
+])("a message of one user is never sent as another: %s", async (name, scope) => {
+  let user = "ada";
+  let isLost = false;
+  const lossy: typeof fetch = async (input, init) => {
+    if (isLost) throw new TypeError("offline");
+    // The tokens of the first user have ended.
+    if (user !== "ada" && new Headers(init?.headers).get("Authorization") === adas) return new Response("{}", { status: 401 });
+    return fetch(input, init);
+  };
+  const ada = issuer.token(60, scope);
+  const adas = `Bearer ${ada}`;
+  const getToken = () => (user === "ada" ? ada : issuer.token(60, scope, user));
+  const kept = memoryStorage();
+  const client = createClient({ url: service.url, getToken, fetch: lossy, webSocket: WebSocket, retries: 0 });
+  const key = `users ${name}`.replaceAll(" ", "-");
+  const chat = client.conversation({ agentId, key, storage: kept });
+  await chat.load();
+  isLost = true;
+  await chat.send("a secret of Ada");
+  user = "grace";
+  isLost = false;
+  const isRefused = ({ status, error }: ConversationState) => status === "failed" && !!error && "message" in error && error.message.includes("another user");
+  await until(chat, isRefused);
+  // It tries again, and still refuses.
+  await chat.load();
+  expect(isRefused(chat.getSnapshot())).toBe(true);
+  expect(chat.getSnapshot().messages).toMatchObject([{ text: "a secret of Ada", status: "sending" }]);
+  expect(await service.turns(agentId, key)).toEqual([]);
+  // Another page of the other user does not find it; once the first user is back, it is sent.
+  const other = createClient({ url: service.url, getToken }).conversation({ agentId, key, storage: kept });
+  await other.load();
+  expect(other.getSnapshot()).toMatchObject({ status: "ready", messages: [] });
+  other.close();
+  user = "ada";
+  await chat.load();
+  expect(chat.getSnapshot().messages.map(({ text }) => text)).toEqual(["a secret of Ada", "You said: a secret of Ada"]);
+  chat.close();
+});
+
+test("a signal ends a request while no token arrives, and `close` a conversation", async () => {
+  const client = createClient({ url: service.url, getToken: () => new Promise(() => {}) });
+  await expect(client.agents.list({}, { signal: AbortSignal.timeout(100) })).rejects.toMatchObject({ name: "TimeoutError" });
+  const chat = client.conversation({ agentId, key: "no-token" });
+  const [loaded, sent] = [chat.load(), chat.send("Hello")];
+  chat.close();
+  await Promise.all([loaded, sent]);
+  expect(chat.getSnapshot().status).not.toBe("failed");
 });
