@@ -28,6 +28,8 @@ export class ProblemError extends Error {
 /** The service cannot be reached, or the connection was lost, and repetitions did not help. */
 export class ConnectionError extends Error {
   override readonly name = "ConnectionError";
+  /** The seconds to wait before a repetition, if a proxy has told them. */
+  retryAfter?: number | undefined;
 }
 
 /** Returns a problem as it is, and any other error as a lost connection with this message. */
@@ -46,5 +48,9 @@ export const reasonOf = (error: unknown): Problem | ConnectionError => {
 export const problemOf = async (response: Response): Promise<ProblemError | ConnectionError> => {
   const isProblem = response.headers.get("Content-Type")?.includes("problem+json");
   if (isProblem) return new ProblemError((await response.json()) as Problem);
-  return new ConnectionError(`HTTP ${response.status} without a problem of Agent Service`);
+  const error = new ConnectionError(`HTTP ${response.status} without a problem of Agent Service`);
+  const after = response.headers.get("Retry-After") ?? "";
+  // Seconds, or the date of the end.
+  error.retryAfter = Number(after) || (Date.parse(after) - Date.now()) / 1000 || undefined;
+  return error;
 };

@@ -1,6 +1,7 @@
 import type { ProblemError } from "./errors.js";
 import { openEventStreams } from "./event-streams.js";
 import type { components, ServerFrame } from "./generated/frames.js";
+import { sleep } from "./pause.js";
 import { openSocket } from "./socket.js";
 import type { Transport } from "./transport.js";
 
@@ -87,7 +88,7 @@ export const createSharedConnection = (
       if (known.pending !== reply.id) continue;
       if (!("error" in reply)) known.pending = 0;
       else if (!reply.error.retryable) end(channel, reply.error);
-      else setTimeout(() => open.get(channel) === known && subscribe(channel, known.position), 1000 * (reply.error.retryAfter ?? 1));
+      else void sleep(1000 * (reply.error.retryAfter ?? 1)).then(() => open.get(channel) === known && subscribe(channel, known.position));
     }
   };
 

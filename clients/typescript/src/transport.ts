@@ -1,4 +1,4 @@
-import { ConnectionError, lost, ProblemError, problemOf } from "./errors.js";
+import { ConnectionError, lost, type Problem, ProblemError, problemOf, reasonOf } from "./errors.js";
 import { backoff, sleep, within } from "./pause.js";
 import { randomId } from "./random-id.js";
 
@@ -61,9 +61,8 @@ export interface Transport {
 
 /** Returns the pause in milliseconds before a repetition; `undefined` if it would not help. */
 const pauseAfter = (error: unknown, attempt: number): number | undefined => {
-  if (error instanceof ConnectionError) return backoff(attempt);
-  if (!(error instanceof ProblemError) || !error.problem.retryable) return undefined;
-  return Math.max((error.problem.retryAfter ?? 0) * 1000, backoff(attempt));
+  const { retryable = !(error instanceof ProblemError), retryAfter } = reasonOf(error) as Partial<Problem>;
+  return retryable ? Math.max(Number(retryAfter) * 1000 || 0, backoff(attempt)) : undefined;
 };
 
 /** Returns the members that are present, as texts. */
@@ -177,8 +176,8 @@ export const createTransport = (options: ClientOptions): Transport => {
   };
 
   const identity: Transport["identity"] = async (signal) => {
-    const used = await credential(signal);
-    return [base, (principal ??= principalOf(used))];
+    const known = principal ?? principalOf(await credential(signal));
+    return [base, (principal ??= known)];
   };
 
   const lifetime = async () => {

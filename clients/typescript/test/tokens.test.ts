@@ -137,17 +137,37 @@ test("a service that restarts says goodbye, and its sockets return without a gap
   expect(received.map(({ seq }) => seq)).toEqual(received.map((_, index) => headSeq + 1 + index));
 });
 
-test("requests wait for the time in `Retry-After`", async () => {
+const problem = (status: number, more: object): Response => {
+  const body = { type: "", title: "", detail: "", status, code: "rate_limited", retryable: true, ...more };
+  return new Response(JSON.stringify(body), { status, headers: { "Content-Type": "application/problem+json" } });
+};
+const busyProxy = (after: string) => new Response("<h1>Busy</h1>", { status: 503, headers: { "Content-Type": "text/html", "Retry-After": after } });
+
+test.each([
+  ["a problem", () => problem(429, { retryAfter: 1 })],
+  ["the seconds of a proxy", () => busyProxy("1")],
+  ["the date of a proxy", () => busyProxy(new Date(Date.now() + 2000).toUTCString())],
+])("requests wait for the time in `Retry-After`: %s", async (_, respond) => {
   const times: number[] = [];
   const busy: typeof fetch = async (input, init) => {
     times.push(Date.now());
-    if (times.length > 1) return fetch(input, init);
-    const problem = { type: "", title: "", detail: "", status: 429, code: "rate_limited", retryable: true, retryAfter: 1 };
-    return new Response(JSON.stringify(problem), { status: 429, headers: { "Content-Type": "application/problem+json" } });
+    return times.length > 1 ? fetch(input, init) : respond();
   };
   const client = createClient({ url: service.url, getToken: () => issuer.token(60), fetch: busy });
   await client.engines.list();
-  expect(times[1]! - times[0]!).toBeGreaterThanOrEqual(1000);
+  expect(times[1]! - times[0]!).toBeGreaterThanOrEqual(990);
+});
+
+test.each([1e10, "1e400", 2_147_484])("a time that no timer can wait for leads to no further requests: %s", async (retryAfter) => {
+  let requests = 0;
+  const busy: typeof fetch = async () => {
+    requests += 1;
+    return problem(429, { retryAfter });
+  };
+  const client = createClient({ url: service.url, getToken: () => issuer.token(60), fetch: busy, webSocket: null });
+  const events = client.events({ since: 0, signal: AbortSignal.timeout(500) });
+  await expect(events.next()).rejects.toMatchObject({ name: "TimeoutError" });
+  expect(requests).toBe(1);
 });
 
 test.each([
@@ -200,4 +220,26 @@ test("a signal ends a request while no token arrives, and `close` a conversation
   chat.close();
   await Promise.all([loaded, sent]);
   expect(chat.getSnapshot().status).not.toBe("failed");
+});
+
+test("a message that is written while no token arrives survives a reload of a page that had one", async () => {
+  let isSignedOut = false;
+  const getToken = () => {
+    if (isSignedOut) throw new Error("signed out");
+    return issuer.token(60);
+  };
+  const expiring: typeof fetch = async (input, init) => (isSignedOut ? new Response("{}", { status: 401 }) : fetch(input, init));
+  const kept = memoryStorage();
+  const open = () => createClient({ url: service.url, getToken, fetch: expiring, retries: 0 }).conversation({ agentId, key: "signed-out", storage: kept });
+  const page = open();
+  await page.load();
+  isSignedOut = true;
+  await page.send("Hello");
+  expect(page.getSnapshot()).toMatchObject({ status: "failed", error: { message: "No token: signed out" } });
+  await page.send("Again");
+  page.close();
+  isSignedOut = false;
+  const reloaded = open();
+  await reloaded.load();
+  expect(reloaded.getSnapshot().messages.map(({ text }) => text)).toEqual(["Hello", "You said: Hello", "Again", "You said: Again"]);
 });
