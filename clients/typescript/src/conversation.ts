@@ -2,12 +2,11 @@ import { type ChatMessage, streamChat } from "./chat.js";
 import { ProblemError } from "./errors.js";
 import type { Feed } from "./feed.js";
 import { applyPart, type ConversationState, type Messages, withFailed, withSending } from "./message.js";
-import { openOutbox, type Outbox, type Unsent } from "./outbox.js";
+import { createOutbox, type KeyValueStorage, type Unsent } from "./outbox.js";
 import { sleep } from "./pause.js";
 import { randomId } from "./random-id.js";
 import type { Rest } from "./rest.js";
 import type { LiveState } from "./state.js";
-import { defaultStorage, type KeyValueStorage, memoryStorage } from "./storage.js";
 import type { Transport } from "./transport.js";
 import { streamTurn, type TurnPart } from "./turn.js";
 import { type ConversationName, createView, type NameParts } from "./view.js";
@@ -55,7 +54,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
   const name: NameParts = options;
   const { id, agentId, key, userId } = name;
   if (!id && !(agentId && key)) throw new TypeError("`id`, or `agentId` and `key`, are missing");
-  const storage = memoryStorage(options.storage ?? defaultStorage());
+  const outbox = createOutbox(() => options.storage ?? globalThis.sessionStorage);
   const view = createView(transport, rest, feed, name);
   const { getSnapshot, subscribe, update } = view.shown;
   let closing = new AbortController();
@@ -68,16 +67,6 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
   const target = id ? { conversationId: id } : { agentId, conversationKey: key, userId };
   const owner = id ? [id] : [agentId ?? "", userId ?? "", key ?? ""];
 
-  /** Messages of a principal that is not known yet. */
-  const unsaved: Unsent[] = [];
-
-  /** Returns the messages of the current principal that are not known to be received. */
-  const outboxOf = async (signal: AbortSignal): Promise<Outbox> => {
-    const outbox = openOutbox(storage, [...(await transport.identity(signal)), ...owner]);
-    for (const unsent of unsaved.splice(0)) outbox.add(unsent);
-    return outbox;
-  };
-
   const cancel = (turnId: string): Promise<unknown> => rest.turns.cancel(turnId).catch(view.fail);
 
   /** Runs a request after the earlier ones, until the conversation is closed. Shows why it failed. */
@@ -87,6 +76,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
     last = last.then(async () => {
       try {
         signal.throwIfAborted();
+        outbox.open([...(await transport.identity(signal)), ...owner]);
         await request(signal);
       } catch (error) {
         if (!signal.aborted) view.fail(error);
@@ -130,7 +120,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
   };
 
   /** Sends a message and shows its turn. A message that was received before is not stored again. */
-  const deliver = async (unsent: Unsent, outbox: Outbox, signal: AbortSignal): Promise<void> => {
+  const deliver = async (unsent: Unsent, signal: AbortSignal): Promise<void> => {
     const { message, idempotencyKey } = unsent;
     update(({ messages }) => ({ status: "sending", messages: withNew(messages, message) }));
     try {
@@ -147,8 +137,8 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
   };
 
   /** Sends the kept messages in their order. */
-  const flush = async (outbox: Outbox, signal: AbortSignal): Promise<void> => {
-    for (const unsent of outbox.read()) await deliver(unsent, outbox, signal);
+  const flush = async (signal: AbortSignal): Promise<void> => {
+    for (const unsent of outbox.read()) await deliver(unsent, signal);
   };
 
   const start = async (part: Partial<ChatMessage>): Promise<void> => {
@@ -160,14 +150,11 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
       messages: withNew(messages, message),
     }));
     // Kept before it is sent, so that it is sent once even if the page is reloaded meanwhile.
-    unsaved.push(unsent);
-    const outbox = outboxOf(closing.signal);
-    outbox.catch(() => {});
-    await enqueue(async (signal) => flush(await outbox, signal));
+    outbox.add(unsent);
+    await enqueue(flush);
   };
 
   const resume = async (signal: AbortSignal): Promise<void> => {
-    const outbox = await outboxOf(signal);
     let found = await view.read(signal);
     view.follow(found?.id, signal);
     const newest = getSnapshot().messages.at(-1)?.id;
@@ -176,7 +163,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
       if (unsent.message.supersedes && unsent.after !== newest) outbox.remove(unsent);
       else update((state) => ({ ...state, messages: withNew(state.messages, unsent.message) }));
     }
-    await flush(outbox, signal);
+    await flush(signal);
     while (found?.openTurns?.length) {
       const request = { method: "GET", path: `/api/conversations/${found.id}/stream`, signal };
       await apply(streamTurn(transport, request, true), undefined, signal);

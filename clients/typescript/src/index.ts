@@ -21,7 +21,7 @@ export { randomId } from "./random-id.js";
 export type { ChatMessage, ClientOptions, EventsOptions, LogEvent, RequestOptions, Rest, TurnPart };
 export type { Conversation, ConversationOptions, SendOptions };
 export type { ConversationMessage, ConversationState, ToolCall } from "./message.js";
-export type { KeyValueStorage } from "./storage.js";
+export type { KeyValueStorage } from "./outbox.js";
 export type { Command, ServerFrame } from "./generated/frames.js";
 export type { components, paths } from "./generated/schema.js";
 

@@ -1,5 +1,11 @@
 import type { ChatMessage } from "./chat.js";
-import type { KeyValueStorage } from "./storage.js";
+
+/** Storage for unsent messages that survives a reload: `sessionStorage`, or anything with its methods. */
+export interface KeyValueStorage {
+  getItem(key: string): string | null;
+  setItem(key: string, value: string): void;
+  removeItem(key: string): void;
+}
 
 /** A message that was sent, and whose turn is not known to have ended. */
 export interface Unsent {
@@ -11,32 +17,63 @@ export interface Unsent {
 
 /** The messages of one conversation and one principal that a reload must neither lose nor repeat. */
 export interface Outbox {
+  /** Keeps the messages in storage: `owner` identifies the service, the principal and the conversation. */
+  open(owner: readonly string[]): void;
   /** Returns the kept messages in the order in which they were sent. */
   read(): Unsent[];
   add(unsent: Unsent): void;
   remove(unsent: Unsent): void;
 }
 
-/** `owner` identifies the service, the principal and the conversation. */
-export const openOutbox = (storage: KeyValueStorage, owner: readonly string[]): Outbox => {
-  const name = `agent-service:${JSON.stringify(owner)}`;
+/** Returns true unless another program has written an entry. */
+const isUnsent = (entry: Partial<Unsent> | null): entry is Unsent =>
+  entry?.message instanceof Object && /^[\w-]{20,255}$/.test(entry.idempotencyKey ?? "");
 
-  const read = (): Unsent[] => {
+/**
+ * Returns an outbox. What `storage` does not accept is kept in memory, and a reload loses it: it can
+ * be absent, full, or forbidden, as in a sandboxed frame.
+ */
+export const createOutbox = (storage: () => KeyValueStorage | undefined): Outbox => {
+  let name = "";
+  const memory: Unsent[] = [];
+  /** The keys of the messages that were removed, even if the storage still has them. */
+  const removed = new Set<string>();
+  const isKept = ({ idempotencyKey }: Unsent) => !removed.has(idempotencyKey);
+
+  const readStored = (): Unsent[] => {
     try {
-      const kept: unknown = JSON.parse(storage.getItem(name) ?? "[]");
-      return Array.isArray(kept) ? (kept as Unsent[]) : [];
+      return (JSON.parse(storage()!.getItem(name)!) as (Partial<Unsent> | null)[]).filter(isUnsent).filter(isKept);
     } catch {
-      // Another program has written to this name.
+      // There is nothing, or what another program has written.
       return [];
     }
   };
 
-  const write = (kept: Unsent[]): void =>
-    kept.length === 0 ? storage.removeItem(name) : storage.setItem(name, JSON.stringify(kept));
+  const write = (kept: Unsent[]): void => {
+    try {
+      if (kept.length > 0) storage()!.setItem(name, JSON.stringify(kept));
+      else storage()!.removeItem(name);
+    } catch {
+      // `readStored` shows it.
+    }
+  };
+
+  const add = (unsent: Unsent): void => {
+    const stored = readStored();
+    if (name) write([...stored, unsent]);
+    if (readStored().length === stored.length) memory.push(unsent);
+  };
 
   return {
-    read,
-    add: (unsent) => write([...read(), unsent]),
-    remove: ({ idempotencyKey }) => write(read().filter((kept) => kept.idempotencyKey !== idempotencyKey)),
+    open(owner) {
+      name = `agent-service:${JSON.stringify(owner)}`;
+      memory.splice(0).filter(isKept).forEach(add);
+    },
+    read: () => [...readStored(), ...memory.filter(isKept)],
+    add,
+    remove({ idempotencyKey }) {
+      removed.add(idempotencyKey);
+      write(readStored());
+    },
   };
 };

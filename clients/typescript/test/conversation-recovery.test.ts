@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { agentId, newKey, open, service, statuses, texts, unreliable, until, useService } from "./conversations.js";
 import { type Conversation, createClient } from "../src/index.js";
-import { memoryStorage } from "../src/storage.js";
+import { memoryStorage } from "./memory-storage.js";
 
 useService();
 
@@ -184,11 +184,51 @@ test("a later message is sent after one that was written offline", async () => {
   expect(chat.getSnapshot().status).toBe("ready");
 });
 
-test("a full storage does not prevent a message", async () => {
-  const full = { ...memoryStorage(), setItem: () => { throw new DOMException("full", "QuotaExceededError"); } };
-  const chat = open(newKey(), full);
-  await chat.send("Hello");
-  expect(texts(chat.getSnapshot())).toEqual(["Hello", "You said: Hello"]);
+const refuse = (): never => {
+  throw new DOMException("refused", "SecurityError");
+};
+
+test.each([["getItem"], ["setItem"], ["removeItem"], ["getItem", "setItem", "removeItem"]])("a storage that refuses %s prevents no message", async (...methods) => {
+  const key = newKey();
+  const chat = open(key, { ...memoryStorage(), ...Object.fromEntries(methods.map((method) => [method, refuse])) });
+  await chat.load();
+  for (const text of ["one", "two"]) await chat.send(text);
+  expect(texts(chat.getSnapshot())).toEqual(["one", "You said: one", "two", "You said: two"]);
+  await chat.load();
+  expect(chat.getSnapshot().status).toBe("ready");
+  expect(await service.turns(agentId, key)).toEqual(["completed", "completed"]);
+});
+
+test.each(["[null]", "[1]", "[{}]", "[[]]", '"x"', "1", "null", '{"a":1}', "not JSON", '[{"message":{}}]', '[{"message":{"message":"hi"},"idempotencyKey":"é"}]'])(
+  "what another program has written to the storage is not sent: %s",
+  async (foreign) => {
+    const [key, kept] = [newKey(), memoryStorage()];
+    kept.getItem = (name) => kept.values.get(name) ?? foreign;
+    const chat = open(key, kept);
+    await chat.load();
+    expect(chat.getSnapshot()).toEqual({ status: "ready", messages: [] });
+    await chat.send("Hello");
+    expect(texts(chat.getSnapshot())).toEqual(["Hello", "You said: Hello"]);
+    expect(chat.getSnapshot().status).toBe("ready");
+  },
+);
+
+test("two objects of one conversation keep the messages of both", async () => {
+  const [key, kept] = [newKey(), memoryStorage()];
+  const [one, other] = [open(key, kept), open(key, kept)];
+  await Promise.all([one.load(), other.load()]);
+  const first = one.send("hold");
+  await until(one, (state) => texts(state)[1] === "First half, ");
+  await until(other, (state) => texts(state)[1] === "First half, ");
+  const second = other.send("second");
+  const keptTexts = () => [...kept.values.values()].flatMap((list) => JSON.parse(list).map(({ message }: { message: { message: string } }) => message.message));
+  expect(keptTexts()).toEqual(["hold", "second"]);
+  service.model.release();
+  await Promise.all([first, second]);
+  expect(keptTexts()).toEqual([]);
+  expect(texts(other.getSnapshot())).toEqual(["hold", "First half, second half.", "second", "You said: second"]);
+  expect(await service.turns(agentId, key)).toEqual(["completed", "completed"]);
+  for (const chat of [one, other]) chat.close();
 });
 
 test("a message whose outcome the service does not know is sent again", async () => {

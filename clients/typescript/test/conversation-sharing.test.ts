@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { agentId, newKey, open, service, statuses, texts, unreliable, until, useService } from "./conversations.js";
 import { createClient } from "../src/index.js";
-import { memoryStorage } from "../src/storage.js";
+import { memoryStorage } from "./memory-storage.js";
 
 useService();
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll } from "vitest";
 import { type Service, startService } from "./service.js";
 import { type Conversation, type ConversationState, createClient, type KeyValueStorage } from "../src/index.js";
-import { memoryStorage } from "../src/storage.js";
+import { memoryStorage } from "./memory-storage.js";
 
 export let service: Service;
 export let agentId: string;

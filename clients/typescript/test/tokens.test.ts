@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { WebSocket as NodeWebSocket } from "ws";
 import { type Service, startService } from "./service.js";
 import { type ConversationState, createClient, type LogEvent } from "../src/index.js";
-import { memoryStorage } from "../src/storage.js";
+import { memoryStorage } from "./memory-storage.js";
 import { until } from "./conversations.js";
 import { LEEWAY, startIssuer } from "./issuer.js";
 
