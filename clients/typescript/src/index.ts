@@ -13,7 +13,7 @@ import { type Conversation, type ConversationOptions, createConversation, type S
 import { type EventsOptions, followEvents, type LogEvent } from "./events.js";
 import { createLazyFeed } from "./lazy-feed.js";
 import { createRest, type Rest } from "./rest.js";
-import { type ClientOptions, createTransport, type RequestOptions } from "./transport.js";
+import { type ClientOptions, createTransport, type RequestOptions, segment } from "./transport.js";
 import { streamTurn, type TurnPart } from "./turn.js";
 
 export { ConnectionError, ProblemError, type Problem, type ProblemCode } from "./errors.js";
@@ -49,7 +49,7 @@ export const createClient = (options: ClientOptions): Client => {
     ...rest,
     events: Object.assign((events?: EventsOptions) => followEvents(transport, webSocket && feed, events), rest.events),
     chat: (message, requestOptions) => streamChat(transport, message, requestOptions),
-    follow: (id, { signal } = {}) => streamTurn(transport, { method: "GET", path: `/api/conversations/${id}/stream`, signal }, true),
+    follow: (id, { signal } = {}) => streamTurn(transport, { method: "GET", path: `/api/conversations/${segment(id)}/stream`, signal }, true),
     conversation: (conversation) => createConversation(transport, rest, feed, conversation),
     fetch: transport.fetch,
   };

@@ -1,7 +1,7 @@
 import { operations } from "./generated/operations.js";
 import type { paths } from "./generated/schema.js";
 import { randomId } from "./random-id.js";
-import type { RequestOptions, Transport } from "./transport.js";
+import { type RequestOptions, segment, type Transport } from "./transport.js";
 
 type Operations = typeof operations;
 type Operation<Key extends string> = Key extends `${infer Method} ${infer Path}`
@@ -58,11 +58,11 @@ const callOf = (transport: Transport, operation: string) => {
       idempotencyKey: method === "post" ? randomId() : undefined,
       ...options,
       method: method.toUpperCase(),
-      path: path.replace("{id}", encodeURIComponent(id)),
+      path: path.replace("{id}", segment(id)),
       ...(hasQuery ? { query: input } : { body: input }),
     };
-    const text = await transport.send(request, (response) => response.text());
-    return text === "" ? undefined : JSON.parse(text);
+    // A body of another server, such as the page of a network that asks to sign in, is no response.
+    return transport.send(request, async (response) => (response.status === 204 ? undefined : response.json()));
   };
 };
 

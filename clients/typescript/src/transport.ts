@@ -69,6 +69,9 @@ const pauseAfter = (error: unknown, attempt: number): number | undefined => {
 const textsOf = (object: object = {}): [string, string][] =>
   Object.entries(object).flatMap(([name, value]) => (value == null ? [] : [[name, String(value)]]));
 
+/** Returns an id as a segment of a path. `.` and `..` are no ids, but would lead to another path. */
+export const segment = (id: string): string => encodeURIComponent(id.replace(/^\.*$/, " $&"));
+
 /** Returns the claims of a token; none if it is no token with claims. */
 const claimsOf = (credential: string): { iss?: string; sub?: string; exp?: number } => {
   try {

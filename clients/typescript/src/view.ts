@@ -4,7 +4,7 @@ import type { components } from "./generated/schema.js";
 import { applyLive, type ConversationState, hasEnded, merge, messageOf, withReply } from "./message.js";
 import type { Rest } from "./rest.js";
 import { createState, type MutableState } from "./state.js";
-import type { Transport } from "./transport.js";
+import { segment, type Transport } from "./transport.js";
 
 /** The identity of a conversation: its id, such as one of a list, or your own name for it. */
 export type ConversationName =
@@ -97,7 +97,7 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
     active: 0,
 
     async read(signal) {
-      const named = id ? { path: `/api/conversations/${encodeURIComponent(id)}` } : { path: "/api/conversations", query: { agentId, key, userId } };
+      const named = id ? { path: `/api/conversations/${segment(id)}` } : { path: "/api/conversations", query: { agentId, key, userId } };
       const receive = async (response: Response): Promise<Page<"get"> | undefined> => {
         // The events since the first of the two reads are followed: the second can show some of them.
         position = Number(response.headers.get("X-Event-Seq"));

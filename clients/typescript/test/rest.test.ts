@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Service, startService } from "./service.js";
-import { createClient, ProblemError } from "../src/index.js";
+import { ConnectionError, createClient, ProblemError } from "../src/index.js";
 
 let service: Service;
 
@@ -60,4 +60,30 @@ test("a request can be aborted while it waits for its repetition", async () => {
   const client = createClient({ url: "http://127.0.0.1:9", apiKey: "key", retries: 50 });
   const signal = AbortSignal.timeout(400);
   await expect(client.limits.get(undefined, { signal })).rejects.toMatchObject({ name: "TimeoutError" });
+});
+
+test("the page of a network that asks to sign in is a lost connection", async () => {
+  const portal: typeof fetch = async () => new Response("<h1>Sign in</h1>", { headers: { "Content-Type": "text/html" } });
+  const client = createClient({ url: service.url, apiKey: service.admin, fetch: portal, retries: 1 });
+  await expect(client.agents.list()).rejects.toThrow(ConnectionError);
+});
+
+test("no id leads to another path", async () => {
+  const paths: string[] = [];
+  const recorded: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    paths.push(new URL(response.url).pathname);
+    return response;
+  };
+  const client = createClient({ url: service.url, apiKey: service.admin, fetch: recorded });
+  for (const id of ["", ".", "..", "../agents", "a/b?c#d"]) {
+    await expect(client.agents.get(id)).rejects.toThrow(ProblemError);
+    await expect(client.conversations.listMessages(id)).rejects.toThrow(ProblemError);
+    await expect(client.follow(id).next()).rejects.toThrow(ProblemError);
+    const chat = client.conversation({ id: id || ".." });
+    await chat.load();
+    expect(chat.getSnapshot()).toMatchObject({ status: "failed", error: { code: "conversation_not_found" } });
+    chat.close();
+  }
+  for (const path of paths) expect(path).toMatch(/^\/api\/(agents|conversations)\/[^/]+(\/(messages|stream))?$/);
 });
