@@ -90,14 +90,10 @@ test("conversations are listed with the newest first, in pages", async () => {
   fireEvent.click(screen.getByText("More"));
   await expect.poll(listed).toEqual(["six", "five", "four", "three", "two", "one"]);
   expect(screen.queryByText("More")).toBeNull();
-  // More changes at once than a page has: what is shown has no gap.
+  // More changes at once than a page has: the list keeps its length, without a gap.
   await Promise.all(["seven", "eight", "nine"].map((title) => client.conversations.create({ agentId, title })));
-  const openMore = () => {
-    const more = screen.queryByText("More");
-    if (more !== null) fireEvent.click(more);
-    return listed().length;
-  };
-  await expect.poll(openMore).toBe(9);
+  await expect.poll(() => listed().length).toBe(9);
+  expect(screen.queryByText("More")).toBeNull();
   expect(listed().slice(0, 3).sort()).toEqual(["eight", "nine", "seven"]);
   expect(listed().slice(3)).toEqual(["six", "five", "four", "three", "two", "one"]);
 });

@@ -76,15 +76,22 @@ export const liveConversations = (client: Client, { agentId, userId, limit = 20 
   const fail = (error: unknown) => shown.update((state) => ({ ...state, status: "failed", error: reasonOf(error) }));
 
   const read = async (extent: Extent, signal: AbortSignal) => {
-    const { data, nextCursor } = await client.conversations.list(query, { signal });
-    const { conversations } = shown.getSnapshot();
-    const last = data.at(-1);
-    // Changed conversations come first: if the last one is unchanged, the known ones after it follow.
-    const isUnchanged = conversations.some(({ id, updatedAt }) => id === last?.id && updatedAt === last.updatedAt);
-    const older = conversations.filter(({ id }) => !data.some((listed) => listed.id === id));
-    const isContinued = extent === "newest" && isUnchanged && older.length > 0;
-    if (!isContinued) cursor = nextCursor;
-    show(isContinued ? [...data, ...older] : data);
+    const listed = new Map<string, ConversationInfo>();
+    for (let next: string | undefined; ; ) {
+      const { data, nextCursor } = await client.conversations.list({ ...query, cursor: next }, { signal });
+      for (const info of data) listed.set(info.id, info);
+      const { conversations } = shown.getSnapshot();
+      const last = data.at(-1);
+      // Changed conversations come first: if the last one is unchanged, the known ones after it follow.
+      const isUnchanged = conversations.some(({ id, updatedAt }) => id === last?.id && updatedAt === last.updatedAt);
+      const older = conversations.filter(({ id }) => !listed.has(id));
+      const isContinued = extent === "newest" && older.length > 0;
+      if (isContinued && isUnchanged) return show([...listed.values(), ...older]);
+      next = nextCursor ?? undefined;
+      if (isContinued && next) continue;
+      cursor = nextCursor;
+      return show([...listed.values()]);
+    }
   };
 
   const start = (signal: AbortSignal) => {
