@@ -3,7 +3,6 @@ import { ProblemError } from "./errors.js";
 import type { Feed } from "./feed.js";
 import { applyPart, type ConversationState, type Messages, withFailed, withSending } from "./message.js";
 import { createOutbox, type KeyValueStorage, type Unsent } from "./outbox.js";
-import { sleep } from "./pause.js";
 import { randomId } from "./random-id.js";
 import type { Rest } from "./rest.js";
 import type { LiveState } from "./state.js";
@@ -40,11 +39,14 @@ export interface Conversation extends LiveState<ConversationState> {
   close(this: void): void;
 }
 
-/** The pause in milliseconds before messages that could not be sent are sent again. */
-const PAUSE = 5_000;
+/** The attempt whose pause precedes that in which messages that could not be sent are sent again: about six seconds. */
+const ATTEMPT = 5;
 
-/** Returns true if a message may not have arrived, or not as a whole. If the store is unavailable, it may have been stored. */
-const isUncertain = (error: unknown): boolean => !(error instanceof ProblemError) || error.code === "store_unavailable";
+/**
+ * Returns true if the service may have accepted a message, with this or an earlier request: the
+ * credential, the limits and the load of the service are checked before the key of the message.
+ */
+const isUncertain = (error: unknown): boolean => !(error instanceof ProblemError) || error.status >= 500 || [401, 403, 408, 429].includes(error.status);
 
 /** Shows a message that is being sent. A replacement is shown when the service has accepted it. */
 const withNew = (messages: Messages, message: ChatMessage): Messages =>
@@ -61,6 +63,8 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
   let loading: Promise<void> | undefined;
   /** The end of the newest request: requests follow each other. */
   let last: Promise<void> = Promise.resolve();
+  /** The messages that the service has rejected, by their ids. */
+  const rejected = new Map<string, ChatMessage>();
   /** True if the turn is to be cancelled as soon as it is known. */
   let isStopped = false;
   /** The conversation, for a message, and for the place where it is kept. */
@@ -81,7 +85,9 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
       } catch (error) {
         if (!signal.aborted) view.fail(error);
         // An open conversation tries again until the service can be reached.
-        if (isUncertain(error) && loading && view.active < 2) sleep(PAUSE, signal, true).then(load, () => {});
+        if (isUncertain(error) && loading && view.active < 2) {
+          transport.pause(ATTEMPT, error, signal, Infinity).then((isRepeated) => void (isRepeated && load()), () => {});
+        }
       }
       view.turnId = undefined;
       view.active -= 1;
@@ -130,6 +136,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
       // It is sent again with its key, unless it was rejected.
       if (!isUncertain(error)) {
         outbox.remove(unsent);
+        rejected.set(message.clientMessageId ?? "", message);
         update((state) => ({ ...state, messages: withFailed(state.messages, message) }));
       }
       throw error;
@@ -155,6 +162,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
   };
 
   const resume = async (signal: AbortSignal): Promise<void> => {
+    const { error } = getSnapshot();
     let found = await view.read(signal);
     view.follow(found?.id, signal);
     const newest = getSnapshot().messages.at(-1)?.id;
@@ -169,7 +177,8 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
       await apply(streamTurn(transport, request, true), undefined, signal);
       found = await view.read(signal);
     }
-    if (getSnapshot().status !== "failed" || getSnapshot().messages.at(-1)?.status !== "failed") view.ready();
+    // Unless a turn has failed meanwhile.
+    if (getSnapshot().error === error) view.ready();
   };
 
   const load = (): Promise<void> => {
@@ -197,7 +206,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
       if (!turnId) {
         // The service has rejected it.
         update((state) => ({ ...state, messages: state.messages.filter((known) => known !== newest) }));
-        return start({ message: text });
+        return start(rejected.get(newest.id) ?? { message: text });
       }
       // A failed reply is not stored, so its message is sent again in its place.
       const sent = messages.find((known) => known.role === "user" && known.turnId === turnId);

@@ -23,7 +23,14 @@ export const createState = <State>(state: State): MutableState<State> => {
       const next = change(state);
       if (next === state) return;
       state = next;
-      for (const listener of [...listeners]) listener();
+      for (const listener of [...listeners]) {
+        try {
+          listener();
+        } catch (error) {
+          // Neither the owner of the state nor another listener depends on it.
+          console.error(error);
+        }
+      }
     },
   };
 };

@@ -274,3 +274,39 @@ test("a regeneration or an edit whose request is lost leaves what it would repla
     await expect.poll(() => service.turns(agentId, key)).toEqual(["completed", "completed", "completed"]);
   }
 });
+
+const problem = (status: number, code: string, retryable: boolean): Response =>
+  new Response(JSON.stringify({ type: "", title: "", detail: "", status, code, retryable, retryAfter: 1 }), { status, headers: { "Content-Type": "application/problem+json" } });
+
+test.each([
+  [401, "invalid_credentials", false],
+  [403, "origin_not_allowed", false],
+  [429, "rate_limited", true],
+  [503, "overloaded", true],
+])("a message whose response was lost is kept over refusals, and stored once: %i", async (status, code, retryable) => {
+  let messages = 0;
+  let isRefused = true;
+  const unlucky: typeof fetch = async (input, init) => {
+    if (!String(input).endsWith("/api/chat") || !isRefused) return fetch(input, init);
+    messages += 1;
+    if (messages > 1) return problem(status, code, retryable);
+    await (await fetch(input, init)).text();
+    throw new TypeError("the connection was lost");
+  };
+  const [key, kept] = [newKey(), memoryStorage()];
+  const client = createClient({ url: service.url, apiKey: service.admin, fetch: unlucky, retries: 1 });
+  const chat = client.conversation({ agentId, key, storage: kept });
+  await chat.load();
+  await chat.send("pay 10");
+  expect(chat.getSnapshot()).toMatchObject({ status: "failed", error: { code } });
+  // The reply can be known by the events of the log, but the message is not shown as failed.
+  expect(statuses(chat.getSnapshot())).not.toContain("failed");
+  expect(kept.values.size).toBe(1);
+  isRefused = false;
+  await chat.regenerate();
+  await until(chat, (state) => state.status === "ready");
+  expect(texts(chat.getSnapshot())).toEqual(["pay 10", "You said: pay 10"]);
+  expect(kept.values.size).toBe(0);
+  expect(await service.turns(agentId, key)).toEqual(["completed"]);
+  chat.close();
+});

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { agentId, newKey, open, service, statuses, texts, until, useService } from "./conversations.js";
 import { createClient } from "../src/index.js";
 import { memoryStorage } from "./memory-storage.js";
@@ -191,8 +191,8 @@ test("a message that was rejected, or could not be sent, is sent again", async (
   const failing: typeof fetch = async (input, init) => {
     if (isOffline) throw new TypeError("offline");
     if (!isRejected || init?.method !== "POST") return fetch(input, init);
-    const problem = { code: "rate_limited", status: 429, title: "", detail: "", type: "", retryable: false };
-    return new Response(JSON.stringify(problem), { status: 429, headers: { "Content-Type": "application/problem+json" } });
+    const problem = { code: "unsupported_media_type", status: 415, title: "", detail: "", type: "", retryable: false };
+    return new Response(JSON.stringify(problem), { status: 415, headers: { "Content-Type": "application/problem+json" } });
   };
   const key = newKey();
   const client = createClient({ url: service.url, apiKey: service.admin, fetch: failing, retries: 0 });
@@ -216,4 +216,46 @@ test("a message that was rejected, or could not be sent, is sent again", async (
   expect(texts(chat.getSnapshot())).toEqual(["one", "You said: one", "two", "You said: two"]);
   await expect.poll(() => service.turns(agentId, key)).toEqual(["completed", "completed"]);
   chat.close();
+});
+
+test("a rejected message stays shown until it is sent again, with all that it had", async () => {
+  const [key, sent]: [string, { title?: string; metadata?: object; message: string }[]] = [newKey(), []];
+  const shortened: typeof fetch = async (input, init) => {
+    if (!String(input).endsWith("/api/chat")) return fetch(input, init);
+    const body = JSON.parse(String(init?.body));
+    sent.push(body);
+    return fetch(input, sent.length === 1 ? { ...init, body: JSON.stringify({ ...body, message: "x".repeat(40_000) }) } : init);
+  };
+  const client = createClient({ url: service.url, apiKey: service.admin, fetch: shortened });
+  const chat = client.conversation({ agentId, key, storage: memoryStorage() });
+  await chat.load();
+  await chat.send("mine", { title: "A title", metadata: { order: "7" } });
+  expect(chat.getSnapshot()).toMatchObject({ status: "failed", error: { code: "validation_failed" } });
+  const other = open(key);
+  await other.send("of another tab");
+  await until(chat, ({ messages }) => messages.length === 3);
+  await chat.load();
+  expect(chat.getSnapshot().status).toBe("ready");
+  expect(texts(chat.getSnapshot())).toEqual(["of another tab", "You said: of another tab", "mine"]);
+  expect(statuses(chat.getSnapshot())).toEqual(["complete", "complete", "failed"]);
+  await chat.regenerate();
+  expect(texts(chat.getSnapshot())).toEqual(["of another tab", "You said: of another tab", "mine", "You said: mine"]);
+  expect(sent).toMatchObject([1, 2].map(() => ({ message: "mine", title: "A title", metadata: { order: "7" } })));
+  for (const page of [chat, other]) page.close();
+});
+
+test("a listener that throws disturbs neither a message nor another listener", async () => {
+  const logged = vi.spyOn(console, "error").mockImplementation(() => {});
+  const key = newKey();
+  const chat = open(key);
+  let calls = 0;
+  chat.subscribe(() => {
+    throw new Error("of the page");
+  });
+  chat.subscribe(() => void (calls += 1));
+  await chat.send("Hello");
+  expect(texts(chat.getSnapshot())).toEqual(["Hello", "You said: Hello"]);
+  expect(calls).toBeGreaterThan(1);
+  expect(logged).toHaveBeenCalledWith(new Error("of the page"));
+  logged.mockRestore();
 });
