@@ -32,6 +32,16 @@ const canonical = (value: Json | undefined): string =>
       : inner,
   ) ?? "";
 
+/** Returns the members in which two drafts differ. */
+export const changedMembers = (before: Draft, after: Draft): string[] =>
+  [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((member) => !isSame(before[member], after[member]));
+
+/** Returns a draft with some members of another one, or without them if the other one lacks them. */
+export const withMembers = (draft: Draft, members: readonly string[], source: Draft): Draft => ({
+  ...Object.fromEntries(Object.entries(draft).filter(([member]) => !members.includes(member))),
+  ...Object.fromEntries(Object.entries(source).filter(([member]) => members.includes(member))),
+});
+
 /** Names the members of a draft for people. */
 export const MEMBERS: Record<string, string> = {
   name: "Name",

@@ -5,7 +5,7 @@ import { useSession } from "../session/session.js";
 import { Button } from "../ui/button.js";
 import { Modal } from "../ui/dialog.js";
 import { QueryState } from "../ui/query-state.js";
-import { type Agent, type Draft, draftOf, isSame, MEMBERS } from "./agent.js";
+import { type Agent, changedMembers, type Draft, draftOf, isSame, MEMBERS, withMembers } from "./agent.js";
 
 type Choice = "merge" | "mine" | "theirs";
 
@@ -19,15 +19,9 @@ interface ConflictProps {
 
 /** Returns the members that one side or both have changed. */
 const compare = (base: Draft, mine: Draft, theirs: Draft) => {
-  const members = [...new Set([...Object.keys(base), ...Object.keys(mine), ...Object.keys(theirs)])];
-  const changed = (side: Draft) => members.filter((member) => !isSame(side[member], base[member]));
-  const both = changed(mine).filter((member) => changed(theirs).includes(member) && !isSame(mine[member], theirs[member]));
-  return { mine: changed(mine), theirs: changed(theirs), both };
-};
-
-const withMember = (draft: Draft, member: string, value: Json | undefined): Draft => {
-  const { [member]: _, ...others } = draft;
-  return value === undefined ? others : { ...others, [member]: value };
+  const changes = { mine: changedMembers(base, mine), theirs: changedMembers(base, theirs) };
+  const both = changes.mine.filter((member) => changes.theirs.includes(member) && !isSame(mine[member], theirs[member]));
+  return { ...changes, both };
 };
 
 const shown = (value: Json | undefined): string => (typeof value === "string" ? value : value === undefined ? "(none)" : JSON.stringify(value, null, 2));
@@ -46,8 +40,7 @@ export const Conflict = ({ base, mine, onResolve, onClose }: ConflictProps) => {
   const resolve = () => {
     if (current.data === undefined || theirs === undefined || changes === undefined) return;
     const own = changes.mine.filter((member) => !changes.both.includes(member) || (kept[member] ?? "mine") === "mine");
-    const merged = own.reduce((draft, member) => withMember(draft, member, mine[member]), theirs);
-    onResolve({ merge: merged, mine, theirs }[choice], current.data);
+    onResolve({ merge: withMembers(theirs, own, mine), mine, theirs }[choice], current.data);
   };
 
   const options: [Choice, string, string][] = [

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { ProblemError } from "agent-service-client";
-import { useEffect, useState } from "react";
+import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { type Fault, faultsIn, FormError, JsonForm } from "../form/form.js";
 import { useScope, useSession } from "../session/session.js";
@@ -11,7 +11,7 @@ import { PageHeader } from "../ui/page-header.js";
 import { QueryState } from "../ui/query-state.js";
 import { notify } from "../ui/toast.js";
 import { forgetChanges, useUnsaved } from "../unsaved.js";
-import { type Agent, createBody, type Draft, draftOf, isSame, replaceBody } from "./agent.js";
+import { type Agent, changedMembers, createBody, type Draft, draftOf, isSame, replaceBody, withMembers } from "./agent.js";
 import { Conflict } from "./conflict.js";
 import { DeleteAgent } from "./delete.js";
 import { AgentFields } from "./fields.js";
@@ -21,13 +21,13 @@ const faultsInDraft = (error: unknown): Fault[] =>
   faultsIn(error).map((fault) => (fault.pointer === undefined ? fault : { ...fault, pointer: fault.pointer.replace(/^\/config(?=\/)/, "") }));
 
 interface AgentFormProps {
-  agent?: Agent;
-  /** Saves the draft if the agent still has `version`. */
-  save: (draft: Draft, version: number | undefined) => Promise<Agent>;
-  onSaved: (agent: Agent) => void;
+  agent?: Agent | undefined;
+  /** Receives the saved agent, and whether it has changes again that were made meanwhile. */
+  onSaved: (agent: Agent, isChanged: boolean) => void;
 }
 
-const AgentForm = ({ agent, save, onSaved }: AgentFormProps) => {
+const AgentForm = ({ agent, onSaved }: AgentFormProps) => {
+  const { service } = useSession();
   const [base, setBase] = useState(agent);
   const [draft, setDraft] = useState<Draft>(() => (agent === undefined ? { name: "" } : draftOf(agent)));
   const [error, setError] = useState<unknown>();
@@ -35,6 +35,10 @@ const AgentForm = ({ agent, save, onSaved }: AgentFormProps) => {
   const [hasConflict, setHasConflict] = useState(false);
   const canWrite = useScope("agents:write");
   const isChanged = !isSame(draft, base === undefined ? { name: "" } : draftOf(base));
+  const newest = useRef(draft);
+  useLayoutEffect(() => {
+    newest.current = draft;
+  }, [draft]);
 
   // An agent that is not being edited shows the changes of others.
   useEffect(() => {
@@ -45,16 +49,23 @@ const AgentForm = ({ agent, save, onSaved }: AgentFormProps) => {
 
   useUnsaved(isChanged && canWrite);
 
+  /** Saves the draft if the agent still has `version`. */
+  const save = (changed: Draft, version: number | undefined): Promise<Agent> =>
+    base === undefined
+      ? service.agents.create(createBody(changed))
+      : service.agents.putConfig(base.id, replaceBody(changed), { headers: { "If-Match": `"v${version}"` } });
+
   const submit = async (changed = draft, version = base?.version) => {
     setIsBusy(true);
     setError(undefined);
     try {
       const saved = await save(changed, version);
+      const typed = changedMembers(changed, newest.current);
       setBase(saved);
-      setDraft(draftOf(saved));
-      forgetChanges();
+      setDraft(withMembers(draftOf(saved), typed, newest.current));
+      if (typed.length === 0) forgetChanges();
       notify("Saved.");
-      onSaved(saved);
+      onSaved(saved, typed.length > 0);
     } catch (caught) {
       if (caught instanceof ProblemError && caught.code === "version_mismatch") setHasConflict(true);
       else setError(caught);
@@ -83,7 +94,7 @@ const AgentForm = ({ agent, save, onSaved }: AgentFormProps) => {
         }}
       >
         <fieldset className="stack" disabled={!canWrite}>
-          <AgentFields {...(agent === undefined ? {} : { agentId: agent.id })} />
+          <AgentFields {...(base === undefined ? {} : { agentId: base.id })} />
         </fieldset>
         <div className="save-bar">
           <FormError error={error} faults={faults} />
@@ -94,7 +105,7 @@ const AgentForm = ({ agent, save, onSaved }: AgentFormProps) => {
           )}
           <div className="row">
             <Button kind="primary" type="submit" disabled={isBusy || !canWrite || !isChanged}>
-              {agent === undefined ? "Create the agent" : "Save"}
+              {base === undefined ? "Create the agent" : "Save"}
             </Button>
             {base !== undefined && isChanged && <Button onClick={() => setDraft(draftOf(base))}>Discard changes</Button>}
             <span className="muted small" role="status">
@@ -109,18 +120,20 @@ const AgentForm = ({ agent, save, onSaved }: AgentFormProps) => {
 };
 
 export const NewAgentPage = () => {
-  const { service } = useSession();
   const queries = useQueryClient();
   const [, navigate] = useLocation();
+  const [created, setCreated] = useState<Agent>();
   if (!useScope("agents:write")) return <MissingScope scope="agents:write" />;
   return (
     <>
-      <PageHeader title="New agent" back={["/agents", "Agents"]} />
+      <PageHeader title={created?.name ?? "New agent"} back={["/agents", "Agents"]} />
       <AgentForm
-        save={(draft) => service.agents.create(createBody(draft))}
-        onSaved={(agent) => {
+        agent={created}
+        onSaved={(agent, isChanged) => {
           void queries.invalidateQueries({ queryKey: ["agents"] });
-          navigate(`/agents/${agent.id}`, { replace: true });
+          // Another page would lose what was typed while the agent was created.
+          if (isChanged) setCreated(agent);
+          else navigate(`/agents/${agent.id}`, { replace: true });
         }}
       />
     </>
@@ -162,7 +175,6 @@ export const AgentPage = ({ id }: { id: string }) => {
       <QueryState query={agent} />
       <AgentForm
         agent={agent.data}
-        save={(draft, version) => service.agents.putConfig(id, replaceBody(draft), { headers: { "If-Match": `"v${version}"` } })}
         onSaved={(saved) => {
           queries.setQueryData(["agent", id], saved);
           void queries.invalidateQueries({ queryKey: ["agents"] });

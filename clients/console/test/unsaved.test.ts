@@ -1,0 +1,67 @@
+// What a user has written is not lost.
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Console, see, startConsole } from "./console.js";
+
+let app: Console;
+
+beforeAll(async () => {
+  app = await startConsole();
+});
+afterAll(async () => {
+  expect(app.faults).toEqual([]);
+  await app.stop();
+});
+
+/** Delays the requests of a page to a path until `release` is called; `received` resolves at the first one. */
+const delay = async (page: Page, path: string) => {
+  let release = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const received = page.waitForRequest((request) => request.method() !== "GET" && request.url().endsWith(path));
+  await page.route(`**${path}`, async (route) => {
+    if (route.request().method() !== "GET") await released;
+    await route.continue();
+  });
+  return { received, release: () => release() };
+};
+
+it("keeps text that is typed while an agent is saved", async () => {
+  const agent = await app.service.newAgent();
+  const stored = async () => (await app.service.call("GET", `/api/agents/${agent}`)).body;
+  const page = await app.open(`/agents/${agent}`);
+  const personality = page.getByLabel("Personality");
+  await personality.fill("First");
+  const { received, release } = await delay(page, "/config");
+  await page.getByRole("button", { name: "Save" }).click();
+  await received;
+  await personality.pressSequentially(" and second");
+  release();
+  await page.getByText("Saved.", { exact: true }).waitFor();
+  expect(await personality.inputValue()).toBe("First and second");
+  expect(await stored()).toMatchObject({ personality: "First", version: 2 });
+  // It is still unsaved, and can be saved without a conflict.
+  await see(page, "Not saved yet.");
+  await page.getByLabel("Sections").getByRole("link", { name: "Health" }).click();
+  await see(page, "Leave without saving?");
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Save" }).click();
+  await see(page, "Version 3.");
+  expect(await stored()).toMatchObject({ personality: "First and second", version: 3 });
+});
+
+it("keeps text that is typed while an agent is created", async () => {
+  const page = await app.open("/agents/new");
+  await page.getByLabel("Name", { exact: true }).first().fill("Typed meanwhile");
+  const { received, release } = await delay(page, "/api/agents");
+  await page.getByRole("button", { name: "Create the agent" }).click();
+  await received;
+  await page.getByLabel("Personality").fill("Patient");
+  release();
+  await page.getByRole("heading", { name: "Typed meanwhile" }).waitFor();
+  expect(await page.getByLabel("Personality").inputValue()).toBe("Patient");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.waitForURL(/agents\/[0-9a-f-]{36}$/);
+  await see(page, "Version 2.");
+  const { body } = await app.service.call("GET", "/api/agents?name=typed+mean");
+  expect(body.data).toMatchObject([{ personality: "Patient", version: 2 }]);
+});
