@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useState } from "react";
 import { Router } from "wouter";
+import { guardHistory, useShownPath, useShownSearch } from "./page-location.js";
 import { Confirm } from "./ui/dialog.js";
 
 /** Whether the page has changes that were not saved. There is one page at a time. */
@@ -24,12 +25,15 @@ export const forgetChanges = (): void => {
   hasChanges = false;
 };
 
-/** The router of the pages, whose links respect unsaved changes. */
+/** The router of the pages. Links, Back and Forward ask before they leave unsaved changes. */
 export const PageRouter = ({ base, children }: { base: string; children: ReactNode }) => {
   const [leave, setLeave] = useState<() => void>();
+  useEffect(() => guardHistory({ isActive: () => hasChanges, ask: (leavePage) => setLeave(() => leavePage) }), []);
   return (
     <Router
       base={base}
+      hook={useShownPath}
+      searchHook={useShownSearch}
       aroundNav={(navigate, to, options) => {
         if (hasChanges) setLeave(() => () => navigate(to, options));
         else navigate(to, options);

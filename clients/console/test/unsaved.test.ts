@@ -65,3 +65,54 @@ it("keeps text that is typed while an agent is created", async () => {
   const { body } = await app.service.call("GET", "/api/agents?name=typed+mean");
   expect(body.data).toMatchObject([{ personality: "Patient", version: 2 }]);
 });
+
+it("asks before Back and Forward lose changes", async () => {
+  await app.service.newAgent();
+  const page = await app.open("/health");
+  const go = (name: string) => page.getByLabel("Sections").getByRole("link", { name, exact: true }).click();
+  const question = page.getByRole("alertdialog", { name: "Leave without saving?" });
+  const isAt = (path: string) => expect.poll(() => page.url()).toBe(`${app.service.url}/console${path}`);
+  await go("Agents");
+  await page.getByRole("link", { name: "Ada" }).first().click();
+  await page.waitForURL(/agents\/[0-9a-f-]{36}$/);
+  const editor = new URL(page.url()).pathname.replace("/console", "");
+  await go("Access");
+  await page.goBack();
+  await page.getByLabel("Personality").fill("An hour of writing");
+  for (const move of ["goBack", "goForward"] as const) {
+    await page[move]();
+    await question.waitFor();
+    await isAt(editor);
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await question.waitFor({ state: "hidden" });
+    expect(await page.getByLabel("Personality").inputValue()).toBe("An hour of writing");
+  }
+  // Several entries at once, and the other entries remain.
+  await page.evaluate(() => history.go(-2));
+  await question.waitFor();
+  await isAt(editor);
+  await page.getByRole("button", { name: "Discard the changes" }).click();
+  await page.getByRole("heading", { name: "Health" }).waitFor();
+  await isAt("/health");
+  await page.goForward();
+  await page.goForward();
+  await isAt(editor);
+  expect(await page.getByLabel("Personality").inputValue()).not.toBe("An hour of writing");
+  await page.getByLabel("Personality").fill("Another hour");
+  await page.goForward();
+  await page.getByRole("button", { name: "Discard the changes" }).click();
+  await page.getByRole("heading", { name: "Access" }).waitFor();
+  await isAt("/access");
+});
+
+it("asks before Back loses changes after a reload, too", async () => {
+  await app.service.newAgent();
+  const page = await app.open("/agents", app.key, true);
+  await page.getByRole("link", { name: "Ada" }).first().click();
+  await page.waitForURL(/agents\/[0-9a-f-]{36}$/);
+  await page.reload();
+  await page.getByLabel("Personality").fill("Not saved");
+  await page.goBack();
+  await see(page, "Leave without saving?");
+  expect(await page.getByLabel("Personality").inputValue()).toBe("Not saved");
+});
