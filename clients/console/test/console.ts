@@ -8,6 +8,9 @@ import { startService } from "../../../crates/api/tests/clients/service.mjs";
 
 export const SCOPES = "agents:read,agents:write,chat:write,conversations:read,conversations:write,events:read,metrics:read,keys:admin";
 
+/** A name of this machine that browsers do not know as such: without TLS, its pages lack some interfaces. */
+export const PLAIN_HOST = "agents.internal";
+
 /** A folder for screenshots, if some are wanted. */
 const folder = process.env.SCREENSHOTS;
 
@@ -46,18 +49,21 @@ export const inspect = async (page: Page, name: string, shown?: string): Promise
 
 export const startConsole = async (settings: Record<string, string> = {}) => {
   const service = await startService(settings);
-  const browser = await startBrowser();
+  const browser = await startBrowser([`--host-resolver-rules=MAP ${PLAIN_HOST} 127.0.0.1`]);
   const key = service.key(SCOPES);
   const faults: string[] = [];
+  /** The address of the service by a host name. */
+  const at = (host: string) => service.url.replace("127.0.0.1", host);
+  const hosts = [service.url, at(PLAIN_HOST)].map((url) => new URL(url).host);
 
   /** Records requests to other hosts, and errors such as violations of the policy. */
   const watch = (page: Page) => {
     page.on("request", (request) => {
-      const { origin, protocol } = new URL(request.url());
-      if (protocol.startsWith("http") && origin !== service.url) faults.push(`requests ${request.url()}`);
+      const { host, protocol } = new URL(request.url());
+      if (protocol.startsWith("http") && !hosts.includes(host)) faults.push(`requests ${request.url()}`);
     });
     page.on("websocket", (socket) => {
-      if (new URL(socket.url()).host !== new URL(service.url).host) faults.push(`opens ${socket.url()}`);
+      if (!hosts.includes(new URL(socket.url()).host)) faults.push(`opens ${socket.url()}`);
     });
     page.on("pageerror", (error) => faults.push(String(error)));
     page.on("console", (message) => {
@@ -71,12 +77,12 @@ export const startConsole = async (settings: Record<string, string> = {}) => {
     key,
     faults,
     /** Opens a page of the console in a tab of its own; signs in unless there is no credential. */
-    async open(path = "", credential: string | undefined = key, isKept = false): Promise<Page> {
+    async open(path = "", credential: string | undefined = key, isKept = false, host = "127.0.0.1"): Promise<Page> {
       const context: BrowserContext = await browser.newContext({ permissions: ["clipboard-read", "clipboard-write"], viewport: { width: 1280, height: 800 } });
       const page = await context.newPage();
       page.setDefaultTimeout(5_000);
       watch(page);
-      await page.goto(`${service.url}/console${path}`);
+      await page.goto(`${at(host)}/console${path}`);
       if (credential !== "") await signIn(page, credential, isKept);
       return page;
     },

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { ProblemError } from "agent-service-client";
+import { ProblemError, randomId } from "agent-service-client";
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { type Fault, faultsIn, FormError, JsonForm } from "../form/form.js";
@@ -163,7 +163,7 @@ export const AgentPage = ({ id }: { id: string }) => {
         <Link href={`/conversations?agentId=${id}`} className="button">
           <Icon name="conversations" /> Conversations
         </Link>
-        <Link href={`/chat/${id}/${crypto.randomUUID()}`} className="button">
+        <Link href={`/chat/${id}/${randomId()}`} className="button">
           <Icon name="chat" /> Chat
         </Link>
         {canWrite && (

@@ -1,3 +1,4 @@
+import { randomId } from "agent-service-client";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useScope, useSession } from "../session/session.js";
@@ -17,7 +18,7 @@ export const NewChatPage = () => {
   const canRead = useScope("agents:read");
   if (!useScope("chat:write")) return <MissingScope scope="chat:write" />;
   if (!canRead) return <MissingScope scope="agents:read" />;
-  const start = (agentId: string) => navigate(`/chat/${agentId}/${crypto.randomUUID()}${userId.trim() === "" ? "" : `?user=${encodeURIComponent(userId.trim())}`}`);
+  const start = (agentId: string) => navigate(`/chat/${agentId}/${randomId()}${userId.trim() === "" ? "" : `?user=${encodeURIComponent(userId.trim())}`}`);
   return (
     <>
       <PageHeader title="New chat" detail="Choose the agent that replies." />

@@ -1,3 +1,4 @@
+import { randomId } from "agent-service-client";
 import { useMemo, useState } from "react";
 import { NumberField, TextField } from "../form/fields.js";
 import { controlId, faultsIn, FormError, JsonForm, useField } from "../form/form.js";
@@ -70,7 +71,7 @@ export const CreateDialog = ({ kind, onCreated, onClose }: CreateDialogProps) =>
   const [error, setError] = useState<unknown>();
   const [isBusy, setIsBusy] = useState(false);
   // A repeated attempt with the same draft creates one credential.
-  const idempotencyKey = useMemo(() => crypto.randomUUID(), [draft]);
+  const idempotencyKey = useMemo(() => randomId(), [draft]);
   const faults = faultsIn(error);
   const submit = async () => {
     setIsBusy(true);

@@ -1,3 +1,4 @@
+import { randomId } from "agent-service-client";
 import { useMemo, useState } from "react";
 import { Button } from "../ui/button.js";
 import { Modal } from "../ui/dialog.js";
@@ -23,7 +24,7 @@ export const RotateDialog = ({ kind, credential, onRotated, onClose }: RotateDia
   const [overlap, setOverlap] = useState(86_400);
   const [error, setError] = useState<unknown>();
   const [isBusy, setIsBusy] = useState(false);
-  const idempotencyKey = useMemo(() => crypto.randomUUID(), [overlap]);
+  const idempotencyKey = useMemo(() => randomId(), [overlap]);
   const rotate = async () => {
     setIsBusy(true);
     try {

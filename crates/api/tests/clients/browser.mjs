@@ -25,8 +25,9 @@ const findChromium = () => {
   return found;
 };
 
-export const startBrowser = () =>
-  chromium.launch({ executablePath: findChromium(), args: ["--no-sandbox", "--headless=new", "--disable-dev-shm-usage"] });
+// Starts Chromium; `more` are further arguments.
+export const startBrowser = (more = []) =>
+  chromium.launch({ executablePath: findChromium(), args: ["--no-sandbox", "--headless=new", "--disable-dev-shm-usage", ...more] });
 
 // Provides modules of a page from memory: `modules` maps their paths, such as `./settings.js`, to their text.
 const inMemory = (modules) => ({
