@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { ProblemError, randomId } from "agent-service-client";
-import { useEffect, useLayoutEffect, useRef, useState } from "react";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { type Fault, faultsIn, FormError, JsonForm } from "../form/form.js";
 import { useScope, useSession } from "../session/session.js";
@@ -49,10 +49,13 @@ const AgentForm = ({ agent, onSaved }: AgentFormProps) => {
 
   useUnsaved(isChanged && canWrite);
 
+  // A repeated attempt with the same draft creates one agent.
+  const idempotencyKey = useMemo(() => randomId(), [draft]);
+
   /** Saves the draft if the agent still has `version`. */
   const save = (changed: Draft, version: number | undefined): Promise<Agent> =>
     base === undefined
-      ? service.agents.create(createBody(changed))
+      ? service.agents.create(createBody(changed), { idempotencyKey })
       : service.agents.putConfig(base.id, replaceBody(changed), { headers: { "If-Match": `"v${version}"` } });
 
   const submit = async (changed = draft, version = base?.version) => {
