@@ -1,6 +1,6 @@
 // Browsers and addresses for which interfaces of the browser are missing.
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Console, PLAIN_HOST, see, startConsole } from "./console.js";
+import { type Console, PLAIN_HOST, see, signIn, startConsole } from "./console.js";
 
 let app: Console;
 
@@ -42,4 +42,26 @@ it("works without TLS on a host other than this one", async () => {
   await page.getByRole("button", { name: "Rotate without TLS" }).click();
   await page.getByRole("button", { name: "Rotate", exact: true }).click();
   await see(page, "shown only once");
+});
+
+it("works without the storage of the browser", async () => {
+  const agent = await app.service.newAgent();
+  const page = await app.open("", "");
+  await page.addInitScript(() => {
+    for (const name of ["sessionStorage", "localStorage"]) {
+      Object.defineProperty(window, name, {
+        get() {
+          throw new DOMException("denied", "SecurityError");
+        },
+      });
+    }
+  });
+  await page.goto(`${app.service.url}/console/agents/${agent}`);
+  await signIn(page, app.key, true);
+  await page.getByRole("heading", { name: "Ada" }).waitFor();
+  await page.getByRole("button", { name: "Account" }).click();
+  await page.getByRole("menuitemradio", { name: "Dark" }).click();
+  expect(await page.evaluate(() => document.documentElement.dataset.theme)).toBe("dark");
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await page.getByLabel("API key or access token").waitFor();
 });

@@ -2,6 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { type Client, type components, createClient } from "agent-service-client";
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useRef, useState } from "react";
 import { serviceUrl } from "../location.js";
+import { openStorage } from "../storage.js";
 
 export type Scope = components["schemas"]["Scope"];
 export type Principal = components["schemas"]["PrincipalBody"];
@@ -27,6 +28,7 @@ interface SessionContext {
 
 /** Holds the credential if the user wants to keep it until the tab is closed. */
 const STORED = "agent-service-console:credential";
+const storage = openStorage("sessionStorage");
 const REJECTED = "The service no longer accepts your credential. Sign in again to continue where you were.";
 
 const Context = createContext<SessionContext | undefined>(undefined);
@@ -46,7 +48,7 @@ export const SessionProvider = ({ children }: { children: ReactNode }) => {
   const queries = useQueryClient();
   const [session, setSession] = useState<Session>();
   const [reason, setReason] = useState<string>();
-  const [isRestoring, setIsRestoring] = useState(() => sessionStorage.getItem(STORED) !== null);
+  const [isRestoring, setIsRestoring] = useState(() => storage.getItem(STORED) !== null);
   /** The credential in use; rejections of earlier ones do not matter. */
   const current = useRef<string>(undefined);
 
@@ -54,11 +56,11 @@ export const SessionProvider = ({ children }: { children: ReactNode }) => {
     async (credential: string, isKept: boolean) => {
       const opened = await openSession(credential, () => {
         if (current.current !== credential) return;
-        sessionStorage.removeItem(STORED);
+        storage.removeItem(STORED);
         setReason(REJECTED);
       });
       current.current = credential;
-      if (isKept) sessionStorage.setItem(STORED, credential);
+      if (isKept) storage.setItem(STORED, credential);
       setReason(undefined);
       setSession((before) => {
         if (before?.principal.tenantId !== opened.principal.tenantId) queries.clear();
@@ -70,18 +72,18 @@ export const SessionProvider = ({ children }: { children: ReactNode }) => {
 
   const signOut = useCallback(() => {
     current.current = undefined;
-    sessionStorage.removeItem(STORED);
+    storage.removeItem(STORED);
     queries.clear();
     setReason(undefined);
     setSession(undefined);
   }, [queries]);
 
   useEffect(() => {
-    const stored = sessionStorage.getItem(STORED);
+    const stored = storage.getItem(STORED);
     if (stored === null) return;
     signIn(stored, true)
       .catch((error: unknown) => {
-        sessionStorage.removeItem(STORED);
+        storage.removeItem(STORED);
         setReason(error instanceof Error ? error.message : String(error));
       })
       .finally(() => setIsRestoring(false));
