@@ -18,6 +18,15 @@ import { Empty } from "./ui/notice.js";
 import { PageHeader } from "./ui/page-header.js";
 import { PageRouter } from "./unsaved.js";
 
+/** Returns a segment of a path as text; unchanged if it is not valid. */
+const decoded = (segment: string): string => {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+};
+
 const Pages = () => (
   <Switch>
     <Route path="/">
@@ -25,11 +34,11 @@ const Pages = () => (
     </Route>
     <Route path="/agents" component={AgentsPage} />
     <Route path="/agents/new" component={NewAgentPage} />
-    <Route path="/agents/:id">{({ id }) => <AgentPage key={id} id={id} />}</Route>
+    <Route path="/agents/:id">{({ id }) => <AgentPage key={id} id={decoded(id)} />}</Route>
     <Route path="/chat" component={NewChatPage} />
-    <Route path="/chat/:agentId/:key">{({ agentId, key }) => <ChatPage key={`${agentId} ${key}`} agentId={agentId} chatKey={decodeURIComponent(key)} />}</Route>
+    <Route path="/chat/:agentId/:key">{({ agentId, key }) => <ChatPage key={`${agentId} ${key}`} agentId={decoded(agentId)} chatKey={decoded(key)} />}</Route>
     <Route path="/conversations" component={ConversationsPage} />
-    <Route path="/conversations/:id">{({ id }) => <ConversationPage key={id} id={id} />}</Route>
+    <Route path="/conversations/:id">{({ id }) => <ConversationPage key={id} id={decoded(id)} />}</Route>
     <Route path="/activity" component={ActivityPage} />
     <Route path="/access" component={CredentialsPage} />
     <Route path="/health" component={HealthPage} />

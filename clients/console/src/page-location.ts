@@ -1,5 +1,6 @@
 // The address of the page that is shown. It follows that of the browser, unless the page is not to be left.
 import { useSyncExternalStore } from "react";
+import { basePath } from "./location.js";
 
 /** Asks the user before Back and Forward leave the page. */
 interface Guard {
@@ -17,13 +18,22 @@ history.replaceState({ position }, "");
 /** The position that the user has asked for, while the browser returns to that of the page. */
 let wanted: number | undefined;
 
-let path = window.location.pathname;
-let search = window.location.search;
+/** wouter decodes an address as a whole, and so confuses characters with escaped ones; the pages decode each part. */
+const escaped = (text: string): string => text.replaceAll("%", "%25");
+
+const currentPath = () => {
+  const { pathname } = window.location;
+  return pathname.startsWith(basePath) ? basePath + escaped(pathname.slice(basePath.length)) : pathname;
+};
+const currentSearch = () => escaped(window.location.search);
+
+let path = currentPath();
+let search = currentSearch();
 const listeners = new Set<() => void>();
 
 const show = () => {
-  path = window.location.pathname;
-  search = window.location.search;
+  path = currentPath();
+  search = currentSearch();
   for (const listener of listeners) listener();
 };
 

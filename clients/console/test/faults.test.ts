@@ -181,3 +181,21 @@ it("shows an agent that does not exist, and other wrong addresses", async () => 
   await signIn(page, app.key);
   await see(page, "This page does not exist");
 });
+
+it("reads each part of an address once", async () => {
+  const agent = await app.service.newAgent();
+  for (const [segment, key] of [["%25", "%"], ["a%252Fb", "a%2Fb"], ["a%2Fb", "a/b"], ["%zz", "%zz"], ["%E0%A4%A", "%E0%A4%A"]] as const) {
+    const keys: (string | null)[] = [];
+    const page = await app.open(`/chat/${agent}/${segment}?user=${encodeURIComponent(key)}`, "");
+    page.on("request", (request) => {
+      const { pathname, searchParams } = new URL(request.url());
+      if (pathname === "/api/conversations") keys.push(searchParams.get("key"), searchParams.get("userId"));
+    });
+    await signIn(page, app.key);
+    await page.getByRole("heading", { name: "Chat with Ada" }).waitFor();
+    await expect.poll(() => keys.slice(0, 2)).toEqual([key, key]);
+    await page.close();
+  }
+  const page = await app.open("/agents/%25");
+  await see(page, "agent_not_found");
+});
