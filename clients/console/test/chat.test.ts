@@ -100,6 +100,34 @@ it("begins a conversation with the greeting of the agent", async () => {
   expect(await page.getByRole("button", { name: "Regenerate the reply" }).count()).toBe(1);
 });
 
+it("returns rejected messages to the composer", async () => {
+  const agent = await app.service.newAgent({ engine: "rules" });
+  const { page, send, bubbles } = await openChat(agent, "rejected");
+  const composer = page.getByLabel("Message", { exact: true });
+  const tooLong = "z".repeat(40_000);
+  await send(tooLong);
+  await page.getByRole("alert").getByText("validation_failed").waitFor();
+  await expect.poll(() => composer.inputValue()).toBe(tooLong);
+  expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(0);
+  // It stays while others continue the conversation.
+  await app.service.call("POST", "/api/chat", { agentId: agent, conversationKey: "rejected", message: "Good morning" });
+  await expect.poll(async () => (await bubbles()).length).toBe(2);
+  expect(await composer.inputValue()).toBe(tooLong);
+  await send("Shorter");
+  await expect.poll(async () => (await bubbles()).length).toBe(4);
+  expect(await composer.inputValue()).toBe("");
+  // A rejected change stays in its form.
+  await page.getByRole("article", { name: "You" }).last().getByRole("button", { name: "Edit the message" }).click();
+  await page.getByLabel("Changed message").fill(tooLong);
+  await page.getByRole("button", { name: "Send the change" }).click();
+  await page.getByRole("alert").getByText("validation_failed").waitFor();
+  await expect.poll(() => page.getByLabel("Changed message").inputValue()).toBe(tooLong);
+  await page.getByLabel("Changed message").fill("Changed");
+  await page.getByRole("button", { name: "Send the change" }).click();
+  await expect.poll(async () => (await bubbles())[2]).toBe("Changed");
+  expect((await app.service.stored(agent, "rejected")).messages.map(({ role }: { role: string }) => role)).toEqual(["user", "agent", "user", "agent"]);
+});
+
 it("shows failed turns with their problem", async () => {
   const agent = await app.service.newAgent();
   const { page, send } = await openChat(agent, "failed");

@@ -1,20 +1,20 @@
-import { useState } from "react";
 import { Button } from "../ui/button.js";
 import { Icon } from "../ui/icon.js";
 
 interface ComposerProps {
+  text: string;
+  onChange: (text: string) => void;
   isBusy: boolean;
   onSend: (text: string) => void;
   onStop: () => void;
 }
 
 /** The text that is sent next. Enter sends it, Shift and Enter begin a line. */
-export const Composer = ({ isBusy, onSend, onStop }: ComposerProps) => {
-  const [text, setText] = useState("");
+export const Composer = ({ text, onChange, isBusy, onSend, onStop }: ComposerProps) => {
   const send = () => {
     if (text.trim() === "") return;
     onSend(text);
-    setText("");
+    onChange("");
   };
   return (
     <form
@@ -35,7 +35,7 @@ export const Composer = ({ isBusy, onSend, onStop }: ComposerProps) => {
         autoFocus
         placeholder="Write a message"
         value={text}
-        onChange={(event) => setText(event.target.value)}
+        onChange={(event) => onChange(event.target.value)}
         onKeyDown={(event) => {
           if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
           event.preventDefault();

@@ -55,7 +55,8 @@ interface MessageViewProps {
   turn: Turn | undefined;
   /** The message could not be sent yet. */
   isKept?: boolean;
-  isEditing?: boolean;
+  /** The text of the form, while the message is edited. */
+  edited?: string | undefined;
   onEdit?: (() => void) | undefined;
   onEdited?: (text?: string) => void;
   onRegenerate?: (() => void) | undefined;
@@ -63,14 +64,14 @@ interface MessageViewProps {
 
 const STATES = { sending: "Sending…", streaming: "Writing…", failed: "Failed", cancelled: "Stopped", complete: undefined };
 
-export const MessageView = ({ message, turn, isKept = false, isEditing = false, onEdit, onEdited, onRegenerate }: MessageViewProps) => {
+export const MessageView = ({ message, turn, isKept = false, edited, onEdit, onEdited, onRegenerate }: MessageViewProps) => {
   const { role, text, status, toolCalls } = message;
   // A reply alone is stopped, not the message before it.
   const state = isKept ? "Not sent yet" : role === "user" && status === "cancelled" ? undefined : STATES[status];
   return (
     <article className={`message ${role}`} aria-label={role === "user" ? "You" : "Agent"}>
-      {isEditing && onEdited !== undefined ? (
-        <EditForm text={text} onDone={onEdited} />
+      {edited !== undefined && onEdited !== undefined ? (
+        <EditForm text={edited} onDone={onEdited} />
       ) : (
         role === "user" && <div className="bubble user" dir="auto">{text}</div>
       )}
@@ -83,7 +84,7 @@ export const MessageView = ({ message, turn, isKept = false, isEditing = false, 
             <Icon name="refresh" size={16} />
           </IconButton>
         )}
-        {onEdit !== undefined && !isEditing && (
+        {onEdit !== undefined && edited === undefined && (
           <IconButton label="Edit the message" onClick={onEdit}>
             <Icon name="edit" size={16} />
           </IconButton>

@@ -11,6 +11,7 @@ import { PageHeader } from "../ui/page-header.js";
 import { Composer } from "./composer.js";
 import { MessageView } from "./message.js";
 import { Reply } from "./reply.js";
+import { isRejected, useDraft } from "./use-draft.js";
 
 type Turn = components["schemas"]["Turn"];
 
@@ -38,8 +39,11 @@ const useGreeting = (agentId: string): string | undefined => {
   return canCreate ? (agent.data?.config.greeting ?? undefined) : undefined;
 };
 
-/** A failed reply without text is shown by its error alone. */
-const isEmpty = ({ role, status, text, toolCalls }: ConversationMessage) => role === "agent" && status === "failed" && text === "" && toolCalls.length === 0;
+/** A failed reply without text is shown by its error alone, and a rejected message by the composer. */
+const isHidden = (message: ConversationMessage) => {
+  const { role, status, text, toolCalls } = message;
+  return isRejected(message) || (role === "agent" && status === "failed" && text === "" && toolCalls.length === 0);
+};
 
 const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
   const { service } = useSession();
@@ -54,7 +58,8 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
   const agentGreeting = useGreeting(agentId);
   const isNew = messages.length === 0 && status === "ready";
   const greeting = isNew ? agentGreeting : undefined;
-  const [editing, setEditing] = useState<string>();
+  const [draft, setDraft] = useDraft(messages);
+  const [editing, setEditing] = useState<{ id: string; text: string }>();
   const end = useRef<HTMLDivElement>(null);
   const length = messages.reduce((sum, { text, toolCalls }) => sum + text.length + toolCalls.length, messages.length);
   const hasFailed = error !== undefined;
@@ -83,6 +88,15 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
     }
     await send(text);
   };
+  const editMessage = async (id: string, text: string) => {
+    setEditing(undefined);
+    await edit(id, text);
+    const { messages, error } = conversation.getSnapshot();
+    const hasReplaced = !messages.some((message) => message.id === id);
+    // A rejected text can be corrected; one that could not be sent is sent later.
+    if (!hasReplaced && error !== undefined && !(error instanceof ConnectionError)) setEditing({ id, text });
+  };
+  const canRetry = status === "failed" && messages.length > 0 && !messages.slice(-1).some(isRejected);
   return (
     <div className="chat">
       <PageHeader
@@ -110,28 +124,28 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
         )}
         {isNew && <p className="chat-empty muted">Write the first message.</p>}
         {messages.map((message, index) =>
-          isEmpty(message) ? null : (
+          isHidden(message) ? null : (
             <MessageView
               key={message.clientMessageId ?? message.id}
               message={message}
               isKept={message.status === "sending" && status === "failed"}
               turn={message.turnId === undefined ? undefined : data?.turns.get(message.turnId)}
-              isEditing={editing === message.id}
-              onEdit={isBusy || message.role !== "user" || message.status === "sending" ? undefined : () => setEditing(message.id)}
+              edited={editing?.id === message.id ? editing.text : undefined}
+              onEdit={isBusy || message.role !== "user" || message.status === "sending" ? undefined : () => setEditing(message)}
               onEdited={(text) => {
-                setEditing(undefined);
-                if (text !== undefined) void edit(message.id, text);
+                if (text === undefined) setEditing(undefined);
+                else void editMessage(message.id, text);
               }}
               onRegenerate={isBusy || message.role !== "agent" || index === 0 || index !== messages.length - 1 ? undefined : () => void regenerate(message.id)}
             />
           ),
         )}
-        {error !== undefined && <ErrorNotice error={error} isRepeated={error instanceof ConnectionError} {...(status === "failed" && messages.length > 0 ? { onRetry: () => void regenerate() } : {})} />}
+        {error !== undefined && <ErrorNotice error={error} isRepeated={error instanceof ConnectionError} {...(canRetry ? { onRetry: () => void regenerate() } : {})} />}
       </div>
       <p className="visually-hidden" role="status">
         {status === "streaming" ? "The agent is writing." : status === "sending" ? "Sending." : ""}
       </p>
-      <Composer isBusy={isBusy} onSend={(text) => void sendText(text)} onStop={() => void stop()} />
+      <Composer text={draft} onChange={setDraft} isBusy={isBusy} onSend={(text) => void sendText(text)} onStop={() => void stop()} />
       <div ref={end} />
     </div>
   );
