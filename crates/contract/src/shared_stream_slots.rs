@@ -105,7 +105,7 @@ pub async fn slots_of_living_nodes_outlast_the_lease(nodes: &impl SharedLimiters
     let end = Instant::now() + nodes.lease() + UNUSED;
     while Instant::now() < end {
         assert!(opened(nodes.node(1), 1, 1).await.is_none());
-        sleep(5 * POLL).await;
+        sleep(nodes.lease() / 8).await;
     }
     drop(held);
 }
