@@ -199,8 +199,11 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
     async regenerate(id) {
       const { messages } = getSnapshot();
       const newest = messages.findLast((known) => id === undefined || known.id === id);
-      // Nothing was read, or a message is kept that has not arrived.
-      if (!newest || newest.status === "sending") return load();
+      // Nothing was read, or a message is kept that may have arrived or not.
+      if (!newest || newest.status === "sending" || (view.active < 1 && outbox.read().length > 0)) {
+        if (view.active < 1) loading = undefined;
+        return load();
+      }
       const { role, text, turnId } = newest;
       if (role === "agent" && newest.status !== "failed") return start({ supersedes: newest.id });
       if (!turnId) {

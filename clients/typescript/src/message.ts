@@ -79,8 +79,8 @@ export const applyPart = (messages: Messages, part: TurnPart, sent?: string | nu
       const at = messages.findIndex(isAnswered);
       const reply = { id: replyId, role: "agent", text: "", status: "streaming", toolCalls: [], turnId } as const;
       // An unfinished reply after the message is that of a turn that this one repeats.
-      const isOutdated = ({ id, status }: ConversationMessage, index: number) =>
-        id === replyId || (at >= 0 && index > at && /streaming|failed/.test(status));
+      const isOutdated = ({ id, role, status }: ConversationMessage, index: number) =>
+        id === replyId || (at >= 0 && index > at && role === "agent" && /streaming|failed/.test(status));
       return messages.flatMap((known, index): ConversationMessage[] => {
         if (index === at) return [{ ...known, id: messageId, turnId, status: "complete" }, reply];
         return isOutdated(known, index) ? [] : [known];

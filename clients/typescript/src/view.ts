@@ -104,12 +104,13 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
         const body = await response.json();
         return id ? body : (body as Page<"list">).data[0];
       };
-      const found = await transport.send({ method: "GET", ...named, signal }, receive).catch((error: unknown) => {
+      const clear = (error: unknown): never => {
         // It was deleted, or never existed.
         if (reasonIs(error, "conversation_not_found")) shown.update((state) => ({ ...state, messages: [] }));
         throw error;
-      });
-      const page = found && (await rest.conversations.listMessages(found.id, { order: "desc", limit: LOADED }, { signal }));
+      };
+      const found = await transport.send({ method: "GET", ...named, signal }, receive).catch(clear);
+      const page = found && (await rest.conversations.listMessages(found.id, { order: "desc", limit: LOADED }, { signal }).catch(clear));
       const stored = (page?.data ?? []).map(messageOf).reverse();
       shown.update((state) => ({ ...state, messages: merge(stored, state.messages) }));
       return found;

@@ -303,6 +303,8 @@ test.each([
   expect(statuses(chat.getSnapshot())).not.toContain("failed");
   expect(kept.values.size).toBe(1);
   isRefused = false;
+  // The events of the log can show the reply before, and it is not generated again.
+  if (status === 429) await until(chat, ({ messages: shown }) => shown.length === 2);
   await chat.regenerate();
   await until(chat, (state) => state.status === "ready");
   expect(texts(chat.getSnapshot())).toEqual(["pay 10", "You said: pay 10"]);

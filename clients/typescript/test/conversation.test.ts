@@ -233,7 +233,7 @@ test("a rejected message stays shown until it is sent again, with all that it ha
   expect(chat.getSnapshot()).toMatchObject({ status: "failed", error: { code: "validation_failed" } });
   const other = open(key);
   await other.send("of another tab");
-  await until(chat, ({ messages }) => messages.length === 3);
+  await until(chat, ({ status, messages }) => status === "ready" && messages.length === 3);
   await chat.load();
   expect(chat.getSnapshot().status).toBe("ready");
   expect(texts(chat.getSnapshot())).toEqual(["of another tab", "You said: of another tab", "mine"]);
