@@ -13,6 +13,7 @@ import {
   type ServerFrame,
   type TurnPart,
 } from "agent-service-client";
+import { nearestRegion } from "agent-service-client/regions";
 
 const service: Client = createClient({ url: "https://agents.example.org", getToken: async () => "token" });
 const [id, text] = ["id", "text"];
@@ -164,3 +165,5 @@ export const ends: Record<Extract<TurnPart, { type: "turn.completed" | "turn.fai
   "turn.failed": true,
   "turn.cancelled": true,
 };
+
+export const url: Promise<string> = nearestRegion({ url: "https://agents.example.org", getToken: async () => "token" });
