@@ -96,6 +96,24 @@ async fn a_chat_in_a_deleted_named_conversation_begins_a_new_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_chat_with_a_key_and_a_deleted_agent_is_rejected() {
+    let api = ApiServer::start().await;
+    let agent = api.agent_id().await;
+    let writer = api.writer();
+    let chat = |key: &str| {
+        let body = json!({"agentId": agent, "conversationKey": key, "message": "Hello"});
+        writer.post("/api/chat", body)
+    };
+    assert_eq!(chat("used").await.status, 200);
+    let path = format!("/api/agents/{agent}");
+    assert_eq!(writer.delete(&path).await.status, 204);
+    for key in ["used", "other"] {
+        chat(key).await.problem(ProblemCode::AgentNotFound);
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn racing_first_uses_of_a_key_create_one_conversation() {
     let api = ApiServer::start().await;
     let agent = api.agent_id().await;

@@ -58,8 +58,10 @@ pub(super) async fn resolve_target(
     check_named(&attempt.command, &conversation).map_err(ChatError::Invalid)?;
     let agent = find_agent(ports, caller, conversation.agent_id).await;
     let agent = agent.map_err(|error| match error {
-        // A conversation is deleted with its agent.
-        ChatError::AgentNotFound => ChatError::ConversationNotFound,
+        // A conversation is deleted with its agent. A command with a key names the agent itself.
+        ChatError::AgentNotFound if attempt.command.conversation_key.is_none() => {
+            ChatError::ConversationNotFound
+        }
         other => other,
     })?;
     let replacement = match find_superseded(ports, attempt, &conversation).await? {
