@@ -144,11 +144,14 @@ export const applyLive = (messages: Messages, event: Extract<ChannelFrame, { typ
   return isNext ? applyPart(messages, event as TurnPart) : messages;
 };
 
-/** Returns the stored messages, with those that are still being sent or generated, or were rejected. */
+/**
+ * Returns the stored messages, with those that are still being sent or generated, or were rejected.
+ * A reply can have ended while the messages were read, so it is kept until it is stored.
+ */
 export const merge = (stored: Messages, known: Messages): Messages =>
   known.reduce((merged, message) => {
-    const { status, clientMessageId, turnId } = message;
+    const { role, status, clientMessageId, turnId } = message;
     if ((status === "sending" || (status === "failed" && !turnId)) && !stored.some((other) => other.clientMessageId === clientMessageId)) return [...merged, message];
-    const answered = status === "streaming" && unanswered(merged, turnId);
+    const answered = role === "agent" && unanswered(merged, turnId);
     return answered ? merged.toSpliced(merged.indexOf(answered) + 1, 0, message) : merged;
   }, stored);

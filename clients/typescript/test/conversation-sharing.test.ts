@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { agentId, newKey, open, service, statuses, texts, unreliable, until, useService } from "./conversations.js";
 import { createClient } from "../src/index.js";
+import { merge } from "../src/message.js";
 import { memoryStorage } from "./memory-storage.js";
 
 useService();
@@ -71,4 +72,14 @@ test("a reply that another page has started can be stopped", async () => {
   for (const page of [chat, other]) await until(page, (state) => statuses(state).join() === "cancelled,cancelled");
   chat.close();
   other.close();
+});
+
+test("a reply that has ended while the messages were read stays shown", () => {
+  const [sent, reply] = [
+    { id: "1", role: "user", text: "Hello", status: "complete", toolCalls: [], turnId: "t" },
+    { id: "2", role: "agent", text: "Hi", status: "complete", toolCalls: [], turnId: "t" },
+  ] as const;
+  expect(merge([sent], [sent, reply])).toEqual([sent, reply]);
+  // Another turn has replaced it.
+  expect(merge([{ ...sent, turnId: "other" }], [sent, reply])).toEqual([{ ...sent, turnId: "other" }]);
 });
