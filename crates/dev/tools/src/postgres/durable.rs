@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{environment, process::output};
 
-const MISSING: &str = "\
+pub(super) const MISSING: &str = "\
 measuring needs the programs of Postgres, version 15 or newer, on this machine: server, psql, pgbench
     Debian, Ubuntu:  apt-get install postgresql postgresql-contrib
     Fedora:          dnf install postgresql-server postgresql-contrib
@@ -22,19 +22,20 @@ measuring needs the programs of Postgres, version 15 or newer, on this machine: 
 /// A server with `fsync` and `synchronous_commit`, so that a commit costs as much as in production.
 /// Stopped and removed when dropped.
 pub struct DurableServer {
-    server: LocalServer,
-    clients: Clients,
+    pub(super) server: LocalServer,
+    pub(super) clients: Clients,
 }
 
 /// The paths of client programs.
-struct Clients {
+#[derive(Clone)]
+pub(super) struct Clients {
     psql: PathBuf,
     pgbench: PathBuf,
 }
 
 /// Returns the client program beside the server's programs, or else on the search path: packages
 /// may link them to different folders.
-fn client(programs: &Programs, name: &str) -> Option<PathBuf> {
+pub(super) fn client(programs: &Programs, name: &str) -> Option<PathBuf> {
     let folders = environment::search_path().into_iter();
     std::iter::once(programs.path(name))
         .chain(folders.map(|folder| folder.join(name)))
@@ -81,6 +82,11 @@ impl DurableServer {
         self.command(&self.clients.pgbench, database)
     }
 
+    /// The port on the loopback interface.
+    pub const fn port(&self) -> u16 {
+        self.server.port
+    }
+
     /// Passes the URL in variables: other users of this machine can read arguments, and the URL
     /// holds the password.
     fn command(&self, program: &Path, database: &str) -> Result<Command> {
@@ -112,7 +118,7 @@ impl DurableServer {
 }
 
 /// Parses password and address of `postgres://postgres:password@address/database`.
-fn parts(url: &str) -> Option<(&str, &str)> {
+pub(super) fn parts(url: &str) -> Option<(&str, &str)> {
     let (_, rest) = url.split_once("://postgres:")?;
     let (password, rest) = rest.split_once('@')?;
     let (address, _) = rest.split_once('/')?;

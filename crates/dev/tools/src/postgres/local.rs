@@ -81,6 +81,19 @@ impl Programs {
     }
 
     fn start_with(&self, settings: &'static [&'static str]) -> Result<LocalServer> {
+        let password = random_hex()?;
+        self.start_on_data(settings, &password, |user, folder| {
+            self.initialise(user, folder, &password)
+        })
+    }
+
+    /// Starts a server on the data that `prepare` writes to `data` in an empty folder.
+    pub(super) fn start_on_data(
+        &self,
+        settings: &'static [&'static str],
+        password: &str,
+        prepare: impl FnOnce(&SystemUser, &Path) -> Result<()>,
+    ) -> Result<LocalServer> {
         let user = SystemUser::unprivileged()?;
         let folder = tempfile::Builder::new()
             .prefix("agent-service-test-")
@@ -91,9 +104,7 @@ impl Programs {
         user.own(&folder)?;
         let stop_arguments = [text(&self.folder)?, text(&folder)?];
         let cleanup = CleanupScript::prepare(&user, STOP, &stop_arguments)?;
-
-        let password = random_hex()?;
-        self.initialise(&user, &folder, &password)?;
+        prepare(&user, &folder)?;
         let control = ServerControl {
             program: self.path("pg_ctl"),
             user,
@@ -107,7 +118,7 @@ impl Programs {
             self.folder.display()
         );
         Ok(LocalServer {
-            database: Database::started(port, &password, cleanup),
+            database: Database::started(port, password, cleanup),
             control,
             port,
         })

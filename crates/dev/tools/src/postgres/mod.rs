@@ -5,6 +5,7 @@ mod control;
 mod docker;
 mod durable;
 mod local;
+mod replica;
 mod secret;
 mod user;
 
