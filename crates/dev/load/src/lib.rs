@@ -17,6 +17,7 @@ pub mod server_process;
 pub mod service;
 pub mod socket;
 pub mod upstream;
+pub mod wide_area;
 
 use anyhow::{Context as _, Result};
 use tokio::runtime::{Builder, Runtime};
