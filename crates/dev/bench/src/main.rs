@@ -12,7 +12,6 @@ mod busy_cores;
 mod chat;
 mod creations;
 mod environment;
-mod figures;
 mod footprint;
 mod measured_server;
 mod models;
@@ -28,7 +27,10 @@ use std::{fs, process::ExitCode, thread::available_parallelism};
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Parser as _, ValueEnum};
-use dev_load::binaries::Binaries;
+use dev_load::{
+    binaries::Binaries,
+    figures::{self, Figure, Target},
+};
 use dev_tools::{
     process::{exit_code_of, root},
     steps::Steps,
@@ -36,12 +38,7 @@ use dev_tools::{
 use serde_json::json;
 
 use self::{
-    busy_cores::BusyCores,
-    chat::Workloads,
-    environment::Environment,
-    figures::{Figure, Target},
-    nodes::Bus,
-    pgbench::Pgbench,
+    busy_cores::BusyCores, chat::Workloads, environment::Environment, nodes::Bus, pgbench::Pgbench,
     workload::Workload,
 };
 

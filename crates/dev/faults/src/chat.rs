@@ -228,7 +228,11 @@ mod tests {
         let judged = |message: &str| {
             let body = json!({"turnId": "t", "conversationId": "c", "message": message});
             let body = body.to_string().into_bytes();
-            chat.judge(&Response { status: 200, body })
+            chat.judge(&Response {
+                status: 200,
+                body,
+                ..Response::default()
+            })
         };
         assert!(matches!(judged("Echo of t-01."), Outcome::Replied(_)));
         assert!(matches!(judged("Echo of t-02."), Outcome::Invalid(_)));

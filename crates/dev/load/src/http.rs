@@ -1,6 +1,6 @@
 //! Ordinary HTTP requests, through reqwest.
 
-use std::{fmt, sync::LazyLock, time::Duration};
+use std::{fmt, mem, sync::LazyLock, time::Duration};
 
 use anyhow::{Context as _, Result, bail};
 use reqwest::{ClientBuilder, redirect::Policy};
@@ -9,7 +9,7 @@ use tokio::{runtime::Runtime, time};
 
 use crate::{Endpoint, runtime};
 
-pub use reqwest::{Method, RequestBuilder};
+pub use reqwest::{Method, RequestBuilder, header::HeaderMap};
 
 /// Opens a connection for each request, so that every failure belongs to one request.
 static ONE_REQUEST_A_CONNECTION: LazyLock<reqwest::Client> =
@@ -51,15 +51,22 @@ impl fmt::Display for RequestError {
 impl std::error::Error for RequestError {}
 
 /// A complete response.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Response {
     /// The status code.
     pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
     /// The body.
     pub body: Vec<u8>,
 }
 
 impl Response {
+    /// The value of a header, if it is text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
     /// The body as JSON; null if it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
@@ -74,7 +81,7 @@ pub struct ResponseStream {
 }
 
 impl ResponseStream {
-    /// Sends a request on a connection of its own and waits for the head of the response.
+    /// Sends a request and waits for the head of the response.
     pub async fn open(request: RequestBuilder) -> Result<Self, RequestError> {
         let response = request.send().await.map_err(|error| {
             if error.is_connect() {
@@ -99,16 +106,18 @@ impl ResponseStream {
     }
 
     /// Waits for the rest of the body.
-    pub async fn collect(self) -> Result<Response, RequestError> {
+    pub async fn collect(mut self) -> Result<Response, RequestError> {
+        let headers = mem::take(self.response.headers_mut());
         let body = self.response.bytes().await;
         Ok(Response {
             status: self.status,
+            headers,
             body: body.map_err(|_closed| RequestError::Truncated)?.into(),
         })
     }
 }
 
-/// Sends a request on a connection of its own and waits for the complete response.
+/// Sends a request and waits for the complete response.
 pub async fn send(request: RequestBuilder, timeout: Duration) -> Result<Response, RequestError> {
     within(timeout, async {
         ResponseStream::open(request).await?.collect().await
@@ -126,7 +135,7 @@ pub async fn within<T>(
 }
 
 impl Endpoint {
-    /// Returns a request with the endpoint's credential, for [`send`] and [`ResponseStream::open`].
+    /// Returns a request on a connection of its own with the endpoint's credential, for [`send`] and [`ResponseStream::open`].
     pub fn http(&self, method: Method, path: &str) -> RequestBuilder {
         self.build(&ONE_REQUEST_A_CONNECTION, method, path)
     }
@@ -169,10 +178,15 @@ impl ApiClient {
         }
     }
 
+    /// Returns a request over a kept connection, for [`send`] and [`ResponseStream::open`].
+    pub fn http(&self, method: Method, path: &str) -> RequestBuilder {
+        self.endpoint.build(&self.client, method, path)
+    }
+
     /// Sends a request and returns the body; null if the response has no body.
     pub async fn call(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value> {
         let context = || format!("{method} {path}");
-        let mut request = self.endpoint.build(&self.client, method.clone(), path);
+        let mut request = self.http(method.clone(), path);
         if let Some(body) = body {
             request = request.json(body);
         }

@@ -9,6 +9,7 @@
 pub mod binaries;
 pub mod client_view;
 mod endpoint;
+pub mod figures;
 pub mod generator;
 pub mod http;
 pub mod latencies;

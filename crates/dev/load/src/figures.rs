@@ -1,49 +1,57 @@
 //! The table of results.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use serde::Serialize;
 
 /// The target of a figure.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum Target {
+pub enum Target {
     /// A lower bound.
     AtLeast(f64),
     /// An upper bound.
     AtMost(f64),
+    /// Both bounds.
+    Between(f64, f64),
 }
 
 /// One row of the table.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Figure {
-    pub(crate) id: &'static str,
+pub struct Figure {
+    /// The id of the row.
+    pub id: &'static str,
     /// The operation and its baseline.
-    pub(crate) work: &'static str,
+    pub work: Cow<'static, str>,
     /// Absent for a figure without a target.
-    pub(crate) target: Option<Target>,
-    pub(crate) value: f64,
-    pub(crate) unit: &'static str,
+    pub target: Option<Target>,
+    /// The measured value.
+    pub value: f64,
+    /// The unit of the value.
+    pub unit: &'static str,
     /// True if the target is met; absent without a target, and when the build profile does not
     /// allow a verdict.
-    pub(crate) met: Option<bool>,
+    pub met: Option<bool>,
     /// The values from which the figure was computed.
-    pub(crate) from: Vec<Part>,
+    pub from: Vec<Part>,
 }
 
 /// A value from which a figure was computed. Times and rates vary with the machine: quote only the
 /// figure.
 #[derive(Debug, Serialize)]
-pub(crate) struct Part {
-    pub(crate) what: String,
-    pub(crate) value: f64,
-    pub(crate) unit: &'static str,
+pub struct Part {
+    /// The description.
+    pub what: String,
+    /// The value.
+    pub value: f64,
+    /// The unit of the value.
+    pub unit: &'static str,
 }
 
 impl Part {
     /// Returns a part of a figure.
-    pub(crate) fn new(what: impl Into<String>, value: f64, unit: &'static str) -> Self {
+    pub fn new(what: impl Into<String>, value: f64, unit: &'static str) -> Self {
         Self {
             what: what.into(),
             value,
@@ -57,6 +65,7 @@ impl Target {
         match self {
             Self::AtLeast(least) => figure >= least,
             Self::AtMost(most) => figure <= most,
+            Self::Between(least, most) => (least..=most).contains(&figure),
         }
     }
 }
@@ -66,14 +75,15 @@ impl fmt::Display for Target {
         match self {
             Self::AtLeast(least) => write!(formatter, "≥ {least}"),
             Self::AtMost(most) => write!(formatter, "≤ {most}"),
+            Self::Between(least, most) => write!(formatter, "{least}–{most}"),
         }
     }
 }
 
 impl Figure {
     /// Returns a figure with a target and its verdict.
-    pub(crate) fn new(
-        (id, work): (&'static str, &'static str),
+    pub fn new(
+        (id, work): (&'static str, impl Into<Cow<'static, str>>),
         target: Target,
         value: f64,
         unit: &'static str,
@@ -87,15 +97,15 @@ impl Figure {
     }
 
     /// Returns a figure without a target.
-    pub(crate) fn without_target(
-        (id, work): (&'static str, &'static str),
+    pub fn without_target(
+        (id, work): (&'static str, impl Into<Cow<'static, str>>),
         value: f64,
         unit: &'static str,
         from: Vec<Part>,
     ) -> Self {
         Self {
             id,
-            work,
+            work: work.into(),
             target: None,
             value,
             unit,
@@ -105,13 +115,14 @@ impl Figure {
     }
 
     /// The same figure without a verdict.
-    pub(crate) fn unjudged(self) -> Self {
+    #[must_use]
+    pub fn unjudged(self) -> Self {
         Self { met: None, ..self }
     }
 }
 
 /// Prints all figures and their parts as one table.
-pub(crate) fn print(figures: &[Figure]) {
+pub fn print(figures: &[Figure]) {
     println!(
         "\n{:<4} {:<62} {:>9} {:>10}  verdict",
         "", "", "target", "figure"
@@ -150,5 +161,8 @@ mod tests {
         assert!(!Target::AtLeast(0.6).is_met_by(0.59));
         assert!(Target::AtMost(1.3).is_met_by(1.3));
         assert!(!Target::AtMost(1.3).is_met_by(1.31));
+        let between = Target::Between(0.95, 1.1);
+        let verdicts = [0.94, 0.95, 1.1, 1.11].map(|figure| between.is_met_by(figure));
+        assert_eq!(verdicts, [false, true, true, false]);
     }
 }
