@@ -68,6 +68,13 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Measure delays, consistency and outages of several regions; `--help` lists the options
+    #[command(disable_help_flag = true)]
+    Regions {
+        /// Options of the measurements
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
     /// Test `GET /api/ws` against the RFC 6455 cases of the Autobahn test suite, and list them
     WebsocketCases,
 }
@@ -87,6 +94,7 @@ fn main() -> ExitCode {
         Task::Openapi { check } => openapi::run(check),
         Task::Bench { arguments } => optimised::run("dev_bench", &arguments),
         Task::Faults { arguments } => optimised::run("dev_faults", &arguments),
+        Task::Regions { arguments } => optimised::run("dev_regions", &arguments),
         Task::WebsocketCases => websocket_cases::run(),
     };
     match outcome {

@@ -16,6 +16,7 @@ use tokio_tungstenite::{
         Error, Message,
         client::IntoClientRequest as _,
         error::ProtocolError,
+        handshake::client::Request,
         protocol::{CloseFrame, WebSocketConfig, frame::coding::CloseCode},
     },
 };
@@ -55,6 +56,14 @@ impl Socket {
         Self::upgrade(stream.context("cannot connect")?, endpoint).await
     }
 
+    /// Connects with a ticket instead of a credential.
+    pub async fn open_with_ticket(address: SocketAddr, ticket: &str) -> Result<Self> {
+        let stream = TcpStream::connect(address).await.context("cannot connect")?;
+        let url = format!("ws://{address}/api/ws?ticket={ticket}");
+        let request = url.into_client_request().context("no upgrade request")?;
+        Self::upgrade_with(stream, request).await
+    }
+
     /// Connects with a small receive buffer, so that unread data stays with the server.
     pub async fn open_with_small_buffer(endpoint: &Endpoint) -> Result<Self> {
         let stream = connect_with_small_buffer(endpoint.address).await?;
@@ -62,13 +71,17 @@ impl Socket {
     }
 
     async fn upgrade(stream: TcpStream, endpoint: &Endpoint) -> Result<Self> {
-        stream.set_nodelay(true).context("cannot set TCP_NODELAY")?;
         let url = format!("ws://{}/api/ws", endpoint.address);
         let mut request = url.into_client_request().context("no upgrade request")?;
         let (name, value) = endpoint.credential.header();
+        request.headers_mut().insert(name, value.parse()?);
+        Self::upgrade_with(stream, request).await
+    }
+
+    async fn upgrade_with(stream: TcpStream, mut request: Request) -> Result<Self> {
+        stream.set_nodelay(true).context("cannot set TCP_NODELAY")?;
         let headers = request.headers_mut();
         headers.insert("Sec-WebSocket-Protocol", SUBPROTOCOL.parse()?);
-        headers.insert(name, value.parse()?);
         let config = WebSocketConfig::default().read_buffer_size(READ_BUFFER);
         let upgraded = client_async_with_config(request, stream, Some(config));
         match timeout(TIMEOUT, upgraded)

@@ -73,6 +73,7 @@ pub(super) const LAYERS: &[Layer] = &[
     Layer::new("dev_load", &["dev_tools"]),
     Layer::new("dev_bench", &["dev_tools", "dev_load"]),
     Layer::new("dev_faults", &["dev_tools", "dev_load"]),
+    Layer::new("dev_regions", &["dev_tools", "dev_load"]),
     Layer::new("xtask", &["dev_tools"]),
 ];
 
@@ -139,6 +140,7 @@ const HOMES: &[(&str, &[&str])] = &[
             "dev_load",
             "dev_bench",
             "dev_faults",
+            "dev_regions",
         ],
     ),
 ];

@@ -12,6 +12,6 @@ mod server;
 
 pub use self::{
     payload::SendTimeParser,
-    response_mode::{ResponseMode, WORDS},
+    response_mode::{FIRST_PAUSE, ResponseMode, WORDS},
     server::Upstream,
 };

@@ -67,7 +67,7 @@ impl ResponseMode {
 /// The number of pieces of a [`ResponseMode::Pieces`] stream.
 pub(super) const PIECES: usize = 40;
 /// The pause before the first word of a paced response.
-pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(100);
+pub const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// The pause between two words of a paced response.
 pub(super) const WORD_PAUSE: Duration = Duration::from_millis(40);
 /// The number of words of a paced response.
