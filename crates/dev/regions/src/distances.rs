@@ -20,8 +20,8 @@ use super::{
 
 /// The number of calls of an operation before the measured ones.
 const WARM_UP: usize = 3;
-/// The number of calls of an operation: enough for two outliers below the 95th percentile.
-const CALLS: usize = 50;
+/// The number of calls of an operation: two of them may be slower than the 95th percentile.
+const CALLS: usize = 40;
 
 /// The 95th percentiles of all operations in a region, in milliseconds.
 struct Measured {

@@ -50,11 +50,15 @@ pub(crate) async fn measure(laboratory: &Laboratory) -> Result<Vec<Figure>> {
     let slots = Arc::new(Semaphore::new(CONCURRENT));
     let mut writers = write(laboratory, &slots).await?;
     let started = Instant::now();
-    let read = timeout(TIMEOUT, read(&mut socket, &clients, &slots));
-    let stale = read.await.context("the events take too long")??;
-    while let Some(ended) = writers.join_next().await {
-        ended??;
-    }
+    let written = async {
+        while let Some(ended) = writers.join_next().await {
+            ended??;
+        }
+        anyhow::Ok(())
+    };
+    let both = async { tokio::try_join!(read(&mut socket, &clients, &slots), written) };
+    let both = timeout(TIMEOUT, both).await;
+    let (stale, ()) = both.context("the events take too long")??;
     laboratory.reset();
     for detail in stale.iter().take(3) {
         println!("stale: {detail}");
