@@ -58,7 +58,9 @@ impl Socket {
 
     /// Connects with a ticket instead of a credential.
     pub async fn open_with_ticket(address: SocketAddr, ticket: &str) -> Result<Self> {
-        let stream = TcpStream::connect(address).await.context("cannot connect")?;
+        let stream = TcpStream::connect(address)
+            .await
+            .context("cannot connect")?;
         let url = format!("ws://{address}/api/ws?ticket={ticket}");
         let request = url.into_client_request().context("no upgrade request")?;
         Self::upgrade_with(stream, request).await

@@ -9,7 +9,7 @@ use dev_load::{
     socket::Socket,
 };
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use super::{
     operation::{Call, Operation},
@@ -21,10 +21,17 @@ pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 /// The header with a position of the log.
 pub(crate) const CONSISTENCY: &str = "X-Consistency";
 
+/// The time after which an unused socket is replaced: its pings are not answered meanwhile.
+const SOCKET_IDLE: Duration = Duration::from_secs(10);
+
+/// A socket accepts 20 commands a second.
+const COMMAND_INTERVAL: Duration = Duration::from_millis(50);
+
 /// A client with a kept connection and a socket.
 pub(crate) struct Client {
+    endpoint: Endpoint,
     api: ApiClient,
-    socket: Socket,
+    socket: Option<(Socket, Instant)>,
     workload: Workload,
 }
 
@@ -35,13 +42,14 @@ pub(crate) struct Timed {
 }
 
 impl Client {
-    /// Opens the socket.
-    pub(crate) async fn connect(endpoint: &Endpoint, workload: Workload) -> Result<Self> {
-        Ok(Self {
+    /// Returns a client of a node.
+    pub(crate) fn new(endpoint: &Endpoint, workload: Workload) -> Self {
+        Self {
+            endpoint: endpoint.clone(),
             api: ApiClient::new(endpoint),
-            socket: connect_socket(endpoint).await?,
+            socket: None,
             workload,
-        })
+        }
     }
 
     /// Runs an operation, and returns the time until it is complete.
@@ -65,10 +73,20 @@ impl Client {
                     "id": 2, "type": "chat",
                     "agentId": self.workload.agent, "message": "echo hello",
                 });
+                let mut socket = self.take_socket().await?;
+                sleep(COMMAND_INTERVAL).await;
                 let started = Instant::now();
-                self.socket.command(&command).await?;
+                socket.command(&command).await?;
+                self.socket = Some((socket, Instant::now()));
                 Ok(started.elapsed())
             }
+        }
+    }
+
+    async fn take_socket(&mut self) -> Result<Socket> {
+        match self.socket.take() {
+            Some((socket, used)) if used.elapsed() < SOCKET_IDLE => Ok(socket),
+            _ => connect_socket(&self.endpoint).await,
         }
     }
 }

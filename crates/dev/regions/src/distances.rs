@@ -12,9 +12,9 @@ use tokio::task::JoinSet;
 use super::{
     client::Client,
     laboratory::Laboratory,
+    numbers::milliseconds,
     operation::{self, Budget},
     region::Region,
-    slopes::milliseconds,
     workload::Workload,
 };
 
@@ -35,7 +35,7 @@ pub(crate) async fn measure(laboratory: &Laboratory, budget: Budget) -> Result<V
     let home = laboratory.endpoint(Region::HOME)?;
     for (number, region) in Region::all().enumerate() {
         let workload = Workload::create(&home).await?;
-        let client = Client::connect(&laboratory.endpoint(region)?, workload).await?;
+        let client = Client::new(&laboratory.endpoint(region)?, workload);
         clients.spawn(async move { anyhow::Ok((number, run(client, region, budget).await?)) });
     }
     let mut all = Vec::new();

@@ -19,8 +19,8 @@ use tokio::{
 use super::{
     client::request,
     laboratory::Laboratory,
+    numbers::count,
     operation::new_name,
-    own_writes::count,
     region::Region,
     workload::{Workload, text},
 };

@@ -13,7 +13,9 @@ mod event_reads;
 mod far_node;
 mod laboratory;
 mod line;
+mod loss;
 mod node_settings;
+mod numbers;
 mod operation;
 mod outage;
 mod own_writes;
@@ -153,6 +155,11 @@ impl Results {
                 let measured = steps.run(budget.row(), || clients.block_on(measured))?;
                 results.figures.extend(measured);
             }
+        }
+        if options.wants(Row::R2) {
+            let measured = loss::measure(laboratory);
+            let measured = steps.run("R2", || clients.block_on(measured))?;
+            results.figures.push(measured);
         }
         if options.wants(Row::R3) {
             let measured = own_writes::measure(laboratory);

@@ -9,6 +9,8 @@ use super::workload::Workload;
 
 /// The bytes of a large agent: nearly the largest body that the service accepts by default.
 const LARGE_BYTES: usize = 240_000;
+/// The name of the creation of a large agent.
+pub(crate) const LARGE_WRITE: &str = "POST agents, 240 kB";
 /// The bytes of one rule of a large agent.
 const RULE_BYTES: usize = 8_000;
 
@@ -93,7 +95,7 @@ fn writes() -> Vec<Operation> {
             201,
         ),
         post(
-            "POST agents, 240 kB",
+            LARGE_WRITE,
             |_| "/api/agents".to_owned(),
             |_| large_agent(),
             201,
@@ -115,7 +117,7 @@ fn writes() -> Vec<Operation> {
             "POST user-tokens",
             |_| "/api/user-tokens".to_owned(),
             |_| json!({ "userId": "grace" }),
-            200,
+            201,
         ),
     ]
 }

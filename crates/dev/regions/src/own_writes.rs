@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 use super::{
     client::{CONSISTENCY, expect, request},
     laboratory::Laboratory,
+    numbers::count,
     region::Region,
     workload::{Workload, text},
     written::Write,
@@ -182,9 +183,4 @@ impl Traveller {
         pairs.reads.push(read.elapsed);
         Ok(())
     }
-}
-
-/// Returns a count as a figure.
-pub(crate) fn count(number: usize) -> f64 {
-    u32::try_from(number).map_or(f64::INFINITY, f64::from)
 }

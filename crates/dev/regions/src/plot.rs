@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{line::Line, operation::Budget, slopes::Slope};
+use super::{line::Line, numbers::count, operation::Budget, slopes::Slope};
 
 /// The size of the picture, and the edges of the plot in it.
 const WIDTH: f64 = 760.0;
@@ -11,12 +11,14 @@ const LEFT: f64 = 60.0;
 const RIGHT: f64 = 480.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 370.0;
-/// The greatest values of both axes, in milliseconds, and the distance of grid lines.
-const MOST: f64 = 200.0;
+/// The number of grid lines, and the least distance between two, in milliseconds.
+const GRID_LINES: u32 = 5;
 const GRID: u32 = 40;
+/// The greatest round trip, in milliseconds.
+const FARTHEST: f64 = 160.0;
 /// The least distance between two labels.
 const LABEL: f64 = 16.0;
-/// Leaves room for 17 labels.
+/// The height of the first label.
 const FIRST_LABEL: f64 = 30.0;
 
 /// Returns a picture of the medians over the round trip to the home region.
@@ -27,37 +29,64 @@ pub(crate) fn svg(slopes: &[Slope]) -> String {
          <title>Time of operations in a far region over the round trip to the home region</title>\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
     );
-    draw_axes(&mut picture);
     let mut slopes: Vec<_> = slopes.iter().collect();
     slopes.sort_by(|one, other| last(other).total_cmp(&last(one)));
+    let scale = Scale::up_to(slopes.first().map_or(0.0, |slope| last(slope)));
+    draw_axes(&mut picture, &scale);
+    // Each label is near its line, below the one before, and above the end of the picture.
     let mut label = FIRST_LABEL;
+    let mut limit = HEIGHT - count(slopes.len()) * LABEL;
     for slope in slopes {
-        label = (y(last(slope)) - LABEL / 2.0).max(label);
-        draw_slope(&mut picture, slope, label);
+        label = scale.y(last(slope)).min(limit).max(label);
+        draw_slope(&mut picture, &scale, slope, label);
         label += LABEL;
+        limit += LABEL;
     }
     picture.push_str("</svg>\n");
     picture
 }
 
-fn draw_axes(picture: &mut String) {
-    for step in (0..=5).map(|step| step * GRID) {
-        let value = f64::from(step);
-        let (at_y, label_y) = (y(value), y(value) + 4.0);
+/// The scale of the vertical axis.
+struct Scale {
+    /// The distance between two grid lines, in milliseconds.
+    grid: u32,
+}
+
+impl Scale {
+    /// Returns a scale whose last grid line is not below a value.
+    fn up_to(most: f64) -> Self {
+        let mut grids = (1..=100).map(|number| number * GRID);
+        let grid = grids.find(|grid| f64::from(grid * GRID_LINES) >= most);
+        Self {
+            grid: grid.unwrap_or(GRID),
+        }
+    }
+
+    fn y(&self, time: f64) -> f64 {
+        BOTTOM - time / f64::from(self.grid * GRID_LINES) * (BOTTOM - TOP)
+    }
+}
+
+fn draw_axes(picture: &mut String, scale: &Scale) {
+    for line in 0..=GRID_LINES {
+        let time = line * scale.grid;
+        let at_y = scale.y(f64::from(time));
+        let label_y = at_y + 4.0;
         write(
             picture,
             format_args!(
                 "<path d=\"M{LEFT} {at_y}H{RIGHT}\" stroke=\"#ddd\"/>\
-                 <text x=\"{}\" y=\"{label_y}\" text-anchor=\"end\">{step}</text>\n",
+                 <text x=\"{}\" y=\"{label_y}\" text-anchor=\"end\">{time}</text>\n",
                 LEFT - 8.0
             ),
         );
-        if value <= 160.0 {
+        let round_trip = f64::from(line * GRID);
+        if round_trip <= FARTHEST {
             write(
                 picture,
                 format_args!(
-                    "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{step}</text>\n",
-                    x(value),
+                    "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{round_trip}</text>\n",
+                    x(round_trip),
                     BOTTOM + 18.0
                 ),
             );
@@ -75,16 +104,16 @@ fn draw_axes(picture: &mut String) {
 }
 
 /// Draws the points of an operation, and its name with the slope at the height `label`.
-fn draw_slope(picture: &mut String, slope: &Slope, label: f64) {
+fn draw_slope(picture: &mut String, scale: &Scale, slope: &Slope, label: f64) {
     let color = match slope.budget {
         Budget::Local => "#1a7f4e",
         Budget::Home => "#2a5db0",
     };
     let points = slope.points.iter();
     let points: Vec<_> = points
-        .map(|(round_trip, time)| format!("{:.1},{:.1}", x(*round_trip), y(*time)))
+        .map(|(round_trip, time)| format!("{:.1},{:.1}", x(*round_trip), scale.y(*time)))
         .collect();
-    let (end, name) = (y(last(slope)), slope.name);
+    let (end, name) = (scale.y(last(slope)), slope.name);
     let trips = Line::through(&slope.points).slope;
     write(
         picture,
@@ -93,7 +122,7 @@ fn draw_slope(picture: &mut String, slope: &Slope, label: f64) {
              <path d=\"M{:.1} {end:.1}L{:.1} {label:.1}\" stroke=\"{color}\" stroke-width=\"0.5\"/>\
              <text x=\"{:.1}\" y=\"{:.1}\" fill=\"{color}\">{name}: {trips:.2}</text>\n",
             points.join(" "),
-            x(160.0) + 2.0,
+            x(FARTHEST) + 2.0,
             RIGHT + 16.0,
             RIGHT + 20.0,
             label + 4.0,
@@ -107,11 +136,7 @@ fn last(slope: &Slope) -> f64 {
 }
 
 fn x(round_trip: f64) -> f64 {
-    LEFT + round_trip / 160.0 * (RIGHT - LEFT)
-}
-
-fn y(time: f64) -> f64 {
-    BOTTOM - time.min(MOST) / MOST * (BOTTOM - TOP)
+    LEFT + round_trip / FARTHEST * (RIGHT - LEFT)
 }
 
 fn write(picture: &mut String, text: std::fmt::Arguments<'_>) {

@@ -13,6 +13,7 @@ use super::{
     client::Client,
     laboratory::Laboratory,
     line::Line,
+    numbers::milliseconds,
     operation::{self, Budget, Operation},
     region::Region,
     workload::Workload,
@@ -63,7 +64,7 @@ impl Slope {
 pub(crate) async fn measure(laboratory: &Laboratory, budget: Budget) -> Result<Vec<Slope>> {
     let endpoint = laboratory.endpoint(Region::Frankfurt)?;
     let workload = Workload::create(&laboratory.endpoint(Region::HOME)?).await?;
-    let mut client = Client::connect(&endpoint, workload).await?;
+    let mut client = Client::new(&endpoint, workload);
     let operations: Vec<Operation> = operation::all();
     let mut measured: Vec<_> = operations
         .iter()
@@ -113,9 +114,4 @@ impl Budget {
             Self::Home => Target::Between(0.95, 1.10),
         }
     }
-}
-
-/// Returns a duration in milliseconds.
-pub(crate) fn milliseconds(duration: Duration) -> f64 {
-    duration.as_secs_f64() * 1_000.0
 }

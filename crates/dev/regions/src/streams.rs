@@ -13,7 +13,7 @@ use dev_load::{
 use serde_json::{Value, json};
 use tokio::{task::JoinSet, time::Instant};
 
-use super::{laboratory::Laboratory, region::Region, slopes::milliseconds, workload::create};
+use super::{laboratory::Laboratory, numbers::milliseconds, region::Region, workload::create};
 
 /// The number of clients in a region at the same time, and of streams of each.
 const CLIENTS: usize = 4;

@@ -25,6 +25,8 @@ use super::link::LinkState;
 /// The most bytes that are read at once, and the number of such reads on the way.
 const READ_BYTES: usize = 64 * 1024;
 const IN_FLIGHT: usize = 1_024;
+/// The bytes of a packet on an Ethernet.
+const PACKET_BYTES: usize = 1_460;
 /// The time after which Linux repeats the first packet of a connection.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(1);
 /// The least time after which Linux repeats a packet of an open connection, in addition to the
@@ -104,6 +106,9 @@ async fn transfer(
             let sent = Instant::now();
             // Also if the delay has become shorter, no byte overtakes another.
             due = due.max(sent + delays.borrow().delay(direction));
+            if loses_packet(bytes, delays.borrow().loss) {
+                due += delays.borrow().round_trip;
+            }
             let packet = Packet {
                 sent,
                 due,
@@ -130,6 +135,15 @@ async fn transfer(
     };
     tokio::try_join!(read, write)?;
     Ok(())
+}
+
+/// Returns whether at least one packet of some bytes is lost. Counts the packets of all connections.
+fn loses_packet(bytes: usize, one_of: u32) -> bool {
+    static PACKETS: AtomicUsize = AtomicUsize::new(0);
+    let packets = bytes.div_ceil(PACKET_BYTES);
+    let before = PACKETS.fetch_add(packets, Ordering::Relaxed);
+    let lost = |count: usize| count.checked_div(one_of as usize);
+    lost(before) != lost(before + packets)
 }
 
 /// Waits while the link is cut, and then until TCP repeats what was sent first.

@@ -37,6 +37,8 @@ pub(super) struct LinkState {
     /// A delay of the bytes from the target, in addition to the distance.
     pub(super) lag: Duration,
     pub(super) is_cut: bool,
+    /// The number of packets of which one is lost; 0 if none is.
+    pub(super) loss: u32,
 }
 
 impl Link {
@@ -80,6 +82,12 @@ impl Link {
     /// Delays the bytes from the target in addition to the distance.
     pub fn set_lag(&self, lag: Duration) {
         self.state.send_modify(|state| state.lag = lag);
+    }
+
+    /// Loses one of `packets` packets; none if that is 0. A lost packet arrives a round trip later,
+    /// and all bytes after it wait.
+    pub fn lose_one_of(&self, packets: u32) {
+        self.state.send_modify(|state| state.loss = packets);
     }
 
     /// Stops all transfers.

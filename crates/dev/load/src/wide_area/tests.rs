@@ -128,6 +128,18 @@ async fn a_cut_holds_bytes_until_they_are_repeated_and_closes_nothing() {
 }
 
 #[tokio::test]
+async fn a_lost_packet_arrives_a_round_trip_later() {
+    let fixture = Fixture::start().await;
+    let mut stream = fixture.connect().await;
+    echo(&mut stream, b"opened").await;
+    // One in each direction.
+    fixture.link.lose_one_of(1);
+    assert_takes(echo(&mut stream, b"lost").await, ROUND_TRIP * 3);
+    fixture.link.lose_one_of(0);
+    assert_takes(echo(&mut stream, b"received").await, ROUND_TRIP);
+}
+
+#[tokio::test]
 async fn both_ends_are_closed_after_the_delay() {
     let fixture = Fixture::start().await;
     let mut stream = fixture.connect().await;

@@ -13,7 +13,7 @@ use super::{
     measure::{AFTER, Outage},
     observer::{HOME_WRITE, READ, SOCKET, WRITE},
 };
-use crate::own_writes::count;
+use crate::numbers::count;
 
 /// The longest that a write may take during the cut, in seconds.
 const REFUSED: f64 = 1.0;
