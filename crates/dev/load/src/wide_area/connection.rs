@@ -2,21 +2,17 @@
 
 use std::{
     io,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
 };
 
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{
-        TcpListener, TcpStream,
+        TcpStream,
         tcp::{OwnedReadHalf, OwnedWriteHalf},
     },
     sync::{mpsc, watch},
-    task::JoinSet,
     time::{Instant, sleep, sleep_until},
 };
 
@@ -35,26 +31,6 @@ const RETRANSMISSION_TIMEOUT: Duration = Duration::from_millis(200);
 /// The longest time between two repetitions.
 const MAX_RETRANSMISSION_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Accepts connections until it is aborted.
-pub(super) async fn accept(
-    listener: std::net::TcpListener,
-    state: watch::Receiver<LinkState>,
-    count: Arc<AtomicUsize>,
-) {
-    let Ok(listener) = TcpListener::from_std(listener) else {
-        return;
-    };
-    let mut connections = JoinSet::new();
-    loop {
-        // An error concerns one connection.
-        if let Ok((client, _)) = listener.accept().await {
-            count.fetch_add(1, Ordering::Relaxed);
-            connections.spawn(relay(client, state.clone()));
-            while connections.try_join_next().is_some() {}
-        }
-    }
-}
-
 /// A direction of a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Direction {
@@ -63,7 +39,10 @@ enum Direction {
 }
 
 /// Relays a connection until both ends are closed, or one is reset.
-async fn relay(client: TcpStream, mut state: watch::Receiver<LinkState>) -> io::Result<()> {
+pub(super) async fn relay(
+    client: TcpStream,
+    mut state: watch::Receiver<LinkState>,
+) -> io::Result<()> {
     pass(&mut state, Instant::now(), HANDSHAKE_TIMEOUT).await?;
     let LinkState {
         target, round_trip, ..

@@ -12,15 +12,15 @@ use std::{
 use anyhow::{Context as _, Result};
 use tokio::{runtime::Handle, sync::watch, task::JoinSet};
 
-use super::connection;
+use super::listener::accept;
 
 /// A link: every connection to its address becomes one to its target, with the delay of the
 /// distance. Its bandwidth is not limited. Dropping it closes all connections.
 ///
 /// A new connection transfers nothing for a round trip, as during the handshake of TCP. Every byte
 /// is delivered half a round trip after it was sent, in order. While the link is cut, connections
-/// stay open and transfer nothing; afterwards each continues when TCP would repeat its first lost
-/// packet, which takes longer the longer the cut was.
+/// stay open and transfer nothing, and new ones do not open; afterwards each continues when TCP
+/// repeats its first lost packet, which takes longer the longer the cut was.
 pub struct Link {
     /// The address for clients.
     pub address: SocketAddr,
@@ -57,7 +57,7 @@ impl Link {
         let connections = Arc::default();
         let mut task = JoinSet::new();
         task.spawn_on(
-            connection::accept(listener, state.subscribe(), Arc::clone(&connections)),
+            accept(listener, state.subscribe(), Arc::clone(&connections)),
             runtime,
         );
         Ok(Self {

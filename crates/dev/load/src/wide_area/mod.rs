@@ -2,6 +2,7 @@
 
 mod connection;
 mod link;
+mod listener;
 
 pub use self::link::Link;
 

@@ -128,6 +128,26 @@ async fn a_cut_holds_bytes_until_they_are_repeated_and_closes_nothing() {
 }
 
 #[tokio::test]
+async fn new_connections_open_only_after_a_cut() {
+    let fixture = Fixture::start().await;
+    fixture.link.cut();
+    let connect = || timeout(ROUND_TRIP, TcpStream::connect(fixture.link.address));
+    let started = Instant::now();
+    let mut opened = Vec::new();
+    while let Ok(connected) = connect().await {
+        assert!(started.elapsed() < LIMIT, "connections still open");
+        opened.push(connected.unwrap());
+    }
+    let connecting = fixture.connect();
+    tokio::pin!(connecting);
+    let early = timeout(ROUND_TRIP * 2, &mut connecting).await;
+    assert!(early.is_err(), "a connection is open during the cut");
+    fixture.link.heal();
+    let mut stream = timeout(LIMIT, connecting).await.unwrap();
+    echo(&mut stream, b"healed").await;
+}
+
+#[tokio::test]
 async fn a_lost_packet_arrives_a_round_trip_later() {
     let fixture = Fixture::start().await;
     let mut stream = fixture.connect().await;
