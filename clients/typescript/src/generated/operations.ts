@@ -48,8 +48,14 @@ export const operations = {
     revoke: "delete /api/oauth-clients/{id}",
     rotate: "post /api/oauth-clients/{id}/rotate"
   },
+  ping: {
+    get: "get /api/ping"
+  },
   principal: {
     get: "get /api/principal"
+  },
+  regions: {
+    list: "get /api/regions"
   },
   rules: {
     test: "post /api/rules/test"

@@ -488,6 +488,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/ping": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Measure the time to a region: the cheapest response to a valid credential.
+         * @description Neither a database nor another region is involved, unless the credential is new to the node.
+         */
+        get: operations["get_ping"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/principal": {
         parameters: {
             query?: never;
@@ -497,6 +517,28 @@ export interface paths {
         };
         /** Read who the caller is: its tenant and its scopes. */
         get: operations["get_principal"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/regions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the regions of the service.
+         * @description A client measures the time of `GET /api/ping` at each `url`, and uses the nearest region. A far
+         *     region that has not reached its home region since its start lists these two only. A service of one
+         *     region lists that one.
+         */
+        get: operations["list_regions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1078,7 +1120,7 @@ export interface components {
             introspection_endpoint: string;
             introspection_endpoint_auth_methods_supported: string[];
             introspection_endpoint_auth_signing_alg_values_supported: string[];
-            /** @description Its name: the public URL. */
+            /** @description Its name: the public URL, unless another one is configured. */
             issuer: string;
             jwks_uri: string;
             /** @description Empty: no endpoint is meant for browsers. */
@@ -2238,6 +2280,11 @@ export interface components {
             /** @description The value of `cursor` for the next page; null on the last page. */
             nextCursor?: string | null;
         };
+        /** @description The region that responds. */
+        Pong: {
+            /** @description Its name; absent if it has none. */
+            region?: string;
+        };
         /** @description The principal of the caller. */
         PrincipalBody: {
             /** @description The id, as `actor` in events. */
@@ -2290,7 +2337,7 @@ export interface components {
          * @description The kind of a problem, for programs.
          * @enum {string}
          */
-        ProblemCode: "malformed_json" | "invalid_cursor" | "invalid_header" | "invalid_subprotocol" | "ambiguous_credentials" | "unauthenticated" | "invalid_credentials" | "token_expired" | "invalid_ticket" | "insufficient_scope" | "origin_not_allowed" | "route_not_found" | "agent_not_found" | "conversation_not_found" | "turn_not_found" | "key_not_found" | "client_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "conversation_busy" | "message_superseded" | "turn_cancelled" | "idempotency_key_in_use" | "idempotency_key_used" | "cursor_expired" | "version_mismatch" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "validation_failed" | "idempotency_key_reused" | "invalid_rule" | "unknown_engine" | "unknown_command" | "upgrade_required" | "rate_limited" | "too_many_streams" | "internal" | "engine_failed" | "engine_unavailable" | "store_unavailable" | "issuer_unavailable" | "overloaded" | "draining" | "interrupted" | "engine_timeout";
+        ProblemCode: "malformed_json" | "invalid_cursor" | "invalid_header" | "invalid_subprotocol" | "ambiguous_credentials" | "unauthenticated" | "invalid_credentials" | "token_expired" | "invalid_ticket" | "insufficient_scope" | "origin_not_allowed" | "route_not_found" | "agent_not_found" | "conversation_not_found" | "turn_not_found" | "key_not_found" | "client_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "conversation_busy" | "message_superseded" | "turn_cancelled" | "idempotency_key_in_use" | "idempotency_key_used" | "cursor_expired" | "version_mismatch" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "validation_failed" | "idempotency_key_reused" | "invalid_rule" | "unknown_engine" | "unknown_command" | "upgrade_required" | "rate_limited" | "too_many_streams" | "internal" | "engine_failed" | "engine_unavailable" | "store_unavailable" | "home_unavailable" | "issuer_unavailable" | "overloaded" | "draining" | "interrupted" | "engine_timeout";
         /** @description One entry of the error catalogue. */
         ProblemEntry: {
             /** @description The code. */
@@ -2397,6 +2444,24 @@ export interface components {
              * @description Streams and sockets that are open at the same time.
              */
             streams: number;
+        };
+        /** @description A region of the service. */
+        RegionEntry: {
+            /** @description True for the region of the primary database, where writes are decided. */
+            isHome: boolean;
+            /** @description The name; absent for a home region without one. */
+            name?: string;
+            /**
+             * @description The base URL for clients.
+             * @example https://eu.agents.example.org
+             */
+            url: string;
+        };
+        /** @description The regions of the service. */
+        RegionListing: {
+            data: components["schemas"]["RegionEntry"][];
+            /** @description The name of the region that responds; absent if it has none. */
+            region?: string;
         };
         /** @description One of a rule's `replies`. */
         ReplyText: string;
@@ -2988,6 +3053,8 @@ export interface components {
         IfMatch: string;
         /** @description The entity tag of the client's version. If it is the current one, the response is 304. */
         IfNoneMatch: string;
+        /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. In a far region the response contains every change up to this position. Ignored elsewhere. */
+        XConsistency: number;
         /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
         XRequestId: string;
     };
@@ -3021,10 +3088,14 @@ export interface components {
         Upgrade: string;
         /** @description The challenge, with the missing credential or scope (RFC 6750). */
         WwwAuthenticate: string;
+        /** @description A position in the event log that the write has reached. Sent to another region with a read, it is the state that the response must contain. Only from a service with several regions. */
+        XConsistency: number;
         /** @description A position in the event log that is not newer than the response: a client that follows the log from there misses no change. */
         XEventSeq: number;
         /** @description The id of the request in the log. */
         XRequestId: string;
+        /** @description `replica` or `home`: the database that has answered. Only from a far region. */
+        XServedBy: string;
     };
     pathItems: never;
 }
@@ -3281,6 +3352,8 @@ export interface operations {
                 name?: string;
             };
             header?: {
+                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. In a far region the response contains every change up to this position. Ignored elsewhere. */
+                "X-Consistency"?: components["parameters"]["XConsistency"];
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
@@ -3298,6 +3371,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3311,6 +3385,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3323,6 +3398,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3337,6 +3413,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3350,6 +3427,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3363,6 +3441,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3376,6 +3455,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3389,6 +3469,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3402,6 +3483,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3415,6 +3497,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3429,6 +3512,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3442,6 +3526,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3456,6 +3541,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3500,7 +3586,9 @@ export interface operations {
                     Location: components["headers"]["Location"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3513,7 +3601,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3525,7 +3615,9 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3539,7 +3631,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3552,7 +3646,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3565,7 +3661,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3578,7 +3676,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3591,7 +3691,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3604,7 +3706,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3617,7 +3721,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3631,7 +3737,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3644,7 +3752,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3658,7 +3768,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3673,6 +3785,8 @@ export interface operations {
             header?: {
                 /** @description The entity tag of the client's version. If it is the current one, the response is 304. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. In a far region the response contains every change up to this position. Ignored elsewhere. */
+                "X-Consistency"?: components["parameters"]["XConsistency"];
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
@@ -3693,6 +3807,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3708,6 +3823,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -3719,6 +3835,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3731,6 +3848,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3745,6 +3863,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3758,6 +3877,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3771,6 +3891,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3784,6 +3905,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3797,6 +3919,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3810,6 +3933,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3823,6 +3947,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3837,6 +3962,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3850,6 +3976,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3864,6 +3991,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3895,7 +4023,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -3906,7 +4036,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3918,7 +4050,9 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3932,7 +4066,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3945,7 +4081,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3958,7 +4096,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3971,7 +4111,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3984,7 +4126,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3997,7 +4141,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4010,7 +4156,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4023,7 +4171,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4037,7 +4187,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4050,7 +4202,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4064,7 +4218,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4114,7 +4270,9 @@ export interface operations {
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4127,7 +4285,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4139,7 +4299,9 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4153,7 +4315,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4166,7 +4330,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4179,7 +4345,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4192,7 +4360,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4205,7 +4375,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4218,7 +4390,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4231,7 +4405,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4244,7 +4420,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4257,7 +4435,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4271,7 +4451,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4284,7 +4466,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4298,7 +4482,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4313,6 +4499,8 @@ export interface operations {
             header?: {
                 /** @description The entity tag of the client's version. If it is the current one, the response is 304. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. In a far region the response contains every change up to this position. Ignored elsewhere. */
+                "X-Consistency"?: components["parameters"]["XConsistency"];
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
@@ -4333,6 +4521,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4348,6 +4537,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -4359,6 +4549,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4371,6 +4562,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4385,6 +4577,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4398,6 +4591,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4411,6 +4605,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4424,6 +4619,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4437,6 +4633,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4450,6 +4647,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4463,6 +4661,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4477,6 +4676,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4490,6 +4690,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4504,6 +4705,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4553,7 +4755,9 @@ export interface operations {
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4566,7 +4770,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4578,7 +4784,9 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4592,7 +4800,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4605,7 +4815,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4618,7 +4830,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4631,7 +4845,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4644,7 +4860,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4657,7 +4875,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4670,7 +4890,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4683,7 +4905,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4696,7 +4920,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4710,7 +4936,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4723,7 +4951,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4737,7 +4967,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4765,6 +4997,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4778,6 +5011,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4790,6 +5024,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4804,6 +5039,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4817,6 +5053,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4830,6 +5067,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4843,6 +5081,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4856,6 +5095,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4869,6 +5109,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4883,6 +5124,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4896,6 +5138,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4910,6 +5153,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4952,7 +5196,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Server-Timing": components["headers"]["ServerTiming"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4969,7 +5215,9 @@ export interface operations {
                     "Preference-Applied": components["headers"]["PreferenceApplied"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4982,7 +5230,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4994,7 +5244,9 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5008,7 +5260,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5021,7 +5275,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5034,7 +5290,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5047,7 +5305,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5061,7 +5321,9 @@ export interface operations {
                     "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5074,7 +5336,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5087,7 +5351,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5100,7 +5366,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5113,7 +5381,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5127,7 +5397,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5141,7 +5413,9 @@ export interface operations {
                     "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5155,7 +5429,9 @@ export interface operations {
                     "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5170,7 +5446,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5184,7 +5462,9 @@ export interface operations {
                     "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5208,6 +5488,8 @@ export interface operations {
                 userId?: string;
             };
             header?: {
+                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. In a far region the response contains every change up to this position. Ignored elsewhere. */
+                "X-Consistency"?: components["parameters"]["XConsistency"];
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
@@ -5225,6 +5507,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5238,6 +5521,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5250,6 +5534,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5264,6 +5549,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5277,6 +5563,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5290,6 +5577,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5303,6 +5591,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5316,6 +5605,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5329,6 +5619,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5342,6 +5633,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5356,6 +5648,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5369,6 +5662,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5383,6 +5677,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5424,7 +5719,9 @@ export interface operations {
                     "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5440,7 +5737,9 @@ export interface operations {
                     Location: components["headers"]["Location"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5453,7 +5752,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5465,7 +5766,9 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5479,7 +5782,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5492,7 +5797,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5505,7 +5812,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5518,7 +5827,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5531,7 +5842,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5544,7 +5857,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5557,7 +5872,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5570,7 +5887,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5584,7 +5903,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5597,7 +5918,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5611,7 +5934,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5626,6 +5951,8 @@ export interface operations {
             header?: {
                 /** @description The entity tag of the client's version. If it is the current one, the response is 304. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. In a far region the response contains every change up to this position. Ignored elsewhere. */
+                "X-Consistency"?: components["parameters"]["XConsistency"];
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
@@ -5646,6 +5973,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5661,6 +5989,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -5672,6 +6001,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5684,6 +6014,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5698,6 +6029,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5711,6 +6043,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5724,6 +6057,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5737,6 +6071,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5750,6 +6085,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5763,6 +6099,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5776,6 +6113,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5790,6 +6128,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5803,6 +6142,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5817,6 +6157,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5848,7 +6189,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -5859,7 +6202,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5871,7 +6216,9 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5885,7 +6232,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5898,7 +6247,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5911,7 +6262,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5924,7 +6277,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5937,7 +6292,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5950,7 +6307,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5963,7 +6322,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5976,7 +6337,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5990,7 +6353,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6003,7 +6368,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6017,7 +6384,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6065,7 +6434,9 @@ export interface operations {
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6078,7 +6449,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6090,7 +6463,9 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6104,7 +6479,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6117,7 +6494,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6130,7 +6509,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6143,7 +6524,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6156,7 +6539,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6169,7 +6554,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6182,7 +6569,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6195,7 +6584,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6208,7 +6599,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6222,7 +6615,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6235,7 +6630,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6249,7 +6646,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6271,6 +6670,8 @@ export interface operations {
                 superseded?: "include";
             };
             header?: {
+                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. In a far region the response contains every change up to this position. Ignored elsewhere. */
+                "X-Consistency"?: components["parameters"]["XConsistency"];
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
@@ -6291,6 +6692,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6304,6 +6706,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6316,6 +6719,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6330,6 +6734,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6343,6 +6748,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6356,6 +6762,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6369,6 +6776,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6382,6 +6790,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6395,6 +6804,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6408,6 +6818,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6421,6 +6832,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6435,6 +6847,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6448,6 +6861,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6462,6 +6876,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6474,6 +6889,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. In a far region the response contains every change up to this position. Ignored elsewhere. */
+                "X-Consistency"?: components["parameters"]["XConsistency"];
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
@@ -6492,6 +6909,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6505,6 +6923,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -6516,6 +6935,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6528,6 +6948,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6542,6 +6963,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6555,6 +6977,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6568,6 +6991,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6581,6 +7005,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6594,6 +7019,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6607,6 +7033,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6620,6 +7047,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6634,6 +7062,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6647,6 +7076,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6661,6 +7091,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6682,6 +7113,8 @@ export interface operations {
                 status?: "open" | "queued" | "in_progress" | "completed" | "failed" | "cancelled";
             };
             header?: {
+                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. In a far region the response contains every change up to this position. Ignored elsewhere. */
+                "X-Consistency"?: components["parameters"]["XConsistency"];
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
@@ -6702,6 +7135,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6715,6 +7149,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6727,6 +7162,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6741,6 +7177,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6754,6 +7191,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6767,6 +7205,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6780,6 +7219,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6793,6 +7233,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6806,6 +7247,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6819,6 +7261,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6832,6 +7275,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6846,6 +7290,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6859,6 +7304,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6873,6 +7319,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6900,6 +7347,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6913,6 +7361,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6925,6 +7374,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6939,6 +7389,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6952,6 +7403,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6965,6 +7417,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6978,6 +7431,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6991,6 +7445,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7004,6 +7459,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7018,6 +7474,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7031,6 +7488,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7045,6 +7503,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7070,6 +7529,8 @@ export interface operations {
             header?: {
                 /** @description For a stream: only events after this position; takes precedence over `since`. Clients send it when they reconnect. */
                 "Last-Event-ID"?: number | null;
+                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. In a far region the response contains every change up to this position. Ignored elsewhere. */
+                "X-Consistency"?: components["parameters"]["XConsistency"];
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
@@ -7086,6 +7547,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7100,6 +7562,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7112,6 +7575,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7126,6 +7590,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7139,6 +7604,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7152,6 +7618,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7165,6 +7632,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7178,6 +7646,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7191,6 +7660,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7204,6 +7674,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7217,6 +7688,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7231,6 +7703,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7244,6 +7717,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7258,6 +7732,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7291,6 +7766,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7304,6 +7780,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7316,6 +7793,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7330,6 +7808,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7343,6 +7822,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7356,6 +7836,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7369,6 +7850,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7382,6 +7864,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7395,6 +7878,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7408,6 +7892,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7422,6 +7907,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7435,6 +7921,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7449,6 +7936,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7494,7 +7982,9 @@ export interface operations {
                     Location: components["headers"]["Location"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7507,7 +7997,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7519,7 +8011,9 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7533,7 +8027,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7546,7 +8042,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7559,7 +8057,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7572,7 +8072,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7585,7 +8087,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7598,7 +8102,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7611,7 +8117,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7624,7 +8132,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7638,7 +8148,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7651,7 +8163,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7665,7 +8179,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7696,6 +8212,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7709,6 +8226,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7721,6 +8239,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7735,6 +8254,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7748,6 +8268,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7761,6 +8282,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7774,6 +8296,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7787,6 +8310,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7800,6 +8324,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7813,6 +8338,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7827,6 +8353,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7840,6 +8367,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7854,6 +8382,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7883,7 +8412,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -7894,7 +8425,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7906,7 +8439,9 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7920,7 +8455,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7933,7 +8470,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7946,7 +8485,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7959,7 +8500,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7972,7 +8515,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7985,7 +8530,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7998,7 +8545,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8012,7 +8561,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8025,7 +8576,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8039,7 +8592,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8080,7 +8635,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8093,7 +8650,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8105,7 +8664,9 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8119,7 +8680,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8132,7 +8695,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8145,7 +8710,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8158,7 +8725,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8171,7 +8740,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8184,7 +8755,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8197,7 +8770,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8210,7 +8785,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8223,7 +8800,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8237,7 +8816,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8250,7 +8831,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8264,7 +8847,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8464,6 +9049,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8477,6 +9063,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8489,6 +9076,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8503,6 +9091,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8516,6 +9105,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8529,6 +9119,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8542,6 +9133,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8555,6 +9147,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8568,6 +9161,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8582,6 +9176,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8595,6 +9190,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8609,6 +9205,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8642,6 +9239,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8655,6 +9253,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8667,6 +9266,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8681,6 +9281,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8694,6 +9295,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8707,6 +9309,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8720,6 +9323,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8733,6 +9337,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8746,6 +9351,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8759,6 +9365,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8773,6 +9380,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8786,6 +9394,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8800,6 +9409,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8843,7 +9453,9 @@ export interface operations {
                     Location: components["headers"]["Location"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8856,7 +9468,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8868,7 +9482,9 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8882,7 +9498,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8895,7 +9513,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8908,7 +9528,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8921,7 +9543,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8934,7 +9558,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8947,7 +9573,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8960,7 +9588,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8973,7 +9603,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8987,7 +9619,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9000,7 +9634,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9014,7 +9650,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9045,6 +9683,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9058,6 +9697,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9070,6 +9710,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9084,6 +9725,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9097,6 +9739,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9110,6 +9753,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9123,6 +9767,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9136,6 +9781,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9149,6 +9795,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9162,6 +9809,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9176,6 +9824,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9189,6 +9838,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9203,6 +9853,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9232,7 +9883,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -9243,7 +9896,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9255,7 +9910,9 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9269,7 +9926,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9282,7 +9941,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9295,7 +9956,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9308,7 +9971,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9321,7 +9986,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9334,7 +10001,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9347,7 +10016,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9361,7 +10032,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9374,7 +10047,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9388,7 +10063,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9430,11 +10107,252 @@ export interface operations {
                     "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ClientWithSecret"];
+                };
+            };
+            /** @description A request header is malformed. */
+            400: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A credential is needed. */
+            401: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this. */
+            403: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The client does not exist. */
+            404: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No available media type matches `Accept`. */
+            406: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request's body did not arrive in time. */
+            408: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The idempotency key was used, and its response contained a secret. */
+            409: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The URL is too long. */
+            414: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's media type or encoding is not supported. */
+            415: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is well-formed but not valid. */
+            422: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RateLimitProblem"];
+                };
+            };
+            /** @description An internal error occurred. */
+            500: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot be reached. */
+            503: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_ping: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The region that responds. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pong"];
                 };
             };
             /** @description A request header is malformed. */
@@ -9476,19 +10394,6 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The client does not exist. */
-            404: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
             /** @description No available media type matches `Accept`. */
             406: {
                 headers: {
@@ -9504,19 +10409,6 @@ export interface operations {
             };
             /** @description The request's body did not arrive in time. */
             408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The idempotency key was used, and its response contained a secret. */
-            409: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
@@ -9556,19 +10448,6 @@ export interface operations {
             };
             /** @description The body's media type or encoding is not supported. */
             415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
@@ -9795,6 +10674,178 @@ export interface operations {
             };
         };
     };
+    list_regions: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The regions. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RegionListing"];
+                };
+            };
+            /** @description A request header is malformed. */
+            400: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A credential is needed. */
+            401: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this. */
+            403: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No available media type matches `Accept`. */
+            406: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request's body did not arrive in time. */
+            408: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The URL is too long. */
+            414: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's media type or encoding is not supported. */
+            415: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RateLimitProblem"];
+                };
+            };
+            /** @description An internal error occurred. */
+            500: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot be reached. */
+            503: {
+                headers: {
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     test_rules: {
         parameters: {
             query?: never;
@@ -9834,7 +10885,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9847,7 +10900,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9859,7 +10914,9 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9873,7 +10930,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9886,7 +10945,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9899,7 +10960,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9912,7 +10975,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9925,7 +10990,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9938,7 +11005,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9951,7 +11020,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9964,7 +11035,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9978,7 +11051,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9991,7 +11066,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10005,7 +11082,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10018,7 +11097,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10031,6 +11112,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. In a far region the response contains every change up to this position. Ignored elsewhere. */
+                "X-Consistency"?: components["parameters"]["XConsistency"];
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
@@ -10050,6 +11133,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10063,6 +11147,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10075,6 +11160,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10089,6 +11175,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10102,6 +11189,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10115,6 +11203,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10128,6 +11217,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10141,6 +11231,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10154,6 +11245,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10167,6 +11259,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10181,6 +11274,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10194,6 +11288,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10208,6 +11303,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10237,7 +11333,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10250,7 +11348,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10262,7 +11362,9 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10276,7 +11378,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10289,7 +11393,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10302,7 +11408,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10315,7 +11423,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10328,7 +11438,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10341,7 +11453,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10354,7 +11468,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10368,7 +11484,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10381,7 +11499,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10395,7 +11515,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10431,7 +11553,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10444,7 +11568,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10456,7 +11582,9 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10470,7 +11598,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10483,7 +11613,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10496,7 +11628,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10509,7 +11643,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10522,7 +11658,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10535,7 +11673,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10548,7 +11688,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10562,7 +11704,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10575,7 +11719,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10589,7 +11735,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10619,7 +11767,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -10630,7 +11780,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10642,7 +11794,9 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10656,7 +11810,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10669,7 +11825,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10682,7 +11840,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10695,7 +11855,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10708,7 +11870,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10721,7 +11885,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10734,7 +11900,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10748,7 +11916,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10761,7 +11931,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10775,7 +11947,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11016,7 +12190,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11029,7 +12205,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11041,7 +12219,9 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11055,7 +12235,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11068,7 +12250,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11081,7 +12265,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11094,7 +12280,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11107,7 +12295,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11120,7 +12310,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11133,7 +12325,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11147,7 +12341,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11160,7 +12356,9 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11174,7 +12372,9 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
+                    "X-Consistency": components["headers"]["XConsistency"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11490,6 +12690,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     Pragma: components["headers"]["Pragma"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11502,6 +12703,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     Pragma: components["headers"]["Pragma"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11515,6 +12717,7 @@ export interface operations {
                     Pragma: components["headers"]["Pragma"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11527,6 +12730,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     Pragma: components["headers"]["Pragma"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11539,6 +12743,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     Pragma: components["headers"]["Pragma"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11551,6 +12756,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     Pragma: components["headers"]["Pragma"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11563,6 +12769,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     Pragma: components["headers"]["Pragma"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11576,6 +12783,7 @@ export interface operations {
                     Pragma: components["headers"]["Pragma"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11588,6 +12796,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     Pragma: components["headers"]["Pragma"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11601,6 +12810,7 @@ export interface operations {
                     Pragma: components["headers"]["Pragma"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11638,6 +12848,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     Pragma: components["headers"]["Pragma"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -11648,6 +12859,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     Pragma: components["headers"]["Pragma"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11661,6 +12873,7 @@ export interface operations {
                     Pragma: components["headers"]["Pragma"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11673,6 +12886,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     Pragma: components["headers"]["Pragma"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11685,6 +12899,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     Pragma: components["headers"]["Pragma"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11697,6 +12912,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     Pragma: components["headers"]["Pragma"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11709,6 +12925,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     Pragma: components["headers"]["Pragma"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11722,6 +12939,7 @@ export interface operations {
                     Pragma: components["headers"]["Pragma"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11734,6 +12952,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     Pragma: components["headers"]["Pragma"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11747,6 +12966,7 @@ export interface operations {
                     Pragma: components["headers"]["Pragma"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11784,6 +13004,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     Pragma: components["headers"]["Pragma"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11796,6 +13017,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     Pragma: components["headers"]["Pragma"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11809,6 +13031,7 @@ export interface operations {
                     Pragma: components["headers"]["Pragma"];
                     "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11821,6 +13044,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     Pragma: components["headers"]["Pragma"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11833,6 +13057,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     Pragma: components["headers"]["Pragma"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11845,6 +13070,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     Pragma: components["headers"]["Pragma"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11857,6 +13083,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     Pragma: components["headers"]["Pragma"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11870,6 +13097,7 @@ export interface operations {
                     Pragma: components["headers"]["Pragma"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11882,6 +13110,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["CacheControl"];
                     Pragma: components["headers"]["Pragma"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11895,6 +13124,7 @@ export interface operations {
                     Pragma: components["headers"]["Pragma"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {

@@ -57,7 +57,9 @@ export const calls: { readonly [Group in keyof Rest]: { readonly [Name in keyof 
     revoke: () => service.oauthClients.revoke(id),
     rotate: async () => (await service.oauthClients.rotate(id)).id,
   },
+  ping: { get: async () => (await service.ping.get()).region ?? "" },
   principal: { get: async () => (await service.principal.get()).tenantId },
+  regions: { list: async () => (await service.regions.list()).data.map(({ url }) => url).join() },
   rules: { test: async () => (await service.rules.test({ rules: [{ keywords: [text], reply: text }], message: text })).reply },
   turns: {
     get: async () => (await service.turns.get(id)).status,

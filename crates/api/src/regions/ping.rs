@@ -23,7 +23,7 @@ pub struct Pong {
 ///
 /// Neither a database nor another region is involved, unless the credential is new to the node.
 #[utoipa::path(
-    get, path = "/api/ping", operation_id = "ping", tag = "Operation",
+    get, path = "/api/ping", operation_id = "get_ping", tag = "Operation",
     responses((status = 200, description = "The region that responds.", body = Pong)),
 )]
 pub async fn ping(_: Authorized<AnyCredential>, state: Data<ApiState>) -> HttpResponse {
