@@ -124,6 +124,7 @@ fn describe() {
         "Log lines that could not be written, for example because the disk was full."
     );
     describe_connections();
+    describe_regions();
 }
 
 /// Describes the metrics of connections, to clients and other processes.
@@ -158,25 +159,6 @@ fn describe_connections() {
         Unit::Count,
         "1 while signals of other processes arrive; 0 if their changes are found once a second."
     );
-    describe_gauge!(
-        "region_home_connected",
-        "1 while this node of a far region has a connection to the home region."
-    );
-    describe_gauge!(
-        "region_home_round_trip_seconds",
-        Unit::Seconds,
-        "Time of a request to the home region and back."
-    );
-    describe_counter!(
-        "region_reads",
-        Unit::Count,
-        "Reads of this node of a far region, by the database that answered."
-    );
-    describe_counter!(
-        "region_forwarded",
-        Unit::Count,
-        "Requests to the home region, by outcome."
-    );
     describe_counter!(
         "bus_signals_sent",
         Unit::Count,
@@ -196,6 +178,29 @@ fn describe_connections() {
         "sockets_ended",
         Unit::Count,
         "Ended sockets, by reason: the close code, 'client', 'gone' (connection lost), or 'dropped' (server stopped)."
+    );
+}
+
+/// Describes the metrics of a node of a far region.
+fn describe_regions() {
+    describe_gauge!(
+        "region_home_connected",
+        "1 while this node of a far region has a connection to the home region."
+    );
+    describe_gauge!(
+        "region_home_round_trip_seconds",
+        Unit::Seconds,
+        "Time of a request to the home region and back."
+    );
+    describe_counter!(
+        "region_reads",
+        Unit::Count,
+        "Reads of this node of a far region, by the database that answered."
+    );
+    describe_counter!(
+        "region_forwarded",
+        Unit::Count,
+        "Requests to the home region, by outcome."
     );
 }
 

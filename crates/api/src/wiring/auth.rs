@@ -37,6 +37,10 @@ pub fn document_source(settings: &Settings) -> Arc<dyn DocumentSource> {
     Arc::new(documents.with_insecure_hosts(settings.auth.insecure_hosts.clone()))
 }
 
+/// The meaning of signing keys that cannot be read.
+const UNREADABLE_KEYS: &str = "the signing keys cannot be read; set AUTH__ENCRYPTION_KEY to its previous \
+     value, or, if that is lost, to a new one and run `agent-service signing-keys rotate`";
+
 /// Builds the services and starts their background tasks.
 pub(super) async fn wire(
     parts: &Parts<'_>,
@@ -45,15 +49,11 @@ pub(super) async fn wire(
     ids: &Arc<dyn IdSource>,
 ) -> Result<Auth> {
     let storage = &parts.storage;
-    // A replica cannot be changed: new keys and tenants come from the home region.
+    let signing_keys = Arc::new(signing_keys(parts.settings, storage, clock, ids));
+    // A replica cannot be changed: new keys come from the home region.
     let is_home = parts.peers.home.is_none();
-    let signing_keys = signing_keys(parts.settings, storage, clock, ids);
-    let signing_keys = Arc::new(signing_keys);
     if is_home {
-        signing_keys.prepare().await.context(
-            "the signing keys cannot be read; set AUTH__ENCRYPTION_KEY to its previous value, or, if \
-             that is lost, to a new one and run `agent-service signing-keys rotate`",
-        )?;
+        signing_keys.prepare().await.context(UNREADABLE_KEYS)?;
     } else {
         signing_keys.reload().await?;
     }
