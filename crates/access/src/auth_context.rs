@@ -4,7 +4,7 @@ use domain::{
     Credential, CredentialId, CredentialSource, LimitOverrides, Principal, QuotaHolder,
     SecretDigest, Ticket, Timestamp,
 };
-use ports::RepositoryError;
+use ports::{BoxError, RepositoryError};
 
 /// The reason why a credential was rejected.
 #[derive(Debug, thiserror::Error)]
@@ -19,6 +19,9 @@ pub enum AccessError {
     /// The keys of the issuer are unavailable, so its tokens cannot be verified.
     #[error("the issuer '{0}' cannot be reached")]
     IssuerUnavailable(String),
+    /// The home region is unavailable, without which this far region cannot decide.
+    #[error("the home region cannot be reached")]
+    HomeUnavailable(#[source] BoxError),
     /// The ticket is malformed, unknown, used, expired, or for another origin. The error does not
     /// reveal which.
     #[error("the ticket is not valid")]

@@ -10,12 +10,12 @@ use std::{
     time::Duration,
 };
 
-use domain::{CredentialKind, CredentialSecret, CredentialSource, Timestamp};
+use domain::{CredentialId, CredentialKind, CredentialSecret, CredentialSource, Timestamp};
 use ports::{Clock, CredentialRepository};
 use tokio::sync::{Notify, watch};
 
 use crate::{
-    AccessError, AuthContext, CredentialStatus, CredentialWatch, LastUseRecorder,
+    AccessError, AuthContext, CredentialStatus, CredentialWatch, HomeAuthority, LastUseRecorder,
     PresentedCredential,
     auth_cache::AuthCache,
     status_cache::StatusCache,
@@ -28,6 +28,8 @@ pub struct Authenticator {
     tokens: Arc<AccessTokens>,
     clock: Arc<dyn Clock>,
     last_used: Arc<LastUseRecorder>,
+    /// The home region, in a far region.
+    home: Option<Arc<HomeAuthority>>,
     cache: AuthCache,
     statuses: StatusCache,
     /// Notifies of each change of the access version, once the dependent data is read again.
@@ -58,9 +60,16 @@ impl Authenticator {
             own_change: Notify::new(),
             clock,
             last_used,
+            home: None,
             version: AtomicI64::new(-1),
             current_until: AtomicU64::new(0),
         }
+    }
+
+    /// Lets the home region decide what a replica cannot.
+    #[must_use]
+    pub fn with_home(self, home: Option<Arc<HomeAuthority>>) -> Self {
+        Self { home, ..self }
     }
 
     /// Authenticates a recently verified credential from the cache alone, without a signature check
@@ -89,10 +98,9 @@ impl Authenticator {
     ) -> Result<Arc<AuthContext>, AccessError> {
         let PresentedCredential { text, fingerprint } = credential;
         let (now, generation) = (self.clock.now(), self.cache.generation());
-        let verified = if text.starts_with(CredentialKind::Key.prefix()) {
-            self.verify_key(text, now).await
-        } else {
-            self.tokens.authenticate(text).await
+        let verified = match &self.home {
+            Some(home) => self.verify_in_far_region(home, text, now).await,
+            None => self.verify(text, now).await,
         };
         if matches!(verified, Err(AccessError::Invalid | AccessError::Expired)) {
             self.cache.remove(fingerprint);
@@ -110,6 +118,40 @@ impl Authenticator {
     fn record_use(&self, auth_context: &AuthContext, now: Timestamp) {
         if let Some(credential) = &auth_context.credential {
             self.last_used.record(credential, now);
+        }
+    }
+
+    /// Verifies a credential by the store of this region.
+    async fn verify(&self, text: &str, now: Timestamp) -> Result<AuthContext, AccessError> {
+        if text.starts_with(CredentialKind::Key.prefix()) {
+            self.verify_key(text, now).await
+        } else {
+            self.tokens.authenticate(text).await
+        }
+    }
+
+    /// Verifies a credential by the replica, and at home if the replica may accept a revoked one or
+    /// does not know it yet.
+    async fn verify_in_far_region(
+        &self,
+        home: &HomeAuthority,
+        text: &str,
+        now: Timestamp,
+    ) -> Result<AuthContext, AccessError> {
+        home.check()?;
+        if home.is_replica_behind() {
+            return home.authenticate(text).await;
+        }
+        match self.verify(text, now).await {
+            Err(AccessError::Invalid) if is_well_formed(text) => home.authenticate(text).await,
+            verified => verified,
+        }
+    }
+
+    /// Records uses of credentials in a far region.
+    pub fn record_uses(&self, uses: &[(CredentialId, Timestamp)]) {
+        for (credential, at) in uses {
+            self.last_used.record(credential, *at);
         }
     }
 
@@ -155,6 +197,9 @@ impl Authenticator {
         &self,
         auth_context: &AuthContext,
     ) -> Result<CredentialStatus, AccessError> {
+        if let Some(home) = self.home.as_ref().filter(|home| home.is_replica_behind()) {
+            return home.check_status(auth_context).await;
+        }
         match &auth_context.source {
             CredentialSource::Key { id, digest } => {
                 let found = self.credentials.find(CredentialKind::Key, id).await?;
@@ -208,4 +253,10 @@ impl Authenticator {
         let until = Duration::from_millis(self.current_until.load(Ordering::Acquire));
         self.clock.running_for() < until
     }
+}
+
+/// Returns whether a text can be a credential that the home region knows.
+fn is_well_formed(text: &str) -> bool {
+    let is_token = text.bytes().filter(|byte| *byte == b'.').count() == 2;
+    is_token || CredentialSecret::parse(CredentialKind::Key, text).is_ok()
 }

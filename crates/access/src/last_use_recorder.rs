@@ -9,6 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use application::background::every;
 
+use crate::HomeAuthority;
+
 /// The interval between two writes, and the precision of `lastUsedAt`.
 const FLUSH_INTERVAL: Duration = Duration::from_mins(1);
 
@@ -16,6 +18,8 @@ const FLUSH_INTERVAL: Duration = Duration::from_mins(1);
 /// cause no writes.
 pub struct LastUseRecorder {
     credentials: Arc<dyn CredentialRepository>,
+    /// The home region, in a far region.
+    home: Option<Arc<HomeAuthority>>,
     pending: Mutex<HashMap<CredentialId, Timestamp>>,
 }
 
@@ -24,8 +28,15 @@ impl LastUseRecorder {
     pub fn new(credentials: Arc<dyn CredentialRepository>) -> Self {
         Self {
             credentials,
+            home: None,
             pending: Mutex::default(),
         }
+    }
+
+    /// Lets the home region store the uses.
+    #[must_use]
+    pub fn with_home(self, home: Option<Arc<HomeAuthority>>) -> Self {
+        Self { home, ..self }
     }
 
     /// Records the use of a credential.
@@ -54,7 +65,10 @@ impl LastUseRecorder {
         if uses.is_empty() {
             return Ok(());
         }
-        let written = self.credentials.touch(&uses).await;
+        let written = match &self.home {
+            Some(home) => home.record_uses(&uses).await,
+            None => self.credentials.touch(&uses).await,
+        };
         if written.is_err() {
             for (key, at) in &uses {
                 self.record(key, *at);

@@ -59,6 +59,10 @@ impl Authenticator {
     pub async fn refresh(&self) -> Result<(), RepositoryError> {
         let until = self.clock.running_for() + VERSION_TRUSTED_FOR;
         let version = self.credentials.access_version().await?;
+        let version = match &self.home {
+            Some(home) => home.version(version)?,
+            None => version,
+        };
         if self.version.load(Ordering::Acquire) != version {
             self.cache.invalidate_all();
             self.tokens.reload().await?;

@@ -162,7 +162,8 @@ impl AuthorizationServer {
                 AccessError::Invalid
                 | AccessError::Expired
                 | AccessError::InvalidTicket
-                | AccessError::IssuerUnavailable(_),
+                | AccessError::IssuerUnavailable(_)
+                | AccessError::HomeUnavailable(_),
             ) => Ok((client, None)),
             Err(AccessError::Store(error)) => Err(error.into()),
         }

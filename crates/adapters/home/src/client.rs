@@ -12,7 +12,7 @@ use hyper::body::Incoming;
 use parking_lot::RwLock;
 use ports::{Clock, Home, HomeError, HomeRequest, HomeResponse, HomeStatus, IdSource};
 use tokio::{
-    sync::watch,
+    sync::{Notify, watch},
     time::{Instant, timeout_at},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -60,13 +60,14 @@ pub struct HomeClient {
     base_path: String,
     signer: Signer,
     opened: watch::Receiver<Option<Sender>>,
+    replace: Arc<Notify>,
     state: RwLock<HeardState>,
 }
 
 /// What was heard of the home region.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct HeardState {
-    heard_at: Option<Instant>,
+    heard_at: Instant,
     access_version: i64,
     round_trip: Duration,
 }
@@ -80,23 +81,33 @@ impl HomeClient {
         stop: &CancellationToken,
     ) -> Result<Self, rustls::Error> {
         let (origin, base_path) = (address.origin.clone(), address.base_path.clone());
-        let connector = Connector::new(address)?;
-        let opened = connector.opened();
+        let connector = Connector::new(address, tasks.clone())?;
+        let (opened, replace) = (connector.opened(), connector.replace());
         tasks.spawn(stop.clone().run_until_cancelled_owned(connector.run()));
         Ok(Self {
             origin,
             base_path,
             signer,
             opened,
-            state: RwLock::default(),
+            replace,
+            state: RwLock::new(HeardState {
+                heard_at: Instant::now(),
+                access_version: 0,
+                round_trip: Duration::ZERO,
+            }),
         })
     }
 
     /// Records a report of the home region.
     pub(crate) fn heard(&self, access_version: i64) {
         let mut state = self.state.write();
-        state.heard_at = Some(Instant::now());
+        state.heard_at = Instant::now();
         state.access_version = state.access_version.max(access_version);
+    }
+
+    /// Makes new requests use another connection, because the node at the other end shuts down.
+    pub(crate) fn replace_connection(&self) {
+        self.replace.notify_one();
     }
 
     /// Records the time of a request and its response.
@@ -166,7 +177,7 @@ impl Home for HomeClient {
     fn status(&self) -> HomeStatus {
         let state = *self.state.read();
         HomeStatus {
-            heard_ago: state.heard_at.map(|at| at.elapsed()),
+            heard_ago: state.heard_at.elapsed(),
             access_version: state.access_version,
             round_trip: state.round_trip,
         }

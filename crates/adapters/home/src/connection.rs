@@ -13,10 +13,11 @@ use rustls_platform_verifier::ConfigVerifierExt as _;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
-    sync::watch,
+    sync::{Notify, watch},
     time::{sleep, timeout},
 };
 use tokio_rustls::TlsConnector;
+use tokio_util::task::TaskTracker;
 
 use crate::address::HomeAddress;
 
@@ -48,23 +49,34 @@ pub(crate) struct Connector {
     /// `None` without TLS.
     tls: Option<TlsConnector>,
     opened: watch::Sender<Option<Sender>>,
+    /// Notified if the home node at the other end shuts down.
+    replace: Arc<Notify>,
+    /// The connections that end with their last request.
+    tasks: TaskTracker,
 }
 
 impl Connector {
     /// Creates a connector without a connection. Fails if the certificates of the operating system
     /// cannot be read.
-    pub(crate) fn new(address: HomeAddress) -> Result<Self, rustls::Error> {
+    pub(crate) fn new(address: HomeAddress, tasks: TaskTracker) -> Result<Self, rustls::Error> {
         let tls = address.is_tls.then(tls_connector).transpose()?;
         Ok(Self {
             address,
             tls,
             opened: watch::Sender::new(None),
+            replace: Arc::default(),
+            tasks,
         })
     }
 
     /// Subscribes to the open connection.
     pub(crate) fn opened(&self) -> watch::Receiver<Option<Sender>> {
         self.opened.subscribe()
+    }
+
+    /// Returns a handle that makes new requests use another connection.
+    pub(crate) fn replace(&self) -> Arc<Notify> {
+        Arc::clone(&self.replace)
     }
 
     /// Keeps a connection open until the task is dropped.
@@ -75,12 +87,7 @@ impl Connector {
                 Ok(Ok(lost)) => {
                     pause = FIRST_PAUSE;
                     metrics::gauge!("region_home_connected").set(1.0);
-                    let cause = lost.await;
-                    self.opened.send_replace(None);
-                    tracing::warn!(
-                        cause = cause.as_deref(),
-                        "connection to the home region lost; reconnecting"
-                    );
+                    self.hold(lost).await;
                 }
                 Ok(Err(error)) => {
                     let error = with_causes(&*error);
@@ -94,6 +101,22 @@ impl Connector {
             sleep(pause).await;
             pause = LONGEST_PAUSE.min(pause * 2);
         }
+    }
+
+    /// Uses a connection until it is lost or to be replaced.
+    async fn hold(&self, mut lost: Lost) {
+        tokio::select! {
+            cause = &mut lost => {
+                let cause = cause.as_deref();
+                tracing::warn!(cause, "connection to the home region lost; reconnecting");
+            }
+            () = self.replace.notified() => {
+                tracing::info!("the node of the home region shuts down; opening another connection");
+                // It ends with its last request.
+                self.tasks.spawn(lost);
+            }
+        }
+        self.opened.send_replace(None);
     }
 
     async fn connect(&self) -> Result<Lost, BoxError> {

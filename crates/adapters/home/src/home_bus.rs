@@ -144,12 +144,16 @@ impl Receiver {
     async fn run(mut self) {
         let mut backoff = Backoff::new();
         loop {
-            if let Err(error) = self.receive(&mut backoff).await {
-                let error = ports::error::with_causes(&*error);
-                tracing::debug!(
-                    error,
-                    "no signals from the home region; opening the stream again"
-                );
+            match self.receive(&mut backoff).await {
+                // A node of the home region ends its streams first when it shuts down.
+                Ok(()) => self.home.replace_connection(),
+                Err(error) => {
+                    let error = ports::error::with_causes(&*error);
+                    tracing::debug!(
+                        error,
+                        "no signals from the home region; reopening the stream"
+                    );
+                }
             }
             backoff.pause().await;
         }

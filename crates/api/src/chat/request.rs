@@ -8,7 +8,7 @@ use domain::{
     ConversationId, ConversationKey, FaultCode, InputFault, MessageId, ProblemCode, Role,
     config::Metadata,
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{
@@ -17,15 +17,15 @@ use crate::{
 };
 
 /// A message to an agent.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChatRequest {
     /// The agent that is to reply. Required, except with `conversationId`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     agent_id: Option<String>,
     /// The text of the message. Required, except if `supersedes` is an agent's message.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(
         min_length = 1,
         max_length = 32000,
@@ -35,16 +35,16 @@ pub struct ChatRequest {
     message: Option<String>,
     /// The conversation to continue. A new one is created when this and `conversationKey` are absent
     /// or null.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     conversation_id: Option<String>,
     /// Your own name for the conversation, unique for the agent and the user. The first chat with it
     /// creates the conversation, and later ones continue it. Neither `.` nor `..`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, min_length = 1, max_length = 128, pattern = r"^[A-Za-z0-9._~:@-]*$")]
     conversation_key: Option<String>,
     /// The user who sends the message. A new conversation belongs to this user; an existing one
     /// must belong to this user.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(
         min_length = 1,
         max_length = 320,
@@ -53,10 +53,10 @@ pub struct ChatRequest {
     user_id: Option<String>,
     /// A message of the conversation that this turn replaces, together with all later ones: a user
     /// message, which `message` replaces, or an agent's message, which is generated again.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     supersedes: Option<String>,
     /// The title of the conversation, if this message creates it; ignored otherwise.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(
         max_length = 200,
         pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
@@ -64,7 +64,7 @@ pub struct ChatRequest {
     title: Option<String>,
     /// Your own id of the message: visible ASCII characters. It is returned with the message, its
     /// turn and their events.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(min_length = 1, max_length = 128, pattern = r"^[!-~]*$")]
     client_message_id: Option<String>,
     /// Pairs of strings for the client's own use, stored with the turn.
@@ -75,12 +75,12 @@ pub struct ChatRequest {
     #[serde(default)]
     on_busy: WhenBusy,
     /// Returns the reply as a stream of server-sent events when true. Default: decided by `Accept`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     stream: Option<bool>,
     /// Stores nothing when false: there is no conversation, no turn to read later and no event, and
     /// the turn is cancelled when the connection is closed. Default: true. Only on `POST /api/chat`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     store: Option<bool>,
     /// With `store: false`: the messages before this one, oldest first. The agent's
@@ -91,7 +91,7 @@ pub struct ChatRequest {
 }
 
 /// A message that is not stored.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HistoryItem {
     /// The author of the message.
@@ -102,7 +102,7 @@ pub struct HistoryItem {
 }
 
 /// The behaviour while another turn of the conversation is in progress.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WhenBusy {
     /// Wait until the turns before it have ended.

@@ -52,6 +52,9 @@ impl From<AccessError> for ApiError {
                 retry_after: Some(seconds_to_wait(MIN_FETCH_INTERVAL)),
                 ..Self::new(ProblemCode::IssuerUnavailable).with_source(error)
             },
+            AccessError::HomeUnavailable(source) => {
+                Self::new(ProblemCode::HomeUnavailable).with_source(source)
+            }
             AccessError::Store(error) => error.into(),
         }
     }

@@ -10,12 +10,14 @@ use domain::{ForwardedRequest, ProblemCode};
 use futures::StreamExt as _;
 use ports::FarNodeInfo;
 
-use super::{HomeRegion, RegionRole};
+use super::{HomeRegion, RegionRole, access};
 use crate::{layers::resource_in, problem::ApiError, request::QueryParameters, state::ApiState};
 
 /// Registers the endpoints.
 pub fn configure_endpoints(config: &mut web::ServiceConfig) {
     config
+        .service(resource_in("", "/region/access").route(web::post().to(access::answer)))
+        .service(resource_in("", "/region/uses").route(web::post().to(access::record_uses)))
         .service(resource_in("", "/region/stream").route(web::get().to(open_stream)))
         .service(resource_in("", "/region/signals").route(web::post().to(receive_signals)));
 }
@@ -44,13 +46,19 @@ async fn receive_signals(
     Ok(HttpResponse::NoContent().finish())
 }
 
+/// Returns the signed head of a request. Nothing else may reach these endpoints.
+pub(super) fn forwarded_head(request: &HttpRequest) -> Result<Arc<ForwardedRequest>, ApiError> {
+    let forwarded = request.extensions().get::<Arc<ForwardedRequest>>().cloned();
+    forwarded.ok_or(ApiError::new(ProblemCode::RouteNotFound))
+}
+
 /// Returns the far node that has signed a request.
 fn far_node<'a>(
     request: &HttpRequest,
     state: &'a ApiState,
 ) -> Result<(&'a HomeRegion, FarNodeInfo), ApiError> {
-    let forwarded = request.extensions().get::<Arc<ForwardedRequest>>().cloned();
-    let (RegionRole::Home(home), Some(forwarded)) = (&state.region.role, forwarded) else {
+    let forwarded = forwarded_head(request)?;
+    let RegionRole::Home(home) = &state.region.role else {
         return Err(ProblemCode::RouteNotFound.into());
     };
     let query = QueryParameters::read(request, &["process"]);

@@ -93,7 +93,7 @@ pub(super) fn problem(error: HomeError) -> ApiError {
     ApiError::new(code).with_source(error)
 }
 
-fn header<'a>(response: &'a HomeResponse, name: &str) -> Option<&'a Bytes> {
+pub(super) fn header<'a>(response: &'a HomeResponse, name: &str) -> Option<&'a Bytes> {
     let mut headers = response.headers.iter();
     headers
         .find(|(known, _)| known == name)

@@ -6,6 +6,7 @@
 //! home region it checks the bodies of forwarded requests, and adds `X-Consistency` to the responses
 //! to writes. `docs/regions.md` describes what is promised.
 
+mod access;
 mod endpoints;
 mod far_node;
 mod far_regions;
@@ -15,6 +16,7 @@ mod layer;
 mod list;
 mod newest_writes;
 mod ping;
+mod socket_commands;
 mod state;
 
 pub use endpoints::configure_endpoints;

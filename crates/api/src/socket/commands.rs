@@ -7,7 +7,7 @@ mod order;
 use std::{rc::Rc, sync::Arc};
 
 use access::AuthContext;
-use domain::{AgentId, ConversationId, ProblemCode, RatePolicy, Seq, Turn, TurnId};
+use domain::{AgentId, ConversationId, IdempotencyKey, ProblemCode, RatePolicy, Seq, Turn, TurnId};
 
 use self::{
     channels::subscribe,
@@ -29,6 +29,7 @@ use crate::{
     chat::ConversationReference,
     operations,
     problem::ApiError,
+    regions::RegionRole,
 };
 
 /// The outcome of a command. The socket's task applies it.
@@ -155,7 +156,7 @@ async fn run_now(context: &Context, id: u64, command: Command) -> Result<Command
         Command::Unsubscribe(frame) => Ok(CommandOutcome::Unsubscribed(frame.channel.parse()?)),
         Command::Refresh(frame) => refresh(context, &caller, frame).await,
         Command::Chat(frame) => chat(context, &caller, id, *frame).await,
-        Command::Cancel(frame) => cancel(context, &caller, &frame.turn_id).await,
+        Command::Cancel(frame) => cancel(context, &caller, id, &frame.turn_id).await,
         Command::Typing(frame) => typing(context, &caller, &frame).await,
         Command::Ping => Ok(CommandOutcome::Empty),
     }
@@ -185,6 +186,22 @@ async fn chat(
     let services = context.open::<ChatWrite>(caller)?;
     let principal = caller.principal();
     let request_id = context.request_id(Some(id));
+    if let RegionRole::Far(far) = &context.state.region.role {
+        if !frame.request.is_stored() {
+            frame.request.into_command(None)?;
+            return Err(ProblemCode::Internal.into());
+        }
+        let position = caller.tail.position();
+        let key = frame.idempotency_key.as_ref().map(IdempotencyKey::as_str);
+        let started = far
+            .chat(&caller.auth, &frame.request, key, request_id)
+            .await?;
+        return Ok(CommandOutcome::AcceptedChat(AcceptedChat {
+            turn: Box::new(started.turn),
+            is_replayed: started.is_replayed,
+            position,
+        }));
+    }
     let command = frame.request.into_command(Some(request_id))?;
     // All events of the turn have later positions.
     let position = caller.tail.position();
@@ -204,11 +221,17 @@ async fn chat(
 async fn cancel(
     context: &Context,
     caller: &Caller,
+    command: u64,
     turn_id: &str,
 ) -> Result<CommandOutcome, ApiError> {
     let services = context.open::<ChatWrite>(caller)?;
     let malformed = |_malformed| ApiError::new(ProblemCode::TurnNotFound);
     let id: TurnId = turn_id.parse().map_err(malformed)?;
+    if let RegionRole::Far(far) = &context.state.region.role {
+        let request_id = context.request_id(Some(command));
+        let turn = far.cancel(&caller.auth, id, request_id).await?;
+        return Ok(CommandOutcome::Cancelled(Box::new(turn)));
+    }
     let turn = services.turns.cancel(caller.principal(), id).await?;
     Ok(CommandOutcome::Cancelled(Box::new(turn)))
 }

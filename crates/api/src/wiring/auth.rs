@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use access::{
-    Authenticator, LastUseRecorder, Tickets,
+    Authenticator, HomeAuthority, LastUseRecorder, Tickets,
     oauth_server::{AuthorizationServer, ClientAssertions, ClientAuthenticator},
     signing_keys::SigningKeys,
     tokens::{AccessTokens, ExternalIssuers, KeySets, OwnTokens, ReservedUserIds},
@@ -37,10 +37,6 @@ pub fn document_source(settings: &Settings) -> Arc<dyn DocumentSource> {
     Arc::new(documents.with_insecure_hosts(settings.auth.insecure_hosts.clone()))
 }
 
-/// The meaning of signing keys that cannot be read.
-const UNREADABLE_KEYS: &str = "the signing keys cannot be read; set AUTH__ENCRYPTION_KEY to its previous \
-     value, or, if that is lost, to a new one and run `agent-service signing-keys rotate`";
-
 /// Builds the services and starts their background tasks.
 pub(super) async fn wire(
     parts: &Parts<'_>,
@@ -49,14 +45,7 @@ pub(super) async fn wire(
     ids: &Arc<dyn IdSource>,
 ) -> Result<Auth> {
     let storage = &parts.storage;
-    let signing_keys = Arc::new(signing_keys(parts.settings, storage, clock, ids));
-    // A replica cannot be changed: new keys come from the home region.
-    let is_home = parts.peers.home.is_none();
-    if is_home {
-        signing_keys.prepare().await.context(UNREADABLE_KEYS)?;
-    } else {
-        signing_keys.reload().await?;
-    }
+    let signing_keys = prepared_keys(parts, clock, ids).await?;
     let own = own_tokens(parts, &signing_keys, clock, ids);
     let key_sets = KeySets::new(
         document_source(parts.settings),
@@ -65,13 +54,16 @@ pub(super) async fn wire(
         Handle::current(),
     );
     let external = external_issuers(parts, &key_sets, clock).await?;
-    let last_used = Arc::new(LastUseRecorder::new(Arc::clone(&storage.credentials)));
-    let authenticator = Arc::new(Authenticator::new(
+    let home = home_authority(parts);
+    let last_used = LastUseRecorder::new(Arc::clone(&storage.credentials));
+    let last_used = Arc::new(last_used.with_home(home.clone()));
+    let authenticator = Authenticator::new(
         Arc::clone(&storage.credentials),
         Arc::new(AccessTokens::new(Arc::clone(&own), external)),
         Arc::clone(clock),
         Arc::clone(&last_used),
-    ));
+    );
+    let authenticator = Arc::new(authenticator.with_home(home.clone()));
     authenticator.refresh().await?;
     let clients = client_authentication(parts, key_sets, clock, &last_used);
     let (limiter, limiter_check) = start_limiter(parts, node);
@@ -89,10 +81,11 @@ pub(super) async fn wire(
         Arc::clone(&storage.tickets),
         Arc::clone(&authenticator),
         Arc::clone(ids),
-    );
+    )
+    .with_home(home);
 
     let (tasks, stop) = (&parts.tasks, &parts.stop);
-    if is_home {
+    if parts.peers.home.is_none() {
         tasks.spawn(signing_keys.run(stop.clone()));
     }
     tasks.spawn(Arc::clone(&authenticator).run(stop.clone()));
@@ -107,6 +100,34 @@ pub(super) async fn wire(
         limits,
         limiter_check,
     })
+}
+
+/// Returns the signing keys. A replica has those of the home region.
+async fn prepared_keys(
+    parts: &Parts<'_>,
+    clock: &Arc<dyn Clock>,
+    ids: &Arc<dyn IdSource>,
+) -> Result<Arc<SigningKeys>> {
+    let keys = Arc::new(signing_keys(parts.settings, &parts.storage, clock, ids));
+    if parts.peers.home.is_some() {
+        keys.reload().await?;
+        return Ok(keys);
+    }
+    keys.prepare().await.context(
+        "the signing keys cannot be read; set AUTH__ENCRYPTION_KEY to its previous value, or, if that is \
+         lost, to a new one and run `agent-service signing-keys rotate`",
+    )?;
+    Ok(keys)
+}
+
+/// Returns the home region as the authority of a far region.
+fn home_authority(parts: &Parts<'_>) -> Option<Arc<HomeAuthority>> {
+    let home = parts.peers.home.as_ref()?;
+    let offline_for = parts.settings.region.home.as_ref()?.offline_for;
+    Some(Arc::new(HomeAuthority::new(
+        Arc::clone(home) as _,
+        offline_for,
+    )))
 }
 
 fn own_tokens(

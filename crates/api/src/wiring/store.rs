@@ -1,6 +1,9 @@
 //! The store that the configuration names.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Context, Result, bail};
 use ports::Storage;
@@ -10,6 +13,8 @@ use tokio_util::task::TaskTracker;
 
 use crate::settings::{DatabaseKind, DatabaseUrl, Settings};
 
+/// The round trip to the primary above which the operator is warned.
+const MAX_DISTANCE: Duration = Duration::from_millis(10);
 /// The interval at which a far node looks for its schema.
 const SCHEMA_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -112,7 +117,29 @@ pub async fn open_store(
     }
     let store = Store::open(&settings.database, true, tasks).await?;
     prepare_schema(&store, no_migrate).await?;
+    warn_of_distance(&store).await;
     Ok(store)
+}
+
+/// Warns if the database is in another region: every write needs several round trips to it.
+async fn warn_of_distance(store: &Store) {
+    let Store::Postgres(postgres) = store else {
+        return;
+    };
+    let mut shortest = Duration::MAX;
+    for _ in 0..3 {
+        let began = Instant::now();
+        if postgres.id().await.is_ok() {
+            shortest = shortest.min(began.elapsed());
+        }
+    }
+    if (MAX_DISTANCE..Duration::MAX).contains(&shortest) {
+        tracing::warn!(
+            round_trip_ms = shortest.as_millis(),
+            "the database is far away, which delays every write several times; run this node near \
+             the database, or give it a replica and set REGION__HOME_URL"
+        );
+    }
 }
 
 /// Migrates the store, or fails if migrations are pending and `no_migrate` is set.

@@ -3,8 +3,8 @@
 use std::num::NonZeroU32;
 
 use domain::{
-    ConversationId, Event, PrincipalId, ReplyDelta, Seq, TenantId, ToolCalled, ToolReturned, Turn,
-    TurnId,
+    ConversationId, Event, PrincipalId, RegionName, ReplyDelta, Seq, TenantId, ToolCalled,
+    ToolReturned, Turn, TurnId,
 };
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -104,6 +104,10 @@ pub enum ReplyResult {
 pub struct ConnectResult {
     /// The id of the connection, and the prefix of each `requestId` on it.
     pub connection_id: String,
+    /// The region that holds the connection; absent if it has no name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, nullable = false)]
+    pub region: Option<RegionName>,
     /// The tenant of the caller.
     pub tenant_id: TenantId,
     /// The position of the newest event in the log.

@@ -124,6 +124,7 @@ impl Session {
         }
         let result = ConnectResult {
             connection_id: self.context.connection_id.clone(),
+            region: self.context.state.region.name.clone(),
             tenant_id: caller.principal().tenant.clone(),
             head_seq: connected.head,
             ping_interval_ms: self.deadlines.ping_interval_ms(),

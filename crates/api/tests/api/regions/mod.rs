@@ -1,5 +1,6 @@
 //! A home region and a far region, each with a service, over one database.
 
+mod access;
 mod fixture;
 mod forwarding;
 mod positions;

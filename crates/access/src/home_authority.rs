@@ -1,0 +1,197 @@
+//! Access in a far region, where the home region decides what a replica cannot.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::{Bytes, BytesMut};
+use domain::{CredentialId, Ticket, Timestamp};
+use futures::TryStreamExt as _;
+use ports::{Home, HomeError, HomeRequest, RepositoryError};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::{AccessError, AuthContext, CredentialStatus};
+
+/// The time without a report of the home region in which the replica's access version counts.
+const REPORT_TRUSTED_FOR: Duration = Duration::from_secs(5);
+/// The paths of the home region.
+const ACCESS_PATH: &str = "/region/access";
+const USES_PATH: &str = "/region/uses";
+
+/// A question about access.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum AccessQuestion {
+    /// Whom does this API key or access token authenticate?
+    Credential {
+        /// The key or the token.
+        text: String,
+    },
+    /// Whom does this ticket authenticate? It is used up.
+    Ticket {
+        /// The ticket.
+        text: String,
+        /// The origin of the page that sends it.
+        origin: Option<String>,
+    },
+    /// Is the credential of this caller still valid?
+    Caller {
+        /// The caller.
+        caller: Box<Ticket>,
+    },
+}
+
+/// The answer of the home region.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum AccessAnswer {
+    /// The credential is valid.
+    Valid {
+        /// The caller.
+        caller: Box<Ticket>,
+    },
+    /// It is unknown or revoked.
+    Invalid,
+    /// It has expired.
+    Expired,
+}
+
+/// The home region, as the authority of a far region about access.
+pub struct HomeAuthority {
+    home: Arc<dyn Home>,
+    offline_for: Duration,
+    /// True while the replica has an older access version than the home region has reported.
+    is_behind: AtomicBool,
+}
+
+impl HomeAuthority {
+    /// Creates an authority without which access goes on for `offline_for`.
+    pub fn new(home: Arc<dyn Home>, offline_for: Duration) -> Self {
+        Self {
+            home,
+            offline_for,
+            is_behind: AtomicBool::new(false),
+        }
+    }
+
+    /// Returns the version of access from that of the replica. It changes when the home region
+    /// reports a change, and again when the replica contains it.
+    pub(crate) fn version(&self, replica: i64) -> Result<i64, RepositoryError> {
+        self.check().map_err(|error| match error {
+            AccessError::Store(error) => error,
+            other => RepositoryError::Unavailable(other.into()),
+        })?;
+        let reported = self.home.status().access_version;
+        let is_behind = replica < reported;
+        self.is_behind.store(is_behind, Ordering::Release);
+        Ok(reported.max(replica) * 2 + i64::from(is_behind))
+    }
+
+    /// Fails if the home region has not been heard for too long.
+    pub(crate) fn check(&self) -> Result<(), AccessError> {
+        let heard_ago = self.home.status().heard_ago;
+        let limit = REPORT_TRUSTED_FOR + self.offline_for;
+        if heard_ago <= limit {
+            return Ok(());
+        }
+        Err(AccessError::HomeUnavailable(
+            "the home region has not been heard for longer than REGION__OFFLINE_FOR".into(),
+        ))
+    }
+
+    /// Returns true while the replica may accept revoked credentials.
+    pub(crate) fn is_replica_behind(&self) -> bool {
+        self.is_behind.load(Ordering::Acquire)
+    }
+
+    /// Authenticates a key or a token.
+    pub(crate) async fn authenticate(&self, text: &str) -> Result<AuthContext, AccessError> {
+        let text = text.to_owned();
+        match self.ask(&AccessQuestion::Credential { text }).await? {
+            AccessAnswer::Valid { caller } => Ok((*caller).into()),
+            AccessAnswer::Invalid => Err(AccessError::Invalid),
+            AccessAnswer::Expired => Err(AccessError::Expired),
+        }
+    }
+
+    /// Redeems a ticket.
+    pub(crate) async fn redeem(
+        &self,
+        text: &str,
+        origin: Option<&str>,
+    ) -> Result<AuthContext, AccessError> {
+        let question = AccessQuestion::Ticket {
+            text: text.to_owned(),
+            origin: origin.map(ToOwned::to_owned),
+        };
+        match self.ask(&question).await? {
+            AccessAnswer::Valid { caller } => Ok((*caller).into()),
+            AccessAnswer::Invalid | AccessAnswer::Expired => Err(AccessError::InvalidTicket),
+        }
+    }
+
+    /// Checks the current status of a credential.
+    pub(crate) async fn check_status(
+        &self,
+        caller: &AuthContext,
+    ) -> Result<CredentialStatus, AccessError> {
+        let caller = Box::new(caller.to_ticket());
+        Ok(match self.ask(&AccessQuestion::Caller { caller }).await? {
+            AccessAnswer::Valid { caller } => CredentialStatus::Valid {
+                ends_at: caller.credential_ends_at,
+            },
+            AccessAnswer::Invalid => CredentialStatus::Revoked,
+            AccessAnswer::Expired => CredentialStatus::Expired,
+        })
+    }
+
+    /// Records the last uses of credentials.
+    pub(crate) async fn record_uses(
+        &self,
+        uses: &[(CredentialId, Timestamp)],
+    ) -> Result<(), RepositoryError> {
+        let sent: Result<serde_json::Value, _> = self.post(USES_PATH, &uses).await;
+        sent.map(drop)
+            .map_err(|error| RepositoryError::Unavailable(error.into()))
+    }
+
+    async fn ask(&self, question: &AccessQuestion) -> Result<AccessAnswer, AccessError> {
+        self.post(ACCESS_PATH, question).await
+    }
+
+    async fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, AccessError> {
+        let unavailable = |error: HomeError| AccessError::HomeUnavailable(error.into());
+        // All members are serialisable.
+        let body = Bytes::from(serde_json::to_vec(body).unwrap_or_default());
+        let request = HomeRequest {
+            method: "POST".to_owned(),
+            path: path.to_owned(),
+            headers: vec![
+                ("content-type".to_owned(), "application/json".into()),
+                ("content-length".to_owned(), body.len().to_string().into()),
+            ],
+            body,
+            caller: None,
+            client_address: None,
+            is_repeatable: false,
+        };
+        let response = self.home.send(request).await.map_err(unavailable)?;
+        let status = response.status;
+        let body = response.body.try_collect::<BytesMut>();
+        let body = body.await.map_err(unavailable)?;
+        match serde_json::from_slice(&body) {
+            Ok(answer) if status == 200 => Ok(answer),
+            _ => Err(AccessError::HomeUnavailable(
+                format!("the home region has responded with {status}").into(),
+            )),
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Answers the questions of far regions about access.
+
+use access::{AccessAnswer, AccessError, AccessQuestion, AuthContext, CredentialStatus};
+use actix_web::{
+    HttpRequest, HttpResponse,
+    web::{Bytes, Data},
+};
+use domain::{CredentialId, ProblemCode, Timestamp};
+use serde::de::DeserializeOwned;
+
+use super::endpoints::forwarded_head;
+use crate::{problem::ApiError, state::ApiState};
+
+/// Authenticates a credential or a ticket, or checks a caller.
+pub(super) async fn answer(
+    request: HttpRequest,
+    state: Data<ApiState>,
+    body: Bytes,
+) -> Result<HttpResponse, ApiError> {
+    forwarded_head(&request)?;
+    let authenticator = &state.authenticator;
+    let checked = match parse(&body)? {
+        AccessQuestion::Credential { text } => {
+            let credential = access::PresentedCredential::new(&text);
+            authenticator.authenticate(&credential).await
+        }
+        AccessQuestion::Ticket { text, origin } => {
+            state.tickets.redeem(&text, origin.as_deref()).await
+        }
+        AccessQuestion::Caller { caller } => {
+            let caller = AuthContext::from(*caller);
+            match authenticator.check_status(&caller).await {
+                Ok(CredentialStatus::Valid { ends_at }) => {
+                    Ok(AuthContext { ends_at, ..caller }.into())
+                }
+                Ok(CredentialStatus::Revoked) => Err(AccessError::Invalid),
+                Ok(CredentialStatus::Expired) => Err(AccessError::Expired),
+                Err(error) => Err(error),
+            }
+        }
+    };
+    let answer = match checked {
+        Ok(caller) => AccessAnswer::Valid {
+            caller: Box::new(caller.to_ticket()),
+        },
+        Err(AccessError::Invalid | AccessError::InvalidTicket) => AccessAnswer::Invalid,
+        Err(AccessError::Expired) => AccessAnswer::Expired,
+        Err(error) => return Err(error.into()),
+    };
+    Ok(HttpResponse::Ok().json(answer))
+}
+
+/// Records the last uses of credentials in a far region.
+pub(super) async fn record_uses(
+    request: HttpRequest,
+    state: Data<ApiState>,
+    body: Bytes,
+) -> Result<HttpResponse, ApiError> {
+    forwarded_head(&request)?;
+    let uses: Vec<(CredentialId, Timestamp)> = parse(&body)?;
+    state.authenticator.record_uses(&uses);
+    Ok(HttpResponse::Ok().json(true))
+}
+
+fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
+    serde_json::from_slice(body)
+        .map_err(|error| ApiError::new(ProblemCode::MalformedJson).with_source(error))
+}

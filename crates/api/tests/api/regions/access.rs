@@ -1,0 +1,102 @@
+//! Access at a far node.
+
+use std::time::{Duration, Instant};
+
+use domain::{ProblemCode, Scope};
+use serde_json::json;
+
+use super::fixture::Regions;
+use crate::{api_server::id_of, sockets::client::Upgrade};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_is_revoked_at_home_is_rejected_within_a_second() {
+    let regions = Regions::start().await;
+    let scopes = json!({"name": "short-lived", "scopes": ["agents:read"]});
+    let made = regions
+        .home
+        .writer()
+        .post("/api/keys", scopes)
+        .await
+        .created();
+    let far = regions.far.caller(made["secret"].as_str());
+    far.get("/api/agents").await.ok();
+    let path = format!("/api/keys/{}", id_of(&made));
+    assert_eq!(regions.home.writer().delete(&path).await.status, 204);
+    let began = Instant::now();
+    loop {
+        let response = far.get("/api/agents").await;
+        if response.status == 401 {
+            break;
+        }
+        assert!(began.elapsed() < Duration::from_secs(1), "still accepted");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_credential_that_nobody_knows_is_rejected() {
+    let regions = Regions::start().await;
+    let unknown = regions.far.caller(Some("agk_nonsense"));
+    let rejected = unknown.get("/api/agents").await;
+    rejected.problem(ProblemCode::InvalidCredentials);
+    let token = regions.far.caller(Some("a.b.c"));
+    let rejected = token.get("/api/agents").await;
+    rejected.problem(ProblemCode::InvalidCredentials);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_socket_at_a_far_node_opens_by_a_ticket_and_chats_at_home() {
+    let regions = Regions::start().await;
+    let agent = regions.home.agent_id().await;
+    let far = regions.far.writer();
+    let ticket = far.request("POST", "/api/ws/tickets").send().await;
+    let ticket = ticket.created()["ticket"]
+        .as_str()
+        .expect("a ticket")
+        .to_owned();
+    let path = format!("/api/ws?ticket={ticket}");
+    let mut socket = Upgrade::with_path(&regions.far, &path).open().await;
+    let connected = socket.connect(json!({"channels": []})).await;
+    assert_eq!(connected["region"], "eu");
+    let message = json!({"agentId": agent, "message": "Hello"});
+    let result = socket.expect_success("chat", message).await;
+    let completed = socket.events_to("turn.completed").await;
+    let last = completed.last().expect("events");
+    assert_eq!(last["turnId"], result["turn"]["id"]);
+    let path = format!("/api/turns/{}", id_of(&result["turn"]));
+    assert_eq!(
+        regions.home.reader().get(&path).await.ok()["status"],
+        "completed"
+    );
+    let unknown = json!({"agentId": result["turn"]["id"], "message": "Hello"});
+    let problem = socket.expect_problem("chat", unknown).await;
+    assert_eq!(problem["code"], "agent_not_found");
+    let cancel = json!({"turnId": result["turn"]["id"]});
+    let cancelled = socket.expect_success("cancel", cancel).await;
+    assert_eq!(cancelled["turn"]["status"], "completed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn access_ends_some_time_after_home_was_last_heard() {
+    let regions = Regions::start_with(|far| far.setting("REGION__OFFLINE_FOR", "0s")).await;
+    let key = regions.home.caller_with_scopes(&[Scope::AgentsRead]).await;
+    let far = regions.far.caller(Some(key.key()));
+    far.get("/api/agents").await.ok();
+    let stopping = Instant::now();
+    regions.home.stop().await;
+    assert!(
+        stopping.elapsed() < Duration::from_secs(4),
+        "the far node delays the end of home"
+    );
+    far.get("/api/agents").await.ok();
+    let began = Instant::now();
+    loop {
+        let response = far.get("/api/agents").await;
+        if response.status == 503 {
+            response.problem(ProblemCode::HomeUnavailable);
+            break;
+        }
+        response.ok();
+        assert!(began.elapsed() < Duration::from_secs(15), "still accepted");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
