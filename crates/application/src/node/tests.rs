@@ -232,6 +232,7 @@ async fn a_node_that_joins_is_noticed_at_once() {
     let (node, _, bus) = running_with_bus(renewals).await;
     TaskTracker::new().spawn(Arc::clone(&node).renew_on_join());
     after(1).await;
+    let since = Instant::now();
     let mut membership = node.watch_membership();
     assert_eq!(membership.borrow_and_update().live_nodes, 1);
     // Several at once need one renewal.
@@ -242,6 +243,11 @@ async fn a_node_that_joins_is_noticed_at_once() {
     bus.publish(Signal::SignalsLost);
     membership.changed().await.expect("the node exists");
     assert_eq!(membership.borrow_and_update().live_nodes, 3);
+    assert_eq!(
+        since.elapsed(),
+        Duration::ZERO,
+        "before the next regular one"
+    );
 }
 
 #[tokio::test(start_paused = true)]
