@@ -217,7 +217,7 @@ operations! {
     get "/api/limits" limits_endpoint::get_limits AnyCredential; served = Here;
     get "/api/principal" principal::get_principal AnyCredential; served = Here;
     get "/api/regions" regions::list_regions AnyCredential; served = Here;
-    get "/api/ping" regions::ping AnyCredential; served = Here;
+    get "/api/ping" regions::get_ping AnyCredential; served = Here;
     get "/api/nodes" nodes::list_nodes AnyOf(&[MetricsRead]); served = Home;
     get "/metrics" health::get_metrics AnyOf(&[MetricsRead]); served = Here, drains_body;
 

@@ -24,7 +24,7 @@ pub use far_node::FarNode;
 pub use far_regions::FarRegions;
 pub use layer::serve_by_region;
 pub use list::{__path_list_regions, RegionEntry, RegionListing, list_regions};
-pub use ping::{__path_ping, Pong, ping};
+pub use ping::{__path_get_ping, Pong, get_ping};
 pub use state::{HomeRegion, Region, RegionRole};
 
 use actix_web::http::header::HeaderName;

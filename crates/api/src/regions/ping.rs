@@ -23,10 +23,10 @@ pub struct Pong {
 ///
 /// Neither a database nor another region is involved, unless the credential is new to the node.
 #[utoipa::path(
-    get, path = "/api/ping", operation_id = "get_ping", tag = "Operation",
+    get, path = "/api/ping", tag = "Operation",
     responses((status = 200, description = "The region that responds.", body = Pong)),
 )]
-pub async fn ping(_: Authorized<AnyCredential>, state: Data<ApiState>) -> HttpResponse {
+pub async fn get_ping(_: Authorized<AnyCredential>, state: Data<ApiState>) -> HttpResponse {
     let region = state.region.name.clone();
     HttpResponse::Ok().json(Pong { region })
 }
