@@ -484,6 +484,8 @@ export interface components {
              * @description The interval between pings of the server, in milliseconds.
              */
             pingIntervalMs: number;
+            /** @description The region that holds the connection; absent if it has no name. */
+            region?: string;
             /** @description The tenant of the caller. */
             tenantId: components["schemas"]["TenantId"];
         };
