@@ -24,6 +24,8 @@ pub(crate) const CONSISTENCY: &str = "X-Consistency";
 /// The time after which an unused socket is replaced: its pings are not answered meanwhile.
 const SOCKET_IDLE: Duration = Duration::from_secs(10);
 
+/// The number of calls before measured ones.
+const WARM_UP: usize = 3;
 /// A socket accepts 20 commands a second.
 const COMMAND_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -50,6 +52,22 @@ impl Client {
             socket: None,
             workload,
         }
+    }
+
+    /// Runs an operation several times after a warm-up, and returns the times; none if it fails, so
+    /// that the others are still measured.
+    pub(crate) async fn repeat(&mut self, operation: &Operation, calls: usize) -> Vec<Duration> {
+        let mut times = Vec::new();
+        for _ in 0..WARM_UP + calls {
+            match self.run(operation).await {
+                Ok(time) => times.push(time),
+                Err(error) => {
+                    println!("{} failed: {error:#}", operation.name);
+                    return Vec::new();
+                }
+            }
+        }
+        times.split_off(WARM_UP)
     }
 
     /// Runs an operation, and returns the time until it is complete.

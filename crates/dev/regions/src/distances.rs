@@ -18,8 +18,6 @@ use super::{
     workload::Workload,
 };
 
-/// The number of calls of an operation before the measured ones.
-const WARM_UP: usize = 3;
 /// The number of calls of an operation: two of them may be slower than the 95th percentile.
 const CALLS: usize = 40;
 
@@ -53,15 +51,13 @@ async fn run(mut client: Client, region: Region, budget: Budget) -> Result<Measu
         if operation.budget != budget {
             continue;
         }
-        for _ in 0..WARM_UP {
-            client.run(&operation).await?;
-        }
-        let mut times = Vec::new();
-        for _ in 0..CALLS {
-            times.push(client.run(&operation).await?);
-        }
-        let latencies = Latencies::new(times)?;
-        percentiles.push((operation.name, latencies.percentile(95)));
+        let times = client.repeat(&operation, CALLS).await;
+        let percentile = if times.is_empty() {
+            f64::INFINITY
+        } else {
+            Latencies::new(times)?.percentile(95)
+        };
+        percentiles.push((operation.name, percentile));
     }
     Ok(Measured {
         region,

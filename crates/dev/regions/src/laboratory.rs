@@ -117,12 +117,14 @@ impl Laboratory {
         })
     }
 
-    /// Restores the published distances, without lag.
+    /// Restores the published distances, without lag, loss and cut.
     pub(crate) fn reset(&self) {
         for node in &self.far {
             node.set_round_trip(Region::HOME.round_trip(node.region));
             node.replication.set_lag(Duration::ZERO);
+            node.to_home.lose_one_of(0);
         }
+        self.cut_home(false);
     }
 
     /// Delays replication in all regions, in addition to the distance.

@@ -21,30 +21,21 @@ mod outage;
 mod own_writes;
 mod plot;
 mod region;
+mod results;
 mod slopes;
 mod sockets;
 mod streams;
 mod workload;
 mod written;
 
-use std::{fs, path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use clap::{Parser as _, ValueEnum};
-use dev_load::{
-    binaries::Binaries,
-    figures::{self, Figure},
-};
-use dev_tools::{
-    process::{exit_code_of, root},
-    steps::Steps,
-};
-use serde_json::json;
+use dev_load::binaries::Binaries;
+use dev_tools::{process::exit_code_of, steps::Steps};
 
-use self::{laboratory::Laboratory, operation::Budget, slopes::Slope};
-
-/// The file of the figures.
-const JSON: &str = "target/regions.json";
+use self::{laboratory::Laboratory, results::Results};
 
 /// Measures delays, consistency and outages of several regions
 #[derive(clap::Parser)]
@@ -124,99 +115,9 @@ fn run(options: &Options) -> Result<()> {
         }
     };
     let laboratory = steps.run("start", || Laboratory::start(&program))?;
-    let results = Results::measure(options, &laboratory, &mut steps)?;
+    let results = Results::measure(options, &laboratory, &mut steps);
     steps.print_summary();
-    figures::print(&results.figures);
+    results.print();
     results.write(options)?;
     results.judge()
-}
-
-/// The results of all rows.
-#[derive(Default)]
-struct Results {
-    figures: Vec<Figure>,
-    slopes: Vec<Slope>,
-    /// The lines about the outage.
-    transcript: Vec<String>,
-}
-
-impl Results {
-    fn measure(options: &Options, laboratory: &Laboratory, steps: &mut Steps) -> Result<Self> {
-        let mut results = Self::default();
-        let clients = &laboratory.clients;
-        for (row, budget) in [(Row::R1, Budget::Local), (Row::R2, Budget::Home)] {
-            if options.wants(row) {
-                let measured = slopes::measure(laboratory, budget);
-                let measured = steps.run(budget.row(), || clients.block_on(measured))?;
-                let figure = |slope: &Slope| slope.figure(budget.row(), budget.target());
-                results.figures.extend(measured.iter().map(figure));
-                results.slopes.extend(measured);
-                let measured = distances::measure(laboratory, budget);
-                let measured = steps.run(budget.row(), || clients.block_on(measured))?;
-                results.figures.extend(measured);
-            }
-        }
-        if options.wants(Row::R2) {
-            let measured = loss::measure(laboratory);
-            let measured = steps.run("R2", || clients.block_on(measured))?;
-            results.figures.push(measured);
-        }
-        if options.wants(Row::R3) {
-            let measured = own_writes::measure(laboratory);
-            let measured = steps.run("R3", || clients.block_on(measured))?;
-            results.figures.extend(measured);
-        }
-        if options.wants(Row::R4) {
-            let measured = event_reads::measure(laboratory);
-            let measured = steps.run("R4", || clients.block_on(measured))?;
-            results.figures.extend(measured);
-        }
-        if options.wants(Row::R5) {
-            let measured = streams::measure(laboratory);
-            let measured = steps.run("R5", || clients.block_on(measured))?;
-            results.figures.extend(measured);
-        }
-        if options.wants(Row::R6) {
-            let measured = sockets::measure(laboratory);
-            let (slopes, figures) = steps.run("R6", || clients.block_on(measured))?;
-            results.figures.extend(figures);
-            results.slopes.extend(slopes);
-        }
-        if options.wants(Row::R7) {
-            let measured = outage::measure(laboratory);
-            let (figures, transcript) = steps.run("R7", || clients.block_on(measured))?;
-            results.figures.extend(figures);
-            results.transcript = transcript;
-        }
-        Ok(results)
-    }
-
-    fn write(&self, options: &Options) -> Result<()> {
-        let document = json!({
-            "profile": options.profile,
-            "figures": self.figures,
-            "transcript": self.transcript,
-        });
-        let text = serde_json::to_string_pretty(&document)?;
-        let written = fs::write(root().join(JSON), text);
-        written.with_context(|| format!("cannot write {JSON}"))?;
-        println!("\nwrote {JSON}");
-        if let Some(path) = &options.plot {
-            let written = fs::write(path, plot::svg(&self.slopes));
-            written.with_context(|| format!("cannot write {}", path.display()))?;
-            println!("wrote {}", path.display());
-        }
-        Ok(())
-    }
-
-    /// Fails if a target is missed.
-    fn judge(&self) -> Result<()> {
-        let missed = self.figures.iter();
-        let missed = missed.filter(|figure| figure.met == Some(false));
-        let missed: Vec<_> = missed.map(|figure| figure.id).collect();
-        if !missed.is_empty() {
-            bail!("missed targets of {}", missed.join(", "));
-        }
-        Ok(())
-    }
 }

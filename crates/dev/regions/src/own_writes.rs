@@ -72,7 +72,6 @@ pub(crate) async fn measure(laboratory: &Laboratory) -> Result<Vec<Figure>> {
         println!("stale: {detail}");
     }
     let unprotected = run(&travellers, UNPROTECTED, false).await?;
-    laboratory.reset();
     figures.push(Figure::new(
         ("R3", format!("stale reads of own writes in {total} pairs")),
         Target::AtMost(0.0),

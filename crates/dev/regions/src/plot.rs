@@ -29,7 +29,8 @@ pub(crate) fn svg(slopes: &[Slope]) -> String {
          <title>Time of operations in a far region over the round trip to the home region</title>\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
     );
-    let mut slopes: Vec<_> = slopes.iter().collect();
+    let is_measured = |slope: &&Slope| Line::through(&slope.points).slope.is_finite();
+    let mut slopes: Vec<_> = slopes.iter().filter(is_measured).collect();
     slopes.sort_by(|one, other| last(other).total_cmp(&last(one)));
     let scale = Scale::up_to(slopes.first().map_or(0.0, |slope| last(slope)));
     draw_axes(&mut picture, &scale);
@@ -159,6 +160,7 @@ mod tests {
         let picture = svg(&[slope, Slope::new("no points", Budget::Local)]);
         assert!(picture.contains("POST chat: 1.00"), "{picture}");
         assert!(picture.contains("60.0,366.7"), "{picture}");
+        assert!(!picture.contains("no points"), "{picture}");
         assert!(picture.ends_with("</svg>\n"));
     }
 }

@@ -21,9 +21,6 @@ use super::{
 
 /// The round trips between Frankfurt and the home region, in milliseconds.
 pub(crate) const ROUND_TRIPS: [u64; 3] = [0, 80, 160];
-/// The number of calls before the measured ones, with each round trip.
-const WARM_UP: usize = 3;
-
 /// The times of an operation at several distances.
 pub(crate) struct Slope {
     pub(crate) name: &'static str,
@@ -42,21 +39,30 @@ impl Slope {
         }
     }
 
-    /// Adds the median of `times` at a round trip.
+    /// Adds the median of `times` at a round trip; infinite if they cannot be measured.
     pub(crate) fn add(&mut self, round_trip: Duration, times: Vec<Duration>) {
-        let times = times.into_iter().map(milliseconds).collect();
-        self.points.push((milliseconds(round_trip), median(times)));
+        let times: Vec<_> = times.into_iter().map(milliseconds).collect();
+        let time = if times.is_empty() {
+            f64::INFINITY
+        } else {
+            median(times)
+        };
+        self.points.push((milliseconds(round_trip), time));
     }
 
     /// The figure of the slope.
     pub(crate) fn figure(&self, id: &'static str, target: Target) -> Figure {
-        let line = Line::through(&self.points);
+        let mut slope = Line::through(&self.points).slope;
+        if !slope.is_finite() {
+            // Not a number meets no target, but JSON has none.
+            slope = f64::INFINITY;
+        }
         let part = |(round_trip, time): &(f64, f64)| {
             Part::new(format!("median at {round_trip:.0} ms"), *time, "ms")
         };
         let work = format!("{}, WAN slope", self.name);
         let parts = self.points.iter().map(part).collect();
-        Figure::new((id, work), target, line.slope, "RTT", parts)
+        Figure::new((id, work), target, slope, "RTT", parts)
     }
 }
 
@@ -76,17 +82,10 @@ pub(crate) async fn measure(laboratory: &Laboratory, budget: Budget) -> Result<V
             .far(Region::Frankfurt)?
             .set_round_trip(round_trip);
         for (operation, slope) in &mut measured {
-            for _ in 0..WARM_UP {
-                client.run(operation).await?;
-            }
-            let mut times = Vec::new();
-            for _ in 0..budget.samples() {
-                times.push(client.run(operation).await?);
-            }
+            let times = client.repeat(operation, budget.samples()).await;
             slope.add(round_trip, times);
         }
     }
-    laboratory.reset();
     Ok(measured.into_iter().map(|(_, slope)| slope).collect())
 }
 

@@ -60,7 +60,6 @@ pub(crate) async fn measure(laboratory: &Laboratory) -> Result<(Vec<Slope>, Vec<
         ticket.add(round_trip, by_ticket);
         resume.add(round_trip, resumed);
     }
-    laboratory.reset();
     // A slope of exactly one has noise to both sides.
     let figures = vec![
         key.figure("R6", Target::AtMost(0.05)),
