@@ -4,6 +4,7 @@ use std::{io, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
+use http::Request;
 use http_body_util::Full;
 use hyper::client::conn::http2::{self, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -140,7 +141,7 @@ impl Connector {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let (sender, connection) = http2::Builder::new(TokioExecutor::new())
+        let (mut sender, connection) = http2::Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
@@ -149,10 +150,30 @@ impl Connector {
             .keep_alive_while_idle(true)
             .handshake(TokioIo::new(stream))
             .await?;
+        let mut lost: Lost =
+            Box::pin(async move { connection.await.err().map(|error| with_causes(&error)) });
+        // A request on a connection that nobody serves would count as sent.
+        let answer = sender.send_request(self.probe()?);
+        tokio::select! {
+            cause = &mut lost => {
+                let cause = cause.unwrap_or_else(|| "closed by the other side".to_owned());
+                return Err(cause.into());
+            }
+            answer = answer => drop(answer?),
+        }
         self.opened.send_replace(Some(sender));
-        Ok(Box::pin(async move {
-            connection.await.err().map(|error| with_causes(&error))
-        }))
+        Ok(lost)
+    }
+}
+
+impl Connector {
+    /// Returns the request that shows that a connection is served.
+    fn probe(&self) -> Result<Request<Full<Bytes>>, http::Error> {
+        let HomeAddress {
+            origin, base_path, ..
+        } = &self.address;
+        let url = format!("{origin}{base_path}/livez");
+        Request::get(url).body(Full::default())
     }
 }
 

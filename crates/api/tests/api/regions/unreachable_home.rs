@@ -63,3 +63,22 @@ async fn another_key_is_rejected_at_home() {
         .await;
     rejected.problem(ProblemCode::InvalidCredentials);
 }
+
+#[actix_web::test]
+async fn a_home_that_accepts_connections_and_is_silent_is_unreachable() {
+    let regions = Regions::start().await;
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", silent.local_addr().unwrap());
+    let other = far_builder(&regions.database, &url)
+        .join(&regions.home)
+        .await;
+    let far = other.writer();
+    for _ in 0..3 {
+        let began = Instant::now();
+        let rejected = far.post("/api/agents", json!({"name": "Ada"})).await;
+        let took = began.elapsed();
+        assert!(took < Duration::from_millis(1_500), "{took:?}");
+        rejected.problem(ProblemCode::HomeUnavailable);
+    }
+    drop(silent);
+}
