@@ -131,13 +131,14 @@ async fn a_socket_is_refreshed_with_a_valid_token_of_the_same_user_only() {
 async fn a_socket_ends_with_its_token() {
     let api = ApiServer::start().await;
     let (_, backend) = backend(&api, BACKEND).await;
-    let draft = json!({"userId": "ada", "expiresIn": 1});
+    // Ends are whole seconds, so the token lasts at least one.
+    let draft = json!({"userId": "ada", "expiresIn": 2});
     let short = api.caller(Some(&token(&backend, draft).await));
     let mut socket = SocketClient::connected(&api, &short, &["tenant"]).await;
     assert_eq!(socket.wait_for_close().await, 4203);
     let agent = api.agent(json!({"name": "Ada"})).await;
     let short = api.caller(Some(
-        &token(&backend, json!({"userId": "ada", "expiresIn": 1})).await,
+        &token(&backend, json!({"userId": "ada", "expiresIn": 2})).await,
     ));
     let chat = Upgrade::with_path(&api, &format!("/ai-sdk/agents/{}/ws", id_of(&agent)));
     let mut socket = chat.with_caller(&short).open().await;
