@@ -27,7 +27,7 @@ pub(crate) struct Laboratory {
     /// The links of clients in regions without a node.
     distant: Vec<(Region, Link)>,
     /// Dropped after its replicas.
-    _primary: DurableServer,
+    primary: DurableServer,
     _upstream: Upstream,
     /// Runs the links.
     network: Runtime,
@@ -57,7 +57,7 @@ impl Laboratory {
             home,
             far,
             distant: Vec::new(),
-            _primary: primary,
+            primary,
             _upstream: upstream,
             network,
         };
@@ -86,6 +86,12 @@ impl Laboratory {
                 }
                 sleep(POLL).await;
             }
+        }
+        while self.primary.streaming_replicas()? < self.far.len() {
+            if Instant::now() > deadline {
+                bail!("a replica is not connected to the primary");
+            }
+            sleep(POLL).await;
         }
         Ok(())
     }

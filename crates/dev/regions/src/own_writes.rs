@@ -1,7 +1,7 @@
 //! R3: clients read what they have just written, in the same region or in another one, while
 //! replicas lag.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context as _, Result, ensure};
 use dev_load::{
@@ -35,12 +35,15 @@ const CLIENTS: usize = 50;
 /// The number of reads without a position, with the longest lag.
 const UNPROTECTED: usize = 200;
 
+/// The number of stale or failed reads that are described.
+const SHOWN: usize = 5;
+
 /// A client that changes its region.
 #[derive(Clone)]
 struct Traveller {
     workload: Workload,
     /// A client in each region with a node.
-    regions: Vec<std::sync::Arc<ApiClient>>,
+    regions: Vec<Arc<ApiClient>>,
 }
 
 /// The results of some pairs.
@@ -48,48 +51,50 @@ struct Traveller {
 struct Pairs {
     reads: Vec<Duration>,
     stale: Vec<String>,
+    /// Reads without a result.
+    failed: Vec<String>,
 }
 
 /// Measures all lags, and shows that reads without a position are stale.
 pub(crate) async fn measure(laboratory: &Laboratory) -> Result<Vec<Figure>> {
     let travellers = travellers(laboratory).await?;
-    let mut figures = Vec::new();
-    let (mut stale, mut total) = (Vec::new(), 0);
+    let mut all = Pairs::default();
     let mut parts = Vec::new();
     for (number, lag) in LAGS.into_iter().enumerate() {
         laboratory.set_lag(lag);
         let pairs = share(PAIRS, LAGS.len(), number);
-        let result = run(&travellers, pairs, true).await?;
-        total += result.reads.len();
-        let reads = Latencies::new(result.reads)?;
+        let pairs = run(&travellers, pairs, true).await?;
+        let reads = Latencies::new(pairs.reads.iter().copied())?;
         for percent in [50, 99] {
             let what = format!("reads, p{percent}, lag {} ms", lag.as_millis());
             parts.push(Part::new(what, reads.percentile(percent), "ms"));
         }
-        stale.extend(result.stale);
+        all.extend(pairs);
     }
-    for detail in stale.iter().take(3) {
-        println!("stale: {detail}");
+    for detail in all.stale.iter().chain(&all.failed).take(SHOWN) {
+        println!("{detail}");
     }
-    let unprotected = run(&travellers, UNPROTECTED, false).await?;
-    figures.push(Figure::new(
-        ("R3", format!("stale reads of own writes in {total} pairs")),
-        Target::AtMost(0.0),
-        count(stale.len()),
-        "",
-        parts,
-    ));
-    figures.push(Figure::new(
-        (
-            "R3",
-            format!("stale reads of {UNPROTECTED} without a position, as a control"),
+    let control = run(&travellers, UNPROTECTED, false).await?;
+    let total = all.reads.len();
+    let none = |work, number, parts| {
+        let target = Target::AtMost(0.0);
+        Figure::new(("R3", work), target, count(number), "", parts)
+    };
+    let stale = format!("stale reads of own writes in {total} pairs");
+    Ok(vec![
+        none(stale, all.stale.len(), parts),
+        none("reads that fail".to_owned(), all.failed.len(), Vec::new()),
+        Figure::new(
+            (
+                "R3",
+                format!("stale reads of {UNPROTECTED} without a position, as a control"),
+            ),
+            Target::AtLeast(1.0),
+            count(control.stale.len()),
+            "",
+            Vec::new(),
         ),
-        Target::AtLeast(1.0),
-        count(unprotected.stale.len()),
-        "",
-        Vec::new(),
-    ));
-    Ok(figures)
+    ])
 }
 
 /// Returns the size of one of several nearly equal shares.
@@ -114,7 +119,7 @@ async fn travellers(laboratory: &Laboratory) -> Result<Vec<Traveller>> {
         let client = |region| {
             let endpoint: Endpoint = laboratory.endpoint(region)?;
             let endpoint = endpoint.with_credential(credential.clone());
-            Ok(std::sync::Arc::new(ApiClient::new(&endpoint)))
+            Ok(Arc::new(ApiClient::new(&endpoint)))
         };
         let regions = std::iter::once(Region::HOME).chain(Region::FAR);
         travellers.push(Traveller {
@@ -144,11 +149,17 @@ async fn run(travellers: &[Traveller], pairs: usize, is_protected: bool) -> Resu
     }
     let mut all = Pairs::default();
     while let Some(ended) = clients.join_next().await {
-        let pairs = ended??;
-        all.reads.extend(pairs.reads);
-        all.stale.extend(pairs.stale);
+        all.extend(ended??);
     }
     Ok(all)
+}
+
+impl Pairs {
+    fn extend(&mut self, others: Self) {
+        self.reads.extend(others.reads);
+        self.stale.extend(others.stale);
+        self.failed.extend(others.failed);
+    }
 }
 
 impl Traveller {
@@ -172,12 +183,15 @@ impl Traveller {
         let seen = position.filter(|_| is_protected && !stays);
         let path = write.path_of_read(&written.response.json())?;
         let read = request(&self.regions[reader], Method::GET, &path, None, seen).await?;
-        if !write.is_in(&written.response.json(), &read.response) {
-            pairs.stale.push(format!(
-                "region {reader} after a write in region {writer}, position {seen:?}: {} {}",
-                read.response.status,
-                String::from_utf8_lossy(&read.response.body)
-            ));
+        let describe = || {
+            let (status, body) = (read.response.status, &read.response.body);
+            let body = String::from_utf8_lossy(body);
+            format!("read in node {reader} after a write in node {writer}: {status} {body}")
+        };
+        if read.response.status >= 500 {
+            pairs.failed.push(describe());
+        } else if !write.is_in(&written.response.json(), &read.response) {
+            pairs.stale.push(describe());
         }
         pairs.reads.push(read.elapsed);
         Ok(())

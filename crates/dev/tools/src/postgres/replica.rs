@@ -20,16 +20,26 @@ const SETTINGS: &[&str] = &[
     // waits five seconds before it connects again.
     "wal_receiver_timeout=2s",
     "wal_retrieve_retry_interval=500ms",
-    // Queries do not delay replay.
-    "max_standby_streaming_delay=0",
+    // The primary keeps row versions that queries of the replica read.
+    "hot_standby_feedback=on",
 ];
 
 impl DurableServer {
+    /// Returns the number of replicas that receive changes as they happen.
+    pub fn streaming_replicas(&self) -> Result<usize> {
+        let query = "select count(*) from pg_stat_replication where state = 'streaming'";
+        let number = self.sql("postgres", query)?;
+        number.trim().parse().context("not a number of replicas")
+    }
+
     /// Copies this server, and starts the copy as a replica that streams changes from `address`,
     /// which may be that of a proxy in front of this server.
     pub fn start_replica(&self, address: SocketAddr) -> Result<Self> {
         let programs = Programs::newest().context(MISSING)?;
         let base_backup = client(&programs, "pg_basebackup").context(MISSING)?;
+        // The checkpoint of each copy would remove the log that an earlier copy has not yet read.
+        self.sql("postgres", "alter system set wal_keep_size = '1GB'")?;
+        self.sql("postgres", "select pg_reload_conf()")?;
         let url = self.url("postgres");
         let (password, _) = parts(&url).context("the server's URL has another form")?;
         let server = programs.start_on_data(SETTINGS, password, |user, folder| {
@@ -74,10 +84,10 @@ mod tests {
 
     use super::*;
 
-    fn wait_for(replica: &DurableServer, query: &str, expected: &str) {
+    fn wait_for(server: &DurableServer, query: &str, expected: &str) {
         let started = Instant::now();
         loop {
-            let result = replica.sql("followed", query);
+            let result = server.sql("followed", query);
             if result.as_deref().is_ok_and(|it| it.trim() == expected) {
                 return;
             }
@@ -97,6 +107,12 @@ mod tests {
         let address = (Ipv4Addr::LOCALHOST, primary.port()).into();
         let replica = primary.start_replica(address).unwrap();
         wait_for(&replica, "select sum(number) from kept", "1");
+        wait_for(
+            &primary,
+            "select count(*) from pg_stat_replication where state = 'streaming'",
+            "1",
+        );
+        assert_eq!(primary.streaming_replicas().unwrap(), 1);
         primary
             .sql("followed", "insert into kept values (41)")
             .unwrap();
