@@ -1,4 +1,4 @@
-// What a user has written is not lost.
+// Text that a user has written is not lost.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Console, see, startConsole } from "./console.js";

@@ -1,4 +1,4 @@
-// What the client sends to regions. Regions themselves are tested with the service.
+// The requests of the client to regions. Regions themselves are tested with the service.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";

@@ -148,6 +148,16 @@ impl Authenticator {
         }
     }
 
+    /// Checks that the credential of a caller is still valid, and returns the caller with its present
+    /// end.
+    pub async fn check_caller(&self, caller: AuthContext) -> Result<AuthContext, AccessError> {
+        match self.check_status(&caller).await? {
+            CredentialStatus::Valid { ends_at } => Ok(AuthContext { ends_at, ..caller }),
+            CredentialStatus::Revoked => Err(AccessError::Invalid),
+            CredentialStatus::Expired => Err(AccessError::Expired),
+        }
+    }
+
     /// Records uses of credentials in a far region.
     pub fn record_uses(&self, uses: &[(CredentialId, Timestamp)]) {
         for (credential, at) in uses {

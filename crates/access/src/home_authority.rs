@@ -26,19 +26,19 @@ const USES_PATH: &str = "/region/uses";
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum AccessQuestion {
-    /// Whom does this API key or access token authenticate?
+    /// Asks for the caller that an API key or an access token authenticates.
     Credential {
         /// The key or the token.
         text: String,
     },
-    /// Whom does this ticket authenticate? It is used up.
+    /// Asks for the caller that a ticket authenticates, and uses it up.
     Ticket {
         /// The ticket.
         text: String,
         /// The origin of the page that sends it.
         origin: Option<String>,
     },
-    /// Is the credential of this caller still valid?
+    /// Asks if the credential of a caller is still valid.
     Caller {
         /// The caller.
         caller: Box<Ticket>,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use domain::{FaultCode, InputFault, Principal, Scope, Scopes, Ticket, TicketText, ticket};
 use ports::{IdSource, RepositoryError, TicketRepository};
 
-use crate::{AccessError, AuthContext, Authenticator, CredentialStatus, HomeAuthority};
+use crate::{AccessError, AuthContext, Authenticator, HomeAuthority};
 
 /// The reason why no ticket was issued.
 #[derive(Debug, thiserror::Error)]
@@ -111,17 +111,14 @@ impl Tickets {
         if ticket.origin.is_some() && ticket.origin.as_deref() != origin {
             return Err(invalid());
         }
-        let auth_context = AuthContext::from(ticket);
-        let ends_at = match self.authenticator.check_status(&auth_context).await? {
-            CredentialStatus::Valid { ends_at } => ends_at,
-            CredentialStatus::Revoked | CredentialStatus::Expired => return Err(invalid()),
-        };
+        let checked = self.authenticator.check_caller(ticket.into()).await;
+        let auth_context = checked.map_err(|error| match error {
+            AccessError::Invalid | AccessError::Expired => invalid(),
+            other => other,
+        })?;
         let redeemed = self.repository.redeem(&digest).await?;
         redeemed.ok_or_else(invalid)?;
-        Ok(Arc::new(AuthContext {
-            ends_at,
-            ..auth_context
-        }))
+        Ok(Arc::new(auth_context))
     }
 }
 

@@ -5,11 +5,7 @@
 //! and fault injection are programs of their own, in `crates/dev`. To add a command, give it a file
 //! with a `run` function and a variant of [`Task`].
 
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "the terminal is its interface"
-)]
+#![expect(clippy::print_stdout, reason = "the terminal is its interface")]
 
 mod arrows;
 mod check;
@@ -97,11 +93,5 @@ fn main() -> ExitCode {
         Task::Regions { arguments } => optimised::run("dev_regions", &arguments),
         Task::WebsocketCases => websocket_cases::run(),
     };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("\nerror: {error:#}");
-            process::exit_code_of(&error)
-        }
-    }
+    process::conclude(outcome)
 }

@@ -42,8 +42,7 @@ impl Fragments {
         if !is_next {
             self.0.clear();
         }
-        let known = |signal| serde_json::from_value(signal).ok();
-        let mut signals: Vec<_> = message.signals.into_iter().filter_map(known).collect();
+        let mut signals = known(message.signals);
         let Some(fragment) = message.fragment else {
             return signals;
         };
@@ -62,8 +61,7 @@ impl Fragments {
 impl Message {
     /// Returns the whole signals of the message. Fragments are ignored.
     pub fn into_signals(self) -> Vec<Signal> {
-        let known = |signal| serde_json::from_value(signal).ok();
-        self.signals.into_iter().filter_map(known).collect()
+        known(self.signals)
     }
 
     /// Reads a message; `None` if it is of an unknown form.
@@ -144,6 +142,14 @@ impl MessageWriter {
         self.next += 1;
         format!(r#"{{"process":"{process}","number":{number},{content}}}"#)
     }
+}
+
+/// Returns the signals of known types.
+fn known(signals: Vec<Value>) -> Vec<Signal> {
+    let signals = signals.into_iter();
+    signals
+        .filter_map(|signal| serde_json::from_value(signal).ok())
+        .collect()
 }
 
 /// Returns the length of the longest beginning of JSON that fits into a message as a string.

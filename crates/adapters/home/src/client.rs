@@ -64,7 +64,7 @@ pub struct HomeClient {
     state: RwLock<HeardState>,
 }
 
-/// What was heard of the home region.
+/// The state of the home region by its last report and the last measurement.
 #[derive(Debug, Clone, Copy)]
 struct HeardState {
     heard_at: Instant,

@@ -13,7 +13,7 @@ use ports::{CredentialRepository, EventBus, FarNodeInfo, FarNodes, RepositoryErr
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
 use uuid::Uuid;
 
-use crate::wire::{HomeReport, ReportedRegion};
+use crate::wire::{HomeReport, ReportedRegion, is_sent_home};
 
 /// The interval between two reports.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
@@ -103,7 +103,7 @@ impl FarNodes for FarStreams {
             let Some(message) = Message::read(&text) else {
                 continue;
             };
-            for signal in message.into_signals() {
+            for signal in message.into_signals().into_iter().filter(is_sent_home) {
                 self.set_echo(process, Some(signal.clone()));
                 self.bus.publish(signal);
                 self.set_echo(process, None);

@@ -16,7 +16,7 @@ use uuid::Uuid;
 use crate::{
     HomeClient,
     replay_gate::ReplayGate,
-    wire::{HomeReport, SIGNALS_PATH, STREAM_PATH},
+    wire::{HomeReport, SIGNALS_PATH, STREAM_PATH, is_sent_home},
 };
 
 /// The time without a line after which the stream is opened again. The home region reports every
@@ -82,11 +82,7 @@ impl HomeBus {
 
 impl EventBus for HomeBus {
     fn publish(&self, signal: Signal) {
-        // A far node changes nothing itself.
-        if matches!(
-            signal,
-            Signal::Typing { .. } | Signal::RepliesRequested { .. }
-        ) {
+        if is_sent_home(&signal) {
             self.outbox.push(&signal);
         }
         self.local.publish(signal);

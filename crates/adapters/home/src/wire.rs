@@ -4,12 +4,21 @@
 //! different versions exchange them, so members and lines that a node does not know are ignored.
 
 use domain::RegionName;
+use ports::Signal;
 use serde::{Deserialize, Serialize};
 
 /// The path of the stream of signals to a far node.
 pub(crate) const STREAM_PATH: &str = "/region/stream";
 /// The path to which a far node sends its signals.
 pub(crate) const SIGNALS_PATH: &str = "/region/signals";
+
+/// Returns true for a signal that a far node may send: it changes nothing by itself.
+pub(crate) const fn is_sent_home(signal: &Signal) -> bool {
+    matches!(
+        signal,
+        Signal::Typing { .. } | Signal::RepliesRequested { .. }
+    )
+}
 
 /// The state of the home region, sent every second and before each change of access.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -191,7 +191,7 @@ pub(crate) async fn open_streams(
     Ok(received)
 }
 
-/// The place of an response, by its ordinality from 1.
+/// The place of a response, by its ordinality from 1.
 fn slot<'a, T>(
     received: &'a mut [T],
     response: &sqlx::postgres::PgRow,

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use access::{AuthContext, CredentialStatus};
 use actix_web::{HttpMessage as _, dev::ServiceRequest};
 use domain::{ForwardedRequest, ProblemCode};
 
@@ -35,7 +34,8 @@ pub(super) async fn authenticate_forwarded(
     })?;
     let forwarded = Arc::new(forwarded);
     if let Some(caller) = &forwarded.caller {
-        let caller = check_caller(state, AuthContext::from(caller.clone())).await?;
+        let checked = state.authenticator.check_caller(caller.clone().into());
+        let caller = checked.await.map_err(with_challenge)?;
         request.extensions_mut().insert(Arc::new(caller));
     }
     request.extensions_mut().insert(Arc::clone(&forwarded));
@@ -47,13 +47,4 @@ pub(super) fn is_counted_elsewhere(request: &ServiceRequest) -> bool {
     let extensions = request.extensions();
     let forwarded = extensions.get::<Arc<ForwardedRequest>>();
     forwarded.is_some_and(|forwarded| forwarded.caller.is_some())
-}
-
-async fn check_caller(state: &ApiState, caller: AuthContext) -> Result<AuthContext, ApiError> {
-    match state.authenticator.check_status(&caller).await {
-        Ok(CredentialStatus::Valid { ends_at }) => Ok(AuthContext { ends_at, ..caller }),
-        Ok(CredentialStatus::Revoked) => Err(with_challenge(access::AccessError::Invalid)),
-        Ok(CredentialStatus::Expired) => Err(with_challenge(access::AccessError::Expired)),
-        Err(error) => Err(with_challenge(error)),
-    }
 }

@@ -1,6 +1,8 @@
 //! Answers the questions of far regions about access.
 
-use access::{AccessAnswer, AccessError, AccessQuestion, AuthContext, CredentialStatus};
+use std::sync::Arc;
+
+use access::{AccessAnswer, AccessError, AccessQuestion};
 use actix_web::{
     HttpRequest, HttpResponse,
     web::{Bytes, Data},
@@ -28,15 +30,8 @@ pub(super) async fn answer(
             state.tickets.redeem(&text, origin.as_deref()).await
         }
         AccessQuestion::Caller { caller } => {
-            let caller = AuthContext::from(*caller);
-            match authenticator.check_status(&caller).await {
-                Ok(CredentialStatus::Valid { ends_at }) => {
-                    Ok(AuthContext { ends_at, ..caller }.into())
-                }
-                Ok(CredentialStatus::Revoked) => Err(AccessError::Invalid),
-                Ok(CredentialStatus::Expired) => Err(AccessError::Expired),
-                Err(error) => Err(error),
-            }
+            let checked = authenticator.check_caller((*caller).into()).await;
+            checked.map(Arc::new)
         }
     };
     let answer = match checked {

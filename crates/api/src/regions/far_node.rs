@@ -33,7 +33,7 @@ impl FarNode {
 
     /// Records the position of a write that was forwarded.
     pub fn record_write(&self, caller: &AuthContext, position: Seq) {
-        self.newest_writes.record(caller.quota_holder(), position);
+        self.newest_writes.record(&caller.quota_holder(), position);
     }
 
     /// Returns the position that a read of this caller requires.

@@ -4,8 +4,8 @@ use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use bytes::Bytes;
 
 /// The headers of a request that are not forwarded: they belong to the connection, are the
-/// credential that the signed head replaces, describe the way to this node, or could make the home
-/// region believe another node.
+/// credential that the signed head replaces, describe the way to this node, or are a signed head,
+/// which only this node may send.
 const NOT_SENT: &[&str] = &[
     "accept-encoding",
     "access-control-request-headers",
@@ -52,12 +52,14 @@ pub(super) fn for_home(
     request_id: Option<String>,
     is_authenticated: bool,
 ) -> Vec<(String, Bytes)> {
-    let is_kept = |name: &str| {
+    let is_dropped = |name: &str| {
         NOT_SENT.contains(&name)
             || name.starts_with("x-forwarded-")
             || is_authenticated && CREDENTIALS.contains(&name)
     };
-    let sent = headers.iter().filter(|(name, _)| !is_kept(name.as_str()));
+    let sent = headers
+        .iter()
+        .filter(|(name, _)| !is_dropped(name.as_str()));
     let sent = sent.map(|(name, value)| {
         let value = Bytes::copy_from_slice(value.as_bytes());
         (name.as_str().to_owned(), value)

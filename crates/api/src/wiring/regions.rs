@@ -31,7 +31,7 @@ fn address(url: &str) -> Result<HomeAddress> {
 
 /// The other processes and regions, as this process reaches them.
 pub struct Peers {
-    /// What all processes on the store share.
+    /// The parts that all processes on the store share.
     pub(super) links: NodeLinks,
     /// The home region, at a node of a far region.
     pub(super) home: Option<Arc<HomeClient>>,

@@ -1,11 +1,7 @@
 //! `cargo xtask bench`: the speed of the service, as ratios to baselines that are measured in the
 //! same run. Absolute times vary with the machine and its load; ratios do not.
 
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "the terminal is its interface"
-)]
+#![expect(clippy::print_stdout, reason = "the terminal is its interface")]
 
 mod access;
 mod busy_cores;
@@ -32,7 +28,7 @@ use dev_load::{
     figures::{self, Figure, Target},
 };
 use dev_tools::{
-    process::{exit_code_of, root},
+    process::{conclude, root},
     steps::Steps,
 };
 use serde_json::json;
@@ -134,13 +130,7 @@ impl Options {
 }
 
 fn main() -> ExitCode {
-    match run(&Options::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("\nerror: {error:#}");
-            exit_code_of(&error)
-        }
-    }
+    conclude(run(&Options::parse()))
 }
 
 /// Builds the programs, measures, prints a table and writes JSON. A missed target is no failure.

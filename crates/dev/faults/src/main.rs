@@ -1,11 +1,7 @@
 //! `cargo xtask faults`: injects faults into the service under load and counts losses. None may
 //! happen.
 
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "the terminal is its interface"
-)]
+#![expect(clippy::print_stdout, reason = "the terminal is its interface")]
 
 mod acknowledgements;
 mod audit;
@@ -39,7 +35,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use clap::Parser as _;
 use dev_load::binaries;
-use dev_tools::{process::exit_code_of, steps::Steps};
+use dev_tools::{process::conclude, steps::Steps};
 use tokio::runtime::{Builder, Runtime};
 
 use self::{
@@ -51,13 +47,7 @@ use self::{
 };
 
 fn main() -> ExitCode {
-    match run(&Options::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("\nerror: {error:#}");
-            exit_code_of(&error)
-        }
-    }
+    conclude(run(&Options::parse()))
 }
 
 /// Builds the service, injects the faults, prints a table and writes JSON; fails on any loss.

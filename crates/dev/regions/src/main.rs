@@ -33,7 +33,7 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::{Result, bail};
 use clap::{Parser as _, ValueEnum};
 use dev_load::binaries::Binaries;
-use dev_tools::{process::exit_code_of, steps::Steps};
+use dev_tools::{process::conclude, steps::Steps};
 
 use self::{laboratory::Laboratory, results::Results};
 
@@ -88,13 +88,7 @@ impl Options {
 }
 
 fn main() -> ExitCode {
-    match run(&Options::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("\nerror: {error:#}");
-            exit_code_of(&error)
-        }
-    }
+    conclude(run(&Options::parse()))
 }
 
 /// Builds the service, starts all regions, measures, prints a table and writes JSON; fails if a

@@ -91,8 +91,20 @@ pub fn signal(name: &str, processes: &[u32]) -> Result<()> {
     Ok(())
 }
 
+/// Reports the error of a command, if it failed, and returns the exit code.
+#[expect(clippy::print_stderr, reason = "the terminal is its interface")]
+pub fn conclude(outcome: Result<()>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("\nerror: {error:#}");
+            exit_code_of(&error)
+        }
+    }
+}
+
 /// Returns the exit code of the failed program that caused the error, or else 1.
-pub fn exit_code_of(error: &anyhow::Error) -> ExitCode {
+fn exit_code_of(error: &anyhow::Error) -> ExitCode {
     let code = error
         .chain()
         .find_map(|cause| cause.downcast_ref::<CommandFailed>())

@@ -1,4 +1,4 @@
-//! What a far node answers itself, and what it forwards.
+//! The requests that a far node answers itself, and those that it forwards.
 
 use domain::ProblemCode;
 use serde_json::json;

@@ -5,4 +5,5 @@ mod fixture;
 mod forwarding;
 mod positions;
 mod signals;
+mod signed_requests;
 mod unreachable_home;

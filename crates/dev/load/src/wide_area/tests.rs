@@ -13,7 +13,7 @@ use tokio::{
 use super::{Link, connection::next_repetition};
 
 const ROUND_TRIP: Duration = Duration::from_millis(200);
-/// What timers and a busy machine add.
+/// The time that timers and a busy machine add.
 const TOLERANCE: Duration = Duration::from_millis(150);
 const LIMIT: Duration = Duration::from_secs(20);
 

@@ -26,7 +26,7 @@ pub(super) const AFTER: Duration = Duration::from_secs(20);
 /// A pause between events that the transcript mentions.
 const QUIET: Duration = Duration::from_secs(2);
 
-/// What was observed.
+/// The observations during the outage and after it.
 pub(super) struct Outage {
     pub(super) transcript: Transcript,
     /// Positions of the log, and when the socket had them.
