@@ -1,6 +1,7 @@
 //! Tokens for users, over real HTTP and sockets.
 
 mod documented;
+mod drafts;
 mod ends;
 mod issuing;
 mod nodes;

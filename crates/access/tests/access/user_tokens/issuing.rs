@@ -1,127 +1,17 @@
-//! Tokens for users: issue, contents, verification, withdrawal.
+//! Issuing tokens for users: their contents and their checks.
 
 use std::{sync::Arc, time::Duration};
 
-use access::{
-    AccessError, AuthContext, CredentialEnd, UserTokenError, UserTokenRequest, UserTokens,
-    signing_keys::PreviousKeys, tokens::IssuedToken,
-};
-use domain::{
-    Credential, CredentialKind, CredentialSource, LimitOverrides, Principal, Scope, Scopes,
-    SecretDigest,
-};
+use access::{AccessError, UserTokenError, UserTokenRequest, UserTokens};
+use domain::{CredentialKind, LimitOverrides, Scope, Scopes};
 use serde_json::{Value, json};
 
+use super::backend::{Backend, DAY, NOW, pointers, request, scopes};
 use crate::{
-    credential_status::{current_end, start_watch, wait_for_end},
     fixture::{Fixture, START},
     key_pairs::KeyPair,
-    node::{ISSUER, Node, basic},
+    node::{ISSUER, Node},
 };
-
-const NOW: i64 = START.milliseconds() / 1_000;
-const DAY: u32 = 86_400;
-
-/// A process, and a credential that may issue user tokens there.
-struct Backend {
-    node: Node,
-    users: UserTokens,
-    issuer: Credential,
-    caller: AuthContext,
-}
-
-fn scopes(scopes: &[Scope]) -> Scopes {
-    scopes.iter().copied().collect()
-}
-
-fn request(user_id: &str) -> UserTokenRequest {
-    UserTokenRequest {
-        user_id: user_id.to_owned(),
-        scopes: None,
-        expires_in: 3_600,
-        allowed_origins: Vec::new(),
-    }
-}
-
-fn pointers(result: Result<IssuedToken, UserTokenError>) -> Vec<String> {
-    match result {
-        Err(UserTokenError::Invalid(faults)) => {
-            faults.into_iter().map(|fault| fault.pointer).collect()
-        }
-        other => panic!("{other:?}"),
-    }
-}
-
-impl Backend {
-    async fn start(fixture: &Fixture, change: impl FnOnce(&mut Credential)) -> Self {
-        let (issuer, _) = fixture
-            .client(|client| {
-                client.kind = CredentialKind::Key;
-                client.scopes = Scopes::all();
-                change(client);
-            })
-            .await;
-        Self::over(fixture, issuer).await
-    }
-
-    /// Another process with the same store and credential.
-    async fn over(fixture: &Fixture, issuer: Credential) -> Self {
-        let node = Node::start(fixture).await;
-        node.authenticator.refresh().await.expect("a store");
-        let users = UserTokens::new(
-            Arc::clone(&node.authenticator),
-            Arc::clone(&fixture.storage.credentials),
-            Arc::clone(&fixture.storage.tokens),
-            fixture.clock.clone(),
-        );
-        let id = issuer.id.clone();
-        let caller = AuthContext {
-            principal: Principal {
-                id: issuer.principal(),
-                tenant: issuer.tenant.clone(),
-                scopes: issuer.scopes,
-                user_id: None,
-            },
-            credential: Some(id.clone()),
-            source: match issuer.kind {
-                CredentialKind::Key => CredentialSource::Key {
-                    id,
-                    digest: SecretDigest::new([7; 32]),
-                },
-                CredentialKind::Client => CredentialSource::OwnToken {
-                    id: uuid::Uuid::nil(),
-                    client: id,
-                    signing_key: String::new(),
-                },
-            },
-            allowed_origins: issuer.allowed_origins.clone(),
-            limits: issuer.limits,
-            ends_at: None,
-        };
-        Self {
-            node,
-            users,
-            issuer,
-            caller,
-        }
-    }
-
-    async fn issue(&self, request: UserTokenRequest) -> Result<IssuedToken, UserTokenError> {
-        self.users.issue(&self.caller, request).await
-    }
-
-    async fn token(&self, user_id: &str) -> String {
-        self.issue(request(user_id)).await.expect("a token").text
-    }
-
-    async fn withdraw(&self, user_id: &str) {
-        let principal = &self.caller.principal;
-        self.users
-            .withdraw(principal, user_id)
-            .await
-            .expect("valid");
-    }
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_of_a_key_or_client_authenticates_its_user() {
@@ -227,75 +117,6 @@ async fn a_user_cannot_issue_tokens() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn withdrawn_tokens_end_in_every_process() {
-    let fixture = Fixture::new().await;
-    let backend = Backend::start(&fixture, |_| {}).await;
-    let elsewhere = Backend::over(&fixture, backend.issuer.clone()).await;
-    let (first, second) = (backend.token("ada").await, elsewhere.token("ada").await);
-    let other = backend.token("Ada").await;
-    let mut watches = Vec::new();
-    for token in [&first, &second] {
-        for node in [&backend.node, &elsewhere.node] {
-            let mut watch = start_watch(&node.authenticator, token).await;
-            assert_eq!(current_end(&node.authenticator, &mut watch).await, None);
-            watches.push(watch);
-        }
-    }
-    let mut other_watch = start_watch(&elsewhere.node.authenticator, &other).await;
-    backend.withdraw("ada").await;
-    elsewhere.node.authenticator.refresh().await.unwrap();
-    for watch in &mut watches {
-        assert_eq!(wait_for_end(watch).await, CredentialEnd::Revoked);
-    }
-    let authenticator = &elsewhere.node.authenticator;
-    assert_eq!(current_end(authenticator, &mut other_watch).await, None);
-    let later = backend.token("ada").await;
-    for node in [&backend.node, &elsewhere.node] {
-        assert!(!node.accepts(&first).await);
-        assert!(!node.accepts(&second).await);
-        assert!(node.accepts(&other).await);
-        assert!(node.accepts(&later).await);
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn tokens_end_with_the_revocation_of_their_issuer() {
-    let fixture = Fixture::new().await;
-    let backend = Backend::start(&fixture, |issuer| issuer.kind = CredentialKind::Client).await;
-    let token = backend.token("ada").await;
-    let mut watch = start_watch(&backend.node.authenticator, &token).await;
-    fixture.revoke(&backend.issuer).await;
-    backend.node.authenticator.refresh().await.unwrap();
-    assert_eq!(wait_for_end(&mut watch).await, CredentialEnd::Revoked);
-    assert!(!backend.node.accepts(&token).await);
-    let outcome = backend.issue(request("ada")).await;
-    assert!(matches!(outcome, Err(UserTokenError::CredentialEnded)));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_token_outlives_the_rotation_of_the_signing_key() {
-    let fixture = Fixture::new().await;
-    let backend = Backend::start(&fixture, |_| {}).await;
-    let lasting = UserTokenRequest {
-        expires_in: DAY,
-        ..request("ada")
-    };
-    let token = backend.issue(lasting).await.unwrap().text;
-    backend
-        .node
-        .keys
-        .rotate(PreviousKeys::Overlap)
-        .await
-        .unwrap();
-    fixture
-        .clock
-        .forward(Duration::from_secs(u64::from(DAY) - 1));
-    assert!(backend.node.accepts(&token).await);
-    backend.node.keys.rotate(PreviousKeys::Drop).await.unwrap();
-    assert!(!backend.node.accepts(&token).await);
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn origins_are_those_of_the_issuer_or_a_selection_of_them() {
     let fixture = Fixture::new().await;
     let (shop, app) = ("https://shop.example", "https://app.example");
@@ -332,25 +153,6 @@ async fn origins_are_those_of_the_issuer_or_a_selection_of_them() {
     assert_eq!(pointers(free.issue(from(&nine)).await), ["/allowedOrigins"]);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_client_can_introspect_user_tokens_and_revoke_its_own() {
-    let fixture = Fixture::new().await;
-    let (client, secret) = fixture.client(|client| client.scopes = Scopes::all()).await;
-    let own = Backend::over(&fixture, client).await;
-    let others = Backend::start(&fixture, |_| {}).await;
-    for (backend, is_revocable) in [(&own, true), (&others, false)] {
-        let (token, server) = (backend.token("ada").await, &own.node.server);
-        let found = server.introspect(&basic(&secret), Some(&token)).await;
-        let found = found.unwrap().expect("an active token");
-        assert_eq!(found.principal().as_str(), "user:ada");
-        assert_eq!(found.credential.id, backend.issuer.id);
-        let revoked = server.revoke(&basic(&secret), Some(&token)).await;
-        assert_eq!(revoked.is_ok(), is_revocable);
-        assert_eq!(own.node.accepts(&token).await, !is_revocable);
-    }
-}
-
-/// Claims that the service does not write itself, with its valid signature.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_claim_of_a_user_token_is_checked() {
     let fixture = Fixture::new().await;

@@ -1,0 +1,5 @@
+//! Tokens for users, as each process issues and verifies them.
+
+mod backend;
+mod ends;
+mod issuing;
