@@ -14,6 +14,12 @@ use crate::{
 /// then.
 const MAX_PROCESSES: usize = 1_024;
 
+/// The maximum number of processes of which a signal is held in part, at up to 4 MiB each.
+const MAX_UNFINISHED: usize = 16;
+/// A message is a repeated one if its number is at most this much lower than the last one. A lower
+/// one follows a message that the process has not sent.
+const MAX_REPEATED: u64 = 1 << 32;
+
 /// The bus of this process was dropped.
 #[derive(Debug)]
 pub struct Closed;
@@ -60,7 +66,7 @@ impl Inbox {
         }
         let (process, number) = (message.process, message.number);
         let known = self.senders.get(&process).map(|it| it.last_number);
-        if known.is_some_and(|last| number <= last) {
+        if known.is_some_and(|last| number <= last && last - number < MAX_REPEATED) {
             return Ok(());
         }
         let sender = self.senders.entry(process).or_insert(MessageSender {
@@ -71,15 +77,26 @@ impl Inbox {
         if process == self.process {
             return Ok(());
         }
-        let is_next = known.is_none_or(|last| number == last + 1);
+        let is_next = known.is_none_or(|last| last.checked_add(1) == Some(number));
         let signals = sender.fragments.add(message, is_next);
-        if !is_next {
+        if self.drop_unfinished() || !is_next {
             self.publish(Signal::SignalsLost)?;
         }
         signals.into_iter().try_for_each(|signal| {
             metrics::counter!("bus_signals_received").increment(1);
             self.publish(signal)
         })
+    }
+
+    /// Drops the parts of signals if they are of too many processes. Returns true if it did.
+    fn drop_unfinished(&mut self) -> bool {
+        let unfinished = self.senders.values().filter(|it| it.fragments.has_any());
+        let are_too_many = unfinished.count() > MAX_UNFINISHED;
+        if are_too_many {
+            let senders = self.senders.values_mut();
+            senders.for_each(|it| it.fragments = Fragments::default());
+        }
+        are_too_many
     }
 
     /// The number of the last message of this process that has returned.
@@ -136,6 +153,36 @@ mod tests {
         assert_eq!(delivered(&mut signals), expected);
         drop(local);
         assert!(inbox.receive(written(&mut writer, 4)).is_err());
+    }
+
+    #[test]
+    fn a_number_far_ahead_does_not_silence_a_process() {
+        let local = Arc::new(LocalBus::new());
+        let mut signals = local.subscribe(Box::new(|_| true));
+        let mut inbox = Inbox::new(Uuid::nil(), Arc::downgrade(&local));
+        let mut writer = MessageWriter::new(Uuid::max(), MAX_BYTES);
+        let mut forged = written(&mut writer, 0);
+        forged.number = u64::MAX;
+        inbox.receive(forged).unwrap();
+        inbox.receive(written(&mut writer, 1)).unwrap();
+        let expected = [appended(0), Signal::SignalsLost, appended(1)];
+        assert_eq!(delivered(&mut signals), expected);
+    }
+
+    #[test]
+    fn the_parts_of_many_processes_are_dropped() {
+        let local = Arc::new(LocalBus::new());
+        let mut signals = local.subscribe(Box::new(|_| true));
+        let mut inbox = Inbox::new(Uuid::nil(), Arc::downgrade(&local));
+        for process in 1..=MAX_UNFINISHED as u128 + 1 {
+            let text = format!(
+                r#"{{"process":"{}","number":0,"signals":[],"fragment":{{"text":"a","isLast":false}}}}"#,
+                Uuid::from_u128(process)
+            );
+            inbox.receive(Message::read(&text).unwrap()).unwrap();
+        }
+        assert!(!inbox.senders.values().any(|it| it.fragments.has_any()));
+        assert_eq!(delivered(&mut signals), [Signal::SignalsLost]);
     }
 
     #[test]

@@ -56,6 +56,11 @@ impl Fragments {
         }
         signals
     }
+
+    /// Returns true if a signal is incomplete.
+    pub(crate) fn has_any(&self) -> bool {
+        !self.0.is_empty()
+    }
 }
 
 impl Message {

@@ -24,13 +24,18 @@ const FINAL_WRITES_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Starts the tasks that exchange live replies, cancellations and the state of engines with other
 /// nodes.
-fn start_exchange(parts: &Parts<'_>, context: &Arc<ChatContext>, runner: &Arc<TurnRunner>) {
+fn start_exchange(
+    parts: &Parts<'_>,
+    context: &Arc<ChatContext>,
+    runner: &Arc<TurnRunner>,
+    caches: &Caches,
+) {
     let (tasks, stop) = (&parts.tasks, &parts.stop);
     let bus = || Arc::clone(&parts.peers.links.bus);
     let (live, node) = (|| Arc::clone(&context.live), || Arc::clone(&context.node));
     let forwarder = ReplyForwarder::new(bus(), live(), node());
     let turns = Arc::clone(&parts.storage.turns);
-    let receiver = ReplyReceiver::new(bus(), live(), turns, node());
+    let receiver = ReplyReceiver::new(bus(), live(), turns, Arc::clone(&caches.applied), node());
     let cancellations = CancellationListener::new(Arc::clone(context), Arc::clone(runner), bus());
     let hints = BreakerHints::new(bus(), Arc::clone(&context.engines));
     tasks.spawn(hints.run(stop.clone()));
@@ -94,7 +99,7 @@ impl Turns {
             tasks.spawn(sweeper.run(stop.clone()));
             tasks.spawn(Arc::clone(&reconciler).run(stop.clone()));
         }
-        start_exchange(parts, &context, &runner);
+        start_exchange(parts, &context, &runner, caches);
         Ok(Self {
             context,
             runner,

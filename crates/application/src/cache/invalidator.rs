@@ -58,6 +58,15 @@ pub struct CacheInvalidator {
     tails: Arc<LogTails>,
 }
 
+/// The source of a head.
+#[derive(Clone, Copy)]
+enum HeadSource {
+    /// The store: it has all changes up to there.
+    Store,
+    /// A signal: the store of this process may not have them yet.
+    Signal,
+}
+
 impl CacheInvalidator {
     /// Creates an invalidator that keeps `caches` valid and reports heads to `tails`.
     pub fn new(
@@ -128,7 +137,7 @@ impl CacheInvalidator {
         let heads = heads
             .into_iter()
             .map(|(tenant, head)| LogHead { tenant, head });
-        self.apply_all(heads).await
+        self.apply_all(heads, HeadSource::Signal).await
     }
 
     /// Reads the heads of all logs once and applies the new changes.
@@ -142,7 +151,7 @@ impl CacheInvalidator {
         }
         self.caches.report_weight();
         weight::report("event_tails", self.tails.bytes());
-        self.apply_all(heads).await?;
+        self.apply_all(heads, HeadSource::Store).await?;
         self.caches.applied.confirm(read_at);
         Ok(())
     }
@@ -151,15 +160,21 @@ impl CacheInvalidator {
     async fn apply_all(
         &self,
         heads: impl IntoIterator<Item = LogHead>,
+        source: HeadSource,
     ) -> Result<(), RepositoryError> {
         let mut outcome = Ok(());
         for LogHead { tenant, head } in heads {
-            outcome = outcome.and(self.apply(&tenant, head).await);
+            outcome = outcome.and(self.apply(&tenant, head, source).await);
         }
         outcome
     }
 
-    async fn apply(&self, tenant: &TenantId, head: Seq) -> Result<(), RepositoryError> {
+    async fn apply(
+        &self,
+        tenant: &TenantId,
+        head: Seq,
+        source: HeadSource,
+    ) -> Result<(), RepositoryError> {
         while let Some(position) = self.caches.applied.position(tenant)
             && position < head
         {
@@ -168,12 +183,19 @@ impl CacheInvalidator {
                 self.drop_changed(tenant, change);
                 self.report_turn(change);
             }
-            // A page that is not full ends at the head: the retention sweep removed the missing
-            // changes, and nothing follows.
-            let read_up_to = changes.last().filter(|_| changes.len() == PAGE_CHANGES);
-            self.caches
-                .applied
-                .advance(tenant, read_up_to.map_or(head, |change| change.seq));
+            let is_full = changes.len() == PAGE_CHANGES;
+            // A page that is not full ends at the head of the store: the retention sweep removed
+            // the missing changes, and nothing follows.
+            let read_up_to = match source {
+                HeadSource::Store if !is_full => Some(head),
+                _ => changes.last().map(|change| change.seq),
+            };
+            if let Some(position) = read_up_to {
+                self.caches.applied.advance(tenant, position);
+            }
+            if !is_full {
+                break;
+            }
         }
         Ok(())
     }

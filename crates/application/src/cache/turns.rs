@@ -245,7 +245,10 @@ impl TurnRepository for CachedTurns {
         tenant: &TenantId,
         id: TurnId,
     ) -> Result<AsOf<Option<FoundTurn>>, RepositoryError> {
-        self.inner.find(tenant, id).await
+        let found = self.inner.find(tenant, id).await?;
+        // Changes of the turn by other processes reach its waiters here.
+        self.caches.applied.follow(tenant, found.position);
+        Ok(found)
     }
 
     async fn find_current(

@@ -13,6 +13,8 @@ use crate::live_turns::LiveTurn;
 /// The maximum number of concurrent reads. Parts of further turns are ignored: the next one starts a
 /// read, and the gap before it is requested.
 const MAX_READS: usize = 16;
+/// The maximum number of parts of a turn that are kept while it is read: those of about 300 ms.
+const MAX_PARTS: usize = 16;
 /// The pause in which no turn is read, after the store did not respond.
 const READ_PAUSE: Duration = Duration::from_secs(1);
 
@@ -29,11 +31,11 @@ pub(super) struct Lookups {
 
 /// The reason of a read.
 pub(super) enum Lookup {
-    /// The first part of a turn has arrived.
+    /// The first parts of a turn have arrived.
     First {
-        /// The part.
-        part: Box<ReceivedPart>,
-        /// True if other parts have arrived since, which were ignored.
+        /// The parts.
+        parts: Vec<ReceivedPart>,
+        /// True if more parts have arrived than are kept.
         has_missed: bool,
     },
     /// No part of this turn has arrived for a while.
@@ -63,17 +65,20 @@ impl Lookups {
         self.waiting.clear();
     }
 
-    /// Starts to read the turn of a part, unless this is being done already.
+    /// Starts to read the turn of a part. If this is being done already, the part is kept.
     pub(super) fn start_first(&mut self, part: ReceivedPart) {
         if let Some(waiting) = self.waiting.get_mut(&part.turn) {
-            if let Lookup::First { has_missed, .. } = waiting {
-                *has_missed = true;
+            if let Lookup::First { parts, has_missed } = waiting {
+                *has_missed |= parts.len() >= MAX_PARTS;
+                if !*has_missed {
+                    parts.push(part);
+                }
             }
             return;
         }
         let (tenant, turn) = (part.tenant.clone(), part.turn);
         let lookup = Lookup::First {
-            part: Box::new(part),
+            parts: vec![part],
             has_missed: false,
         };
         self.start(tenant, turn, lookup);
@@ -123,7 +128,7 @@ impl Lookups {
 impl Lookup {
     fn found(self, found: AsOf<Option<FoundTurn>>) -> Found {
         let conversation = match &self {
-            Self::First { part, .. } => Some(part.conversation),
+            Self::First { parts, .. } => parts.first().map(|part| part.conversation),
             Self::Silent(_) => None,
         };
         let running = found.value.filter(|found| {

@@ -8,6 +8,7 @@
 
 mod forwarder;
 mod lookups;
+mod received_reply;
 mod receiver;
 mod requested_replies;
 
@@ -21,5 +22,7 @@ use std::time::Duration;
 
 /// The interval at which the replies that readers follow are requested again.
 const REQUEST_INTERVAL: Duration = Duration::from_secs(5);
+/// The shortest time between two requests for lost parts, of one reply or of all.
+const GAP_REQUEST_INTERVAL: Duration = Duration::from_millis(200);
 /// The time after which a request expires.
 const REQUEST_EXPIRES_AFTER: Duration = Duration::from_secs(15);

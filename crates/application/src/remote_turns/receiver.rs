@@ -6,24 +6,24 @@ use std::{
     time::Duration,
 };
 
-use domain::{ConversationId, TenantId, TurnId};
+use domain::{ConversationId, Seq, TenantId, TurnId};
 use futures::{StreamExt as _, stream::BoxStream};
-use ports::{EventBus, ReplyPart, Signal, TurnRepository};
+use ports::{EventBus, FoundTurn, ReplyPart, Signal, TurnRepository};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    REQUEST_INTERVAL,
+    GAP_REQUEST_INTERVAL, REQUEST_INTERVAL,
     lookups::{Found, Lookup, Lookups},
+    received_reply::ReceivedReply,
 };
 use crate::{
     background::round,
-    live_turns::{LiveTurn, LiveTurns, ReplyReaders, RequestedConversations},
+    cache::LogProgress,
+    live_turns::{LiveTurns, ReplyReaders, RequestedConversations},
     node::Node,
 };
 
-/// The shortest time between two requests for lost parts, of one reply or of all.
-const GAP_REQUEST_INTERVAL: Duration = Duration::from_millis(200);
 /// The time without a part after which the store is asked whether the turn still runs.
 const SILENCE: Duration = Duration::from_secs(30);
 /// The maximum number of turns whose parts are ignored.
@@ -33,6 +33,8 @@ const MAX_IGNORED: usize = 1_024;
 pub struct ReplyReceiver {
     bus: Arc<dyn EventBus>,
     live: Arc<LiveTurns>,
+    /// Reports the ends of turns, once their tenant is followed.
+    applied: Arc<LogProgress>,
     node: Arc<Node>,
     received: HashMap<TurnId, ReceivedReply>,
     /// Turns that have ended or do not exist, whose parts are ignored.
@@ -42,13 +44,6 @@ pub struct ReplyReceiver {
     last_loss: Option<Instant>,
     /// The time at which to request all replies from the start, because signals were lost.
     loss_due: Option<Instant>,
-}
-
-/// A reply of another node, held for its readers until the turn ends.
-struct ReceivedReply {
-    turn: Arc<LiveTurn>,
-    last_part: Instant,
-    last_gap: Option<Instant>,
 }
 
 /// A part, and the turn that it belongs to.
@@ -65,11 +60,13 @@ impl ReplyReceiver {
         bus: Arc<dyn EventBus>,
         live: Arc<LiveTurns>,
         turns: Arc<dyn TurnRepository>,
+        applied: Arc<LogProgress>,
         node: Arc<Node>,
     ) -> Self {
         Self {
             bus,
             live,
+            applied,
             node,
             received: HashMap::new(),
             ignored: HashSet::new(),
@@ -182,27 +179,44 @@ impl ReplyReceiver {
 
     fn complete(&mut self, found: Found) {
         match found.lookup {
-            Lookup::First { part, has_missed } => match found.running {
-                Some((running, position)) => {
-                    let ReceivedPart {
-                        tenant, turn, part, ..
-                    } = *part;
-                    let live = self.live.get_or_register_found(&tenant, running);
-                    let reply = ReceivedReply::new(Arc::clone(&live));
-                    self.received.insert(turn, reply);
-                    self.live.readers.deliver(&live, position);
-                    if !live.apply_part(part) || has_missed {
-                        self.request_gap(turn);
-                    }
-                }
-                None => self.ignore(part.turn),
-            },
+            Lookup::First { parts, has_missed } => {
+                self.complete_first(parts, found.running, has_missed);
+            }
             Lookup::Silent(turn) => {
                 let reply = self.received.get(&turn);
                 if let (Some(reply), None) = (reply, found.running) {
                     reply.turn.stop();
                 }
             }
+        }
+    }
+
+    fn complete_first(
+        &mut self,
+        parts: Vec<ReceivedPart>,
+        running: Option<(FoundTurn, Seq)>,
+        has_missed: bool,
+    ) {
+        let Some(ReceivedPart { tenant, turn, .. }) = parts.first() else {
+            return;
+        };
+        let (tenant, turn) = (tenant.clone(), *turn);
+        let Some((running, position)) = running else {
+            return self.ignore(turn);
+        };
+        let live = self.live.get_or_register_found(&tenant, running);
+        let reply = ReceivedReply::new(Arc::clone(&live));
+        self.received.insert(turn, reply);
+        self.applied.follow(&tenant, position);
+        if self.applied.position(&tenant) > Some(position) {
+            // The end of the turn may have been applied before it was registered.
+            self.lookups.start_silent(&live);
+        }
+        self.live.readers.deliver(&live, position);
+        let mut parts = parts.into_iter();
+        let fits = parts.all(|received| live.apply_part(received.part));
+        if !fits || has_missed {
+            self.request_gap(turn);
         }
     }
 
@@ -225,25 +239,5 @@ impl ReplyReceiver {
                 reply.last_part = Instant::now();
             }
         }
-    }
-}
-
-impl ReceivedReply {
-    fn new(turn: Arc<LiveTurn>) -> Self {
-        Self {
-            turn,
-            last_part: Instant::now(),
-            last_gap: None,
-        }
-    }
-
-    fn may_request_gap(&mut self) -> bool {
-        let may = self
-            .last_gap
-            .is_none_or(|last| last.elapsed() > GAP_REQUEST_INTERVAL);
-        if may {
-            self.last_gap = Some(Instant::now());
-        }
-        may
     }
 }

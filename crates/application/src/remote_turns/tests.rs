@@ -1,9 +1,9 @@
 use std::{collections::VecDeque, sync::Arc};
 
-use domain::{ConversationId, NodeId, TurnId, TurnStatus};
+use domain::{ConversationId, NodeId, Seq, TurnId, TurnStatus};
 use futures::{FutureExt as _, StreamExt as _, stream::BoxStream};
 use local_bus::LocalBus;
-use ports::{EventBus, ReplyPart, Signal};
+use ports::{Committed, EventBus, ReplyPart, Signal};
 use tokio::{
     task::JoinHandle,
     time::{Duration, Instant, sleep, timeout},
@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::{ReplyForwarder, ReplyReceiver};
 use crate::{
+    cache::LogProgress,
     live_turns::{
         LiveTurns, ReaderGuard,
         tests::fixture::{StoredTurn, subject},
@@ -27,6 +28,7 @@ struct Receiving {
     bus: Arc<dyn EventBus>,
     live: Arc<LiveTurns>,
     turns: Arc<StoredTurn>,
+    applied: Arc<LogProgress>,
     /// The requests of the receiver.
     requests: BoxStream<'static, Signal>,
     _reader: ReaderGuard,
@@ -43,10 +45,12 @@ async fn receiving() -> Receiving {
     let turns = StoredTurn::new(Some(TurnStatus::InProgress));
     let mut requests = bus.subscribe(Box::new(is_request));
     let reader = live.readers.follow(&subject().tenant, None, None);
+    let applied = Arc::new(LogProgress::new(Arc::clone(&bus)));
     let receiver = ReplyReceiver::new(
         Arc::clone(&bus),
         Arc::clone(&live),
         turns.clone(),
+        Arc::clone(&applied),
         idle_node().await,
     );
     let task = TaskTracker::new().spawn(receiver.run(CancellationToken::new()));
@@ -58,6 +62,7 @@ async fn receiving() -> Receiving {
         bus,
         live,
         turns,
+        applied,
         requests,
         _reader: reader,
         _task: task,
@@ -121,17 +126,62 @@ async fn a_slow_read_delays_no_other_reply() {
     receiving.wait_for("ab").await;
 }
 
+/// Otherwise the end of the turn would not be read from it.
 #[tokio::test(start_paused = true)]
-async fn parts_that_arrive_during_the_read_of_their_turn_are_requested() {
+async fn the_log_of_a_received_reply_is_followed() {
+    let receiving = receiving().await;
+    receiving.publish(subject().turn_id, 0, "a");
+    receiving.wait_for("a").await;
+    let position = receiving.applied.position(&subject().tenant);
+    assert_eq!(position, Some(Seq(1)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_ends_while_it_is_read_is_over() {
+    let receiving = receiving().await;
+    let (first, last) = (Seq(1), Seq(5));
+    let ahead = Committed { first, last };
+    receiving.applied.record_write(&subject().tenant, ahead);
+    receiving.turns.set_read_time(Duration::from_millis(100));
+    receiving.publish(subject().turn_id, 0, "a");
+    receiving.wait_for("a").await;
+    receiving.turns.set(Some(TurnStatus::Completed));
+    let is_over = || {
+        let turn = receiving.live.get(subject().turn_id);
+        turn.is_none_or(|turn| turn.is_over())
+    };
+    let over = async {
+        while !is_over() {
+            sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let over = timeout(Duration::from_secs(1), over).await;
+    over.expect("the end is read from the store");
+}
+
+#[tokio::test(start_paused = true)]
+async fn parts_that_arrive_during_the_read_of_their_turn_are_kept() {
     let mut receiving = receiving().await;
     receiving.turns.set_read_time(Duration::from_millis(100));
     receiving.publish(subject().turn_id, 0, "a");
     receiving.publish(subject().turn_id, 1, "b");
-    receiving.wait_for("a").await;
+    receiving.wait_for("ab").await;
+    assert_eq!(receiving.requests_within(Duration::ZERO).await, 0);
+    assert_eq!(receiving.turns.reads(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_parts_that_arrive_during_the_read_of_their_turn_are_requested() {
+    let mut receiving = receiving().await;
+    receiving.turns.set_read_time(Duration::from_millis(100));
+    for from in 0..20 {
+        receiving.publish(subject().turn_id, from, "a");
+    }
+    receiving.wait_for(&"a".repeat(16)).await;
     assert_eq!(receiving.requests_within(Duration::ZERO).await, 1);
     assert_eq!(receiving.turns.reads(), 1);
-    receiving.publish(subject().turn_id, 0, "ab");
-    receiving.wait_for("ab").await;
+    receiving.publish(subject().turn_id, 0, &"a".repeat(20));
+    receiving.wait_for(&"a".repeat(20)).await;
 }
 
 #[tokio::test(start_paused = true)]

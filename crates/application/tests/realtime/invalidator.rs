@@ -99,6 +99,25 @@ async fn signals_of_other_processes_are_processed_at_once() {
     assert!(applied < Duration::from_millis(50), "{applied:?}");
 }
 
+/// The store decides what the log contains.
+#[tokio::test(start_paused = true)]
+async fn a_signalled_head_beyond_the_log_is_not_applied() {
+    let process = Process::started().await;
+    process.others_write(3);
+    process.bus.publish(Signal::LogAppended {
+        tenant: tenant(),
+        head: Seq(1_000),
+    });
+    let is_applied = |process: &Process| process.applied() == Some(Seq(3));
+    process.until("applied", is_applied).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(process.applied(), Some(Seq(3)));
+    process.others_write(2);
+    process.signal();
+    let is_applied = |process: &Process| process.applied() == Some(Seq(5));
+    process.until("applied", is_applied).await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn events_without_a_signal_are_found_within_a_second() {
     let process = Process::started().await;

@@ -38,7 +38,7 @@ impl StoredTurn {
         })
     }
 
-    pub(super) fn set(&self, status: Option<TurnStatus>) {
+    pub(crate) fn set(&self, status: Option<TurnStatus>) {
         *self.status.lock().unwrap() = status;
     }
 
