@@ -79,7 +79,8 @@ impl Authenticator {
         credential: &PresentedCredential<'_>,
     ) -> Option<Arc<AuthContext>> {
         let auth_context = self.cache.get(&credential.fingerprint)?;
-        if !self.is_current() {
+        let is_open = self.home.as_ref().is_none_or(|home| home.is_open());
+        if !is_open || !self.is_current() {
             return None;
         }
         self.record_use(&auth_context, self.clock.now());

@@ -64,7 +64,7 @@ pub enum AccessAnswer {
 pub struct HomeAuthority {
     home: Arc<dyn Home>,
     offline_for: Duration,
-    /// True while the replica has an older access version than the home region has reported.
+    /// True until the replica is known to have the access version that the home region has reported.
     is_behind: AtomicBool,
 }
 
@@ -74,7 +74,7 @@ impl HomeAuthority {
         Self {
             home,
             offline_for,
-            is_behind: AtomicBool::new(false),
+            is_behind: AtomicBool::new(true),
         }
     }
 
@@ -91,16 +91,28 @@ impl HomeAuthority {
         Ok(reported.max(replica) * 2 + i64::from(is_behind))
     }
 
-    /// Fails if the home region has not been heard for too long.
+    /// Fails if this region must not accept credentials.
     pub(crate) fn check(&self) -> Result<(), AccessError> {
-        let heard_ago = self.home.status().heard_ago;
-        let limit = REPORT_TRUSTED_FOR + self.offline_for;
-        if heard_ago <= limit {
+        if self.is_open() {
             return Ok(());
         }
         Err(AccessError::HomeUnavailable(
-            "the home region has not been heard for longer than REGION__OFFLINE_FOR".into(),
+            "the home region has sent no report for longer than REGION__OFFLINE_FOR".into(),
         ))
+    }
+
+    /// Returns true while this region accepts credentials: the home region has sent a report, and
+    /// not too long ago.
+    pub fn is_open(&self) -> bool {
+        let limit = REPORT_TRUSTED_FOR + self.offline_for;
+        let age = self.home.status().report_age;
+        age.is_some_and(|age| age <= limit)
+    }
+
+    /// Returns true if the home region has sent a report within the last seconds.
+    pub fn is_home_connected(&self) -> bool {
+        let age = self.home.status().report_age;
+        age.is_some_and(|age| age <= REPORT_TRUSTED_FOR)
     }
 
     /// Returns true while the replica may accept revoked credentials.

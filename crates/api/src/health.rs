@@ -22,7 +22,7 @@ pub struct Health {
     #[schema(value_type = String)]
     status: &'static str,
     /// The connections of the process, with `verbose`: each is `ok` or `unavailable`. Only `store`
-    /// is required; the service works without the others.
+    /// and, in a far region, `access` are required; the service works without the others.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<BTreeMap<String, String>>)]
     checks: Option<BTreeMap<&'static str, &'static str>>,
@@ -44,8 +44,8 @@ pub async fn get_livez() -> HttpResponse {
     HttpResponse::Ok().json(Health::OK)
 }
 
-/// Check that the process can serve requests: the store responds, and the process is not shutting
-/// down.
+/// Check that the process can serve requests: the store responds, the process is not shutting down,
+/// and, in a far region, credentials are accepted.
 #[utoipa::path(
     get, path = "/readyz", operation_id = "get_readyz", tag = "Operation",
     params(("verbose" = Option<String>, Query, description = "If present, with any value or none: \

@@ -17,21 +17,33 @@ const PING_TIMEOUT: Duration = Duration::from_secs(1);
 /// The time for which a result is cached.
 const CACHE_TIME: Duration = Duration::from_secs(1);
 
-/// A connection that the process uses but does not require.
+/// A connection that the process uses beside the store.
 #[derive(Clone)]
 pub struct Check {
     name: &'static str,
     is_connected: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// The problem without the connection; `None` if the process works without it.
+    problem: Option<ProblemCode>,
 }
 
 impl Check {
-    /// Creates a check that holds while `is_connected` returns true.
+    /// Creates a check, not required, that holds while `is_connected` returns true.
     pub fn new(
         name: &'static str,
         is_connected: impl Fn() -> bool + Send + Sync + 'static,
     ) -> Self {
-        let is_connected = Arc::new(is_connected);
-        Self { name, is_connected }
+        Self {
+            name,
+            is_connected: Arc::new(is_connected),
+            problem: None,
+        }
+    }
+
+    /// Makes the process not ready, with `problem`, while the check does not hold.
+    #[must_use]
+    pub fn required(self, problem: ProblemCode) -> Self {
+        let problem = Some(problem);
+        Self { problem, ..self }
     }
 }
 
@@ -44,7 +56,7 @@ pub struct Readiness {
 }
 
 impl Readiness {
-    /// Creates the readiness of a process with this store. `checks` do not affect it.
+    /// Creates the readiness of a process with this store, and with checks of other connections.
     pub fn new(store: Arc<dyn Maintenance>, checks: Vec<Check>) -> Self {
         Self {
             store,
@@ -64,7 +76,7 @@ impl Readiness {
         self.draining.load(Ordering::Acquire)
     }
 
-    /// Returns the names of the connections that are not required, each with true if it exists.
+    /// Returns the names of the connections beside the store, each with true if it exists.
     pub fn connections(&self) -> impl Iterator<Item = (&'static str, bool)> {
         let checks = self.checks.iter();
         checks.map(|check| (check.name, (check.is_connected)()))
@@ -74,6 +86,10 @@ impl Readiness {
     pub async fn check(&self) -> Result<(), ProblemCode> {
         if self.is_draining() {
             return Err(ProblemCode::Draining);
+        }
+        let mut failed = self.checks.iter().filter(|it| !(it.is_connected)());
+        if let Some(problem) = failed.find_map(|check| check.problem) {
+            return Err(problem);
         }
         let mut last = self.last.lock().await;
         let alive = match *last {

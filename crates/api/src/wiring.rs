@@ -132,6 +132,7 @@ async fn register_node(parts: &Parts<'_>, ids: &Arc<dyn IdSource>) -> Result<Nod
     let (nodes, bus) = (&parts.storage.nodes, &parts.peers.links.bus);
     let version = env!("CARGO_PKG_VERSION");
     let node = Node::register(Arc::clone(nodes), Arc::clone(ids), Arc::clone(bus), version).await?;
+    tracing::info!(node = %node.id(), "node registered");
     Ok(node)
 }
 
@@ -176,7 +177,7 @@ fn state(
         socket_times: settings.limits.sockets,
         readiness: Readiness::new(
             Arc::clone(&parts.storage.maintenance),
-            checks.chain(auth.limiter_check).collect(),
+            checks.chain(auth.checks).collect(),
         ),
         documents: documents::documents(settings, &parts.public_url),
         metrics: parts.metrics.clone(),

@@ -54,9 +54,8 @@ pub enum HomeError {
 /// The last known state of the home region.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HomeStatus {
-    /// The time since the home region was last heard on the stream of signals, or since the start of
-    /// this process if it never was.
-    pub heard_ago: Duration,
+    /// The time since its last report on the stream of signals; `None` before the first one.
+    pub report_age: Option<Duration>,
     /// The newest access version that it has reported.
     pub access_version: i64,
     /// The time of a request to the home region and back.

@@ -61,13 +61,14 @@ pub struct HomeClient {
     signer: Signer,
     opened: watch::Receiver<Option<Sender>>,
     replace: Arc<Notify>,
-    state: RwLock<HeardState>,
+    state: RwLock<ReportedState>,
 }
 
 /// The state of the home region by its last report and the last measurement.
 #[derive(Debug, Clone, Copy)]
-struct HeardState {
-    heard_at: Instant,
+struct ReportedState {
+    /// `None` before the first report.
+    reported_at: Option<Instant>,
     access_version: i64,
     round_trip: Duration,
 }
@@ -90,8 +91,8 @@ impl HomeClient {
             signer,
             opened,
             replace,
-            state: RwLock::new(HeardState {
-                heard_at: Instant::now(),
+            state: RwLock::new(ReportedState {
+                reported_at: None,
                 access_version: 0,
                 round_trip: Duration::ZERO,
             }),
@@ -101,7 +102,7 @@ impl HomeClient {
     /// Records a report of the home region.
     pub(crate) fn heard(&self, access_version: i64) {
         let mut state = self.state.write();
-        state.heard_at = Instant::now();
+        state.reported_at = Some(Instant::now());
         state.access_version = state.access_version.max(access_version);
     }
 
@@ -177,7 +178,7 @@ impl Home for HomeClient {
     fn status(&self) -> HomeStatus {
         let state = *self.state.read();
         HomeStatus {
-            heard_ago: state.heard_at.elapsed(),
+            report_age: state.reported_at.map(|at| at.elapsed()),
             access_version: state.access_version,
             round_trip: state.round_trip,
         }

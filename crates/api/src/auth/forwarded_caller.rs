@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use actix_web::{HttpMessage as _, dev::ServiceRequest};
-use domain::{ForwardedRequest, ProblemCode};
+use actix_web::{HttpMessage as _, HttpRequest, dev::ServiceRequest};
+use domain::{ForwardedRequest, ProblemCode, Ticket};
 
 use super::authenticate::with_challenge;
 use crate::{
@@ -28,11 +28,15 @@ pub(super) async fn authenticate_forwarded(
     let path = request.uri().path_and_query().map_or("/", |it| it.as_str());
     let method = request.method().as_str();
     let head = head.to_str().unwrap_or_default();
-    let forwarded = home.regions.admit(head, method, path).map_err(|error| {
-        tracing::warn!(%error, path = request.path(), "forwarded request rejected");
-        ApiError::new(ProblemCode::InvalidCredentials)
-    })?;
-    let forwarded = Arc::new(forwarded);
+    let forwarded = match home.regions.admit(head, method, path) {
+        Ok(forwarded) => Arc::new(forwarded),
+        Err(error) => {
+            #[cfg(feature = "address-guard")]
+            state.address_guard.admit(request)?;
+            tracing::warn!(%error, path = request.path(), "forwarded request rejected");
+            return Err(ApiError::new(ProblemCode::InvalidCredentials));
+        }
+    };
     if let Some(caller) = &forwarded.caller {
         let checked = state.authenticator.check_caller(caller.clone().into());
         let caller = checked.await.map_err(with_challenge)?;
@@ -40,6 +44,18 @@ pub(super) async fn authenticate_forwarded(
     }
     request.extensions_mut().insert(Arc::clone(&forwarded));
     Ok(Some(forwarded))
+}
+
+/// Returns true if a far region has forwarded a request.
+pub fn is_forwarded(request: &HttpRequest) -> bool {
+    request.extensions().contains::<Arc<ForwardedRequest>>()
+}
+
+/// Returns the caller of a request that a far region has authenticated.
+pub fn forwarded_caller(request: &HttpRequest) -> Option<Ticket> {
+    let extensions = request.extensions();
+    let forwarded = extensions.get::<Arc<ForwardedRequest>>()?;
+    forwarded.caller.clone()
 }
 
 /// Returns true if a far region has authenticated the caller of a request, and counted it.

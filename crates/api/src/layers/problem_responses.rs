@@ -16,7 +16,7 @@ use actix_web::{
 use futures::stream::{self, Empty};
 
 use super::unread_body;
-use crate::{problem::into_problem, state::ApiState};
+use crate::{auth::is_forwarded, problem::into_problem, state::ApiState};
 
 /// Marks a request whose method was HEAD, for handlers that do not treat it as GET.
 pub struct HeadRequest;
@@ -34,7 +34,11 @@ pub async fn problem_responses(
     }
     let response = next.call(request).await?.map_into_boxed_body();
     let mut response = into_problem(response);
-    add_base_path(&mut response);
+    // A far region adds its own URL to the responses that it returns.
+    if !is_forwarded(response.request()) {
+        add_base_path(&mut response);
+        add_resource_metadata(&mut response);
+    }
     if response.request().version() == Version::HTTP_10 {
         // HTTP/1.0 has no chunked encoding: the response ends with the connection.
         response.response_mut().head_mut().no_chunking(true);
@@ -43,7 +47,6 @@ pub async fn problem_responses(
         // The encoder would wait for the end of the stream that it omits.
         response = response.map_body(|_, _| BoxBody::new(BodyStream::new(empty_stream())));
     }
-    add_resource_metadata(&mut response);
     Ok(unread_body::hold_unread_body(response))
 }
 

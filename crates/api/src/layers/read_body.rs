@@ -7,7 +7,7 @@ use actix_web::{
     Error, HttpMessage as _,
     body::MessageBody,
     dev::{Payload, ServiceRequest, ServiceResponse},
-    http::header,
+    http::{Version, header},
     middleware::Next,
     web::{Bytes, BytesMut, Data},
 };
@@ -79,10 +79,16 @@ fn is_upgrade(request: &ServiceRequest) -> bool {
         && request.headers().contains_key(header::UPGRADE)
 }
 
+/// Returns true if the request may have a body. HTTP/2 needs no header for one.
 fn has_body(request: &ServiceRequest) -> bool {
     let headers = request.headers();
-    let length = headers.get(header::CONTENT_LENGTH);
-    length.is_some_and(|length| length != "0") || headers.contains_key(header::TRANSFER_ENCODING)
+    match headers.get(header::CONTENT_LENGTH) {
+        Some(length) if length == "0" => headers.contains_key(header::TRANSFER_ENCODING),
+        Some(_) => true,
+        None => {
+            headers.contains_key(header::TRANSFER_ENCODING) || request.version() == Version::HTTP_2
+        }
+    }
 }
 
 async fn read_limited(

@@ -10,13 +10,17 @@ use actix_web::{
         Method, StatusCode,
         header::{CONTENT_LENGTH, HeaderName, HeaderValue},
     },
+    web::Data,
 };
 use bytes::Bytes;
-use domain::{ProblemCode, Seq};
+use domain::{ProblemCode, Seq, Ticket};
 use ports::{HomeError, HomeRequest, HomeResponse};
 
 use super::{FarNode, X_CONSISTENCY, X_SERVED_BY, forwarded_headers};
-use crate::{layers::RequestId, operations::Operation, problem::ApiError};
+use crate::{
+    auth::check_socket_origin, layers::RequestId, operations::Operation, problem::ApiError,
+    state::ApiState,
+};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
@@ -28,6 +32,7 @@ pub(super) async fn forward(
     body: Bytes,
 ) -> Result<HttpResponse, ApiError> {
     let caller = request.extensions().get::<Arc<AuthContext>>().cloned();
+    let origin = bound_origin(operation, request)?;
     let forwarded = HomeRequest {
         method: request.method().as_str().to_owned(),
         path: path_and_query(request),
@@ -37,7 +42,10 @@ pub(super) async fn forward(
             caller.is_some(),
         ),
         body,
-        caller: caller.as_ref().map(|caller| caller.to_ticket()),
+        caller: caller.as_ref().map(|caller| Ticket {
+            origin,
+            ..caller.to_ticket()
+        }),
         client_address: client_address(far, request),
         is_repeatable: is_repeatable(operation, request),
     };
@@ -50,6 +58,17 @@ pub(super) async fn forward(
         far.record_write(&caller, position);
     }
     Ok(respond(response))
+}
+
+/// Returns the origin of the page to which the response is bound. Only this region knows the
+/// origins that may open sockets here.
+fn bound_origin(operation: &Operation, request: &HttpRequest) -> Result<Option<String>, ApiError> {
+    let state = request.app_data::<Data<ApiState>>();
+    let Some(state) = state.filter(|_| operation.id == "create_ticket") else {
+        return Ok(None);
+    };
+    let page = check_socket_origin(request.headers(), &state.allowed_origins, &state.public_url)?;
+    Ok(page.map(ToOwned::to_owned))
 }
 
 /// Returns the path and the query as they were sent; both are signed.

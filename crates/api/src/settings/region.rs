@@ -138,7 +138,8 @@ fn read_far(named: &mut NamedSettings<'_>) -> Option<FarRegion> {
     let url = named.read_required(FAR_URL, address, |text| {
         is_base_address(text).then(|| text.to_owned())
     });
-    let name = named.name().parse().ok();
+    // Names of variables have no hyphens.
+    let name = named.name().replace('_', "-").parse().ok();
     if name.is_none() {
         let expected = "named by lower-case letters, digits and hyphens";
         named.reject(FAR_URL, expected);
@@ -199,6 +200,13 @@ mod tests {
             panic!("one far region")
         };
         assert_eq!((eu.name.as_str(), eu.keys.len()), ("eu", 2));
+        let west = [
+            ("REGION__NAME", "us"),
+            ("REGIONS__EU_WEST__KEYS", LONG),
+            ("REGIONS__EU_WEST__URL", "https://eu-west.example.org"),
+        ];
+        let loaded = load(&west).unwrap();
+        assert_eq!(loaded.region.far[0].name.as_str(), "eu-west");
         for left_out in 0..settings.len() {
             let mut rest = settings.to_vec();
             rest.remove(left_out);

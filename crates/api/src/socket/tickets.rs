@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{
-    auth::{Authorized, EventsRead, check_socket_origin},
+    auth::{Authorized, EventsRead, check_socket_origin, forwarded_caller},
     problem::ApiError,
     request::{JsonBody, OptionalJson},
     state::ApiState,
@@ -57,7 +57,11 @@ pub async fn create_ticket(
     wanted: OptionalJson<TicketRequest>,
 ) -> Result<HttpResponse, ApiError> {
     // A page that may not open sockets cannot use a ticket.
-    let page = check_socket_origin(request.headers(), &state.allowed_origins, &state.public_url)?;
+    let forwarded = forwarded_caller(&request);
+    let page = match &forwarded {
+        Some(caller) => caller.origin.as_deref(),
+        None => check_socket_origin(request.headers(), &state.allowed_origins, &state.public_url)?,
+    };
     let (auth, scopes) = (authorized.auth_context(), wanted.0.scopes);
     let issued = state.tickets.issue(auth, scopes, page).await?;
     Ok(HttpResponse::Created().json(TicketBody {

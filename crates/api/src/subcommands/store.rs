@@ -23,6 +23,12 @@ pub(super) async fn open(
     if_missing: IfStoreMissing,
     tasks: &TaskTracker,
 ) -> Result<Store> {
+    if settings.region.home.is_some() {
+        bail!(
+            "the store of a far region is a replica, which cannot be changed; run the command in the \
+             home region"
+        );
+    }
     let file = Store::file(&settings.database)?;
     let description = match &file {
         None => settings.database.to_string(),

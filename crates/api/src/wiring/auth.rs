@@ -10,6 +10,7 @@ use access::{
 };
 use anyhow::{Context, Result};
 use application::{node::Node, principal_limits::PrincipalLimits};
+use domain::ProblemCode;
 use ports::{Clock, DocumentSource, IdSource, Storage};
 use tokio::runtime::Handle;
 use web_documents::WebDocuments;
@@ -27,8 +28,8 @@ pub(super) struct Auth {
     pub(super) tickets: Arc<Tickets>,
     /// The rate limits of principals.
     pub(super) limits: Arc<PrincipalLimits>,
-    /// The check of the connection that they use besides the store.
-    pub(super) limiter_check: Option<Check>,
+    /// The checks of the connections that they use beside the store.
+    pub(super) checks: Vec<Check>,
 }
 
 /// Builds the source of the key sets of clients and external issuers.
@@ -64,9 +65,13 @@ pub(super) async fn wire(
         Arc::clone(&last_used),
     );
     let authenticator = Arc::new(authenticator.with_home(home.clone()));
-    authenticator.refresh().await?;
+    if home.is_none() {
+        authenticator.refresh().await?;
+    }
     let clients = client_authentication(parts, key_sets, clock, &last_used);
     let (limiter, limiter_check) = start_limiter(parts, node);
+    let checks = home.iter().flat_map(home_checks).chain(limiter_check);
+    let checks = checks.collect();
     let rates = parts.settings.limits.rates;
     let limits = Arc::new(PrincipalLimits::new(limiter, rates, Arc::clone(clock)));
     let server = AuthorizationServer::new(
@@ -98,7 +103,7 @@ pub(super) async fn wire(
         server,
         tickets: Arc::new(tickets),
         limits,
-        limiter_check,
+        checks,
     })
 }
 
@@ -128,6 +133,16 @@ fn home_authority(parts: &Parts<'_>) -> Option<Arc<HomeAuthority>> {
         Arc::clone(home) as _,
         offline_for,
     )))
+}
+
+/// Returns the checks of a process in a far region.
+fn home_checks(home: &Arc<HomeAuthority>) -> [Check; 2] {
+    let (connected, open) = (Arc::clone(home), Arc::clone(home));
+    let access = Check::new("access", move || open.is_open());
+    [
+        Check::new("home", move || connected.is_home_connected()),
+        access.required(ProblemCode::HomeUnavailable),
+    ]
 }
 
 fn own_tokens(

@@ -1,5 +1,7 @@
 //! A home service, and a far service whose sessions on the same database are read-only.
 
+use std::time::{Duration, Instant};
+
 use crate::{
     api_server::{ApiServer, ApiServerBuilder},
     postgres::Database,
@@ -33,12 +35,21 @@ impl Regions {
         let home = home.start().await;
         let url = format!("http://{}", home.address);
         let far = change(far_builder(&database, &url)).join(&home).await;
+        wait_until_ready(&far).await;
         Self {
             home,
             far,
             script,
             database,
         }
+    }
+}
+
+/// Waits until a far service accepts credentials, which needs a report of its home.
+pub(super) async fn wait_until_ready(far: &ApiServer) {
+    let began = Instant::now();
+    while far.anonymous().get("/readyz").await.status != 200 {
+        assert!(began.elapsed() < Duration::from_secs(10), "not ready");
     }
 }
 

@@ -1,10 +1,14 @@
 //! The requests that a far node answers itself, and those that it forwards.
 
+use std::{future::poll_fn, time::Duration};
+
+use bytes::Bytes;
 use domain::ProblemCode;
 use serde_json::json;
+use tokio::net::TcpStream;
 
-use super::fixture::Regions;
-use crate::{api_server::id_of, sse_client::EventStream};
+use super::fixture::{Regions, far_builder, home_builder, wait_until_ready};
+use crate::{api_server::id_of, postgres::Database, sse_client::EventStream};
 
 fn served_by(response: &crate::response::ApiResponse) -> &str {
     response.header("x-served-by")
@@ -128,4 +132,49 @@ async fn regions_are_listed_and_answer_pings() {
     assert_eq!(names, ["us", "eu"]);
     let unauthenticated = regions.far.anonymous().get("/api/ping").await;
     unauthenticated.problem(ProblemCode::Unauthenticated);
+}
+
+/// A service behind a path has it in the URLs of its responses, once.
+#[actix_web::test]
+async fn responses_have_the_url_of_the_far_region_alone() {
+    let path = |name: &str| format!("https://agents.example.org/{name}");
+    let database = Database::make().await;
+    let home = home_builder(&database).setting("SERVER__PUBLIC_URL", &path("us"));
+    let home = home.start().await;
+    let far = far_builder(&database, &format!("http://{}", home.address));
+    let far = far.setting("SERVER__PUBLIC_URL", &path("eu"));
+    let far = far.join(&home).await;
+    wait_until_ready(&far).await;
+    let writer = far.writer();
+    let created = writer.post("/api/agents", json!({"name": "Ada"})).await;
+    let location = created.header("location").to_owned();
+    let agent = created.created();
+    assert_eq!(location, format!("/eu/api/agents/{}", id_of(&agent)));
+}
+
+/// HTTP/2 needs no header for a body.
+#[actix_web::test]
+async fn the_size_of_an_http_2_body_without_a_length_is_limited() {
+    let regions = Regions::start().await;
+    let connection = TcpStream::connect(regions.home.address).await.unwrap();
+    let (mut requests, connection) = h2::client::handshake(connection).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let request = http::Request::post("http://test/oauth2/token");
+    let request = request.header("content-type", "application/x-www-form-urlencoded");
+    let (response, mut body) = requests
+        .send_request(request.body(()).unwrap(), false)
+        .unwrap();
+    for _ in 0..5 {
+        let part = Bytes::from(vec![b'a'; 16 * 1024]);
+        body.reserve_capacity(part.len());
+        while body.capacity() < part.len() {
+            let capacity = poll_fn(|context| body.poll_capacity(context)).await;
+            capacity.expect("the service reads the body").unwrap();
+        }
+        body.send_data(part, false).unwrap();
+    }
+    let response = tokio::time::timeout(Duration::from_secs(10), response).await;
+    let response = response.expect("a response before the end of the body");
+    assert_eq!(response.unwrap().status(), 413);
+    connection.abort();
 }

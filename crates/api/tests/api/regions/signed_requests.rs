@@ -1,12 +1,12 @@
 //! Requests to home with a valid signature of the far region.
 
 use api::wiring;
-use domain::{ForwardedRequest, RegionKey, region::body_digest};
+use domain::{ForwardedRequest, ProblemCode, RegionKey, region::body_digest};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::fixture::{KEY, Regions};
-use crate::api_server::id_of;
+use super::fixture::{KEY, Regions, home_builder};
+use crate::{address_guard::assert_rejected, api_server::id_of, postgres::Database};
 
 /// Signs a request with this body.
 fn sign(path: &str, body: &str) -> String {
@@ -40,6 +40,23 @@ async fn a_copy_and_another_body_are_rejected() {
     assert_eq!(send(&regions, &path, &head, "{}").await, 401);
     let head = sign(&path, "{}");
     assert_eq!(send(&regions, &path, &head, "[]").await, 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn forged_heads_are_counted_by_address() {
+    let database = Database::make().await;
+    let home = home_builder(&database)
+        .setting("LIMITS__ADDRESS__PER_MINUTE", "1")
+        .setting("LIMITS__ADDRESS__BURST", "2");
+    let home = home.start().await;
+    let forged = async || {
+        let request = home.anonymous().request("POST", "/api/agents");
+        request.header("X-Region-Request", "e30.e30").send().await
+    };
+    for _ in 0..2 {
+        forged().await.problem(ProblemCode::InvalidCredentials);
+    }
+    assert_rejected(&forged().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]

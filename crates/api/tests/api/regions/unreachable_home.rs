@@ -51,7 +51,7 @@ async fn a_home_that_returns_needs_no_restart_of_the_far_node() {
 }
 
 #[actix_web::test]
-async fn another_key_is_rejected_at_home() {
+async fn a_far_node_with_another_key_is_not_ready() {
     let regions = Regions::start().await;
     let url = format!("http://{}", regions.home.address);
     let other = far_builder(&regions.database, &url);
@@ -61,7 +61,21 @@ async fn another_key_is_rejected_at_home() {
         .writer()
         .post("/api/agents", json!({"name": "Ada"}))
         .await;
-    rejected.problem(ProblemCode::InvalidCredentials);
+    rejected.problem(ProblemCode::HomeUnavailable);
+}
+
+/// The replica may be of any age, and its credentials revoked.
+#[actix_web::test]
+async fn a_far_node_that_starts_without_home_accepts_no_credential() {
+    let regions = Regions::start().await;
+    let url = format!("http://{}", regions.home.address);
+    regions.home.stop().await;
+    let restarted = far_builder(&regions.database, &url);
+    let restarted = restarted.join(&regions.far).await;
+    let rejected = restarted.writer().get("/api/agents").await;
+    rejected.problem(ProblemCode::HomeUnavailable);
+    let readiness = restarted.anonymous().get("/readyz").await;
+    readiness.problem(ProblemCode::HomeUnavailable);
 }
 
 #[actix_web::test]

@@ -122,7 +122,7 @@ fn text(value: Option<&HeaderValue>) -> Option<String> {
 pub(crate) struct RejectedUpgrade {
     pub(crate) status: u16,
     pub(crate) problem: Value,
-    pub(crate) headers: tungstenite::http::HeaderMap,
+    pub(crate) headers: http::HeaderMap,
 }
 
 impl RejectedUpgrade {
