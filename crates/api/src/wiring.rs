@@ -110,7 +110,7 @@ pub async fn wire(parts: Parts<'_>) -> Result<ServerParts> {
     let auth = auth::wire(&parts, &node, &clock, &ids).await?;
     start_maintenance(&parts, &node);
 
-    let region = regions::region(&parts, &realtime.caches, &clock);
+    let region = regions::region(&parts, &node, &realtime.caches, &clock);
     let state = state(&parts, auth, region, ids)?;
     let engines = Arc::new(choose_engines(
         parts.settings,

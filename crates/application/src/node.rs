@@ -2,11 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::NodeId;
+use domain::{NodeId, RegionName};
 use futures::StreamExt as _;
 use parking_lot::RwLock;
 use ports::{
-    EventBus, IdSource, LiveNode, Membership, NodeProcess, NodeRepository, RepositoryError, Signal,
+    EventBus, FarNodeReport, IdSource, LiveNode, Membership, NodeProcess, NodeRepository,
+    RepositoryError, Signal,
 };
 use tokio::{
     sync::{Mutex, watch},
@@ -112,7 +113,17 @@ impl Node {
         self.membership.subscribe()
     }
 
-    /// Returns all live nodes.
+    /// Records the report of a node of a far region. Such nodes report as often as others renew
+    /// their leases.
+    pub async fn report_far(
+        &self,
+        region: &RegionName,
+        report: &FarNodeReport,
+    ) -> Result<(), RepositoryError> {
+        self.nodes.report_far(region, report, LEASE).await
+    }
+
+    /// Returns all live nodes, also those of far regions.
     pub async fn list(&self) -> Result<Vec<NodeStatus>, RepositoryError> {
         let own = self.id();
         let nodes = self.nodes.list().await?;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ports::Storage;
+use ports::{FarNodeReport, Storage};
 
 use crate::{
     fixture,
@@ -131,4 +131,44 @@ pub async fn running_turns_are_listed(storage: &Storage) {
     let listed = storage.nodes.list().await.success();
     let running: Vec<_> = listed.iter().map(|node| node.running_turns).collect();
     assert_eq!(running, [1]);
+}
+
+/// `report_far` MUST replace an earlier report, and its node MUST NOT be counted. `list` returns it
+/// until its lease ends.
+pub async fn nodes_of_far_regions_are_listed_and_not_counted(storage: &Storage) {
+    let (region, own) = (fixture::region(), setup::node(storage, 1).await);
+    let now = storage.maintenance.now().await.success();
+    let report = |number, connected_for| FarNodeReport {
+        id: fixture::node_id(number),
+        version: "1.2.4".to_owned(),
+        running_for: Duration::from_mins(1),
+        connected_for,
+    };
+    let second = Some(Duration::from_secs(1));
+    for (report, lease) in [
+        (report(2, second), LEASE),
+        (report(3, second), Duration::ZERO),
+        (report(2, None), LEASE),
+    ] {
+        let reported = storage.nodes.report_far(&region, &report, lease);
+        reported.await.success();
+    }
+    let listed = storage.nodes.list().await.success();
+    let ids: Vec<_> = listed.iter().map(|node| node.id).collect();
+    assert_eq!(ids, [own, fixture::node_id(2)]);
+    assert_eq!(listed[0].far_region, None);
+    let far = listed[1].far_region.as_ref().expect("a far region");
+    assert_eq!((&far.name, far.connected_at), (&region, None));
+    assert_eq!(listed[1].version.as_deref(), Some("1.2.4"));
+    let started = listed[1].started_at.expect("it was reported");
+    assert!(started < now && listed[1].lease_until > now);
+
+    let again = report(2, second);
+    let reported = storage.nodes.report_far(&region, &again, LEASE);
+    reported.await.success();
+    let listed = storage.nodes.list().await.success();
+    let far = listed[1].far_region.as_ref().expect("a far region");
+    let connected_at = far.connected_at.expect("a stream").milliseconds();
+    assert!((0..=1_000).contains(&(now.milliseconds() - connected_at)));
+    assert_eq!(storage.nodes.renew(own, LEASE).await.success(), Some(1));
 }

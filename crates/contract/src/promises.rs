@@ -142,6 +142,7 @@ macro_rules! storage_promises {
                 live_nodes_are_counted,
                 live_nodes_are_listed,
                 running_turns_are_listed,
+                nodes_of_far_regions_are_listed_and_not_counted,
                 an_unknown_node_has_no_lease,
                 deleting_a_node_can_be_repeated,
             }

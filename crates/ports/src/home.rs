@@ -4,7 +4,7 @@ use std::{net::IpAddr, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use domain::{RegionName, Ticket};
+use domain::Ticket;
 use futures::stream::BoxStream;
 use uuid::Uuid;
 
@@ -74,24 +74,12 @@ pub trait Home: Send + Sync {
     fn status(&self) -> HomeStatus;
 }
 
-/// A node of a far region.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FarNodeInfo {
-    /// The random id of its process.
-    pub process: Uuid,
-    /// Its region.
-    pub region: RegionName,
-}
-
 /// The nodes of far regions, as a node of the home region exchanges signals with them.
 pub trait FarNodes: Send + Sync {
-    /// Returns the stream of signals to a node. It MUST report at least once a second, and end when
-    /// signals were lost.
-    fn open(&self, node: FarNodeInfo) -> BoxStream<'static, Bytes>;
+    /// Returns the stream of signals to the node of a process. It MUST report at least once a second,
+    /// and end when signals were lost.
+    fn open(&self, process: Uuid) -> BoxStream<'static, Bytes>;
 
     /// Publishes the signals that a node has sent to all other nodes.
     fn receive(&self, process: Uuid, messages: &[u8]);
-
-    /// Returns the nodes with an open stream to this process, and the time since it was opened.
-    fn connected(&self) -> Vec<(FarNodeInfo, Duration)>;
 }

@@ -48,12 +48,14 @@ pub use event_bus::{BreakerName, EventBus, ReplyPart, Signal, SignalFilter};
 pub use event_log::{
     EventLog, EventPage, EventQuery, EventVisibility, LogBounds, LogHead, LoggedChange, LoggedEvent,
 };
-pub use home::{FarNodeInfo, FarNodes, Home, HomeError, HomeRequest, HomeResponse, HomeStatus};
+pub use home::{FarNodes, Home, HomeError, HomeRequest, HomeResponse, HomeStatus};
 pub use id_source::IdSource;
 pub use idempotency_repository::IdempotencyRepository;
 pub use idempotent::{Committed, DeleteOutcome, Idempotent};
 pub use maintenance::{Maintenance, RetentionCutoffs};
-pub use node_repository::{LiveNode, Membership, NodeProcess, NodeRepository};
+pub use node_repository::{
+    FarNodeReport, LiveNode, Membership, NodeInFarRegion, NodeProcess, NodeRepository,
+};
 pub use rate_limiter::{QuotaDecision, RateLimiter, RateLimiterError, StreamSlot};
 pub use reply_engine::{
     PrepareError, ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream, ToolReturn,

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use domain::{NodeId, Timestamp};
+use domain::{NodeId, RegionName, Timestamp};
+use serde::{Deserialize, Serialize};
 
 use crate::RepositoryError;
 
@@ -14,6 +15,28 @@ pub struct NodeProcess {
     pub version: String,
     /// The time since the start of the process.
     pub running_for: Duration,
+}
+
+/// A node of a far region, as it reports itself to the home region.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FarNodeReport {
+    /// The random id of its process.
+    pub id: NodeId,
+    /// The version of the program.
+    pub version: String,
+    /// The time since the start of the process.
+    pub running_for: Duration,
+    /// The time since its stream to the home region was opened; `None` without one.
+    pub connected_for: Option<Duration>,
+}
+
+/// The region of a node of a far region.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeInFarRegion {
+    /// The name of the region.
+    pub name: RegionName,
+    /// The time at which its stream to the home region was opened; `None` without one.
+    pub connected_at: Option<Timestamp>,
 }
 
 /// A node with a valid lease. Times are of the store's clock.
@@ -31,6 +54,8 @@ pub struct LiveNode {
     pub lease_left: Duration,
     /// The number of turns that it runs.
     pub running_turns: u32,
+    /// The region of a node that has reported itself from there; `None` for a node on this store.
+    pub far_region: Option<NodeInFarRegion>,
 }
 
 /// This node, and the number of nodes that are not marked as dead, this one included.
@@ -59,7 +84,16 @@ pub trait NodeRepository: Send + Sync {
     /// unavailable, all leases have expired. Returns `None` if it is dead or unknown.
     async fn renew(&self, id: NodeId, lease: Duration) -> Result<Option<u32>, RepositoryError>;
 
-    /// Returns all nodes with a valid lease, by id.
+    /// Records the report of a node of a far region, in place of an earlier one. The node is listed
+    /// until its lease ends, and is no node on this store: it is neither counted nor marked as dead.
+    async fn report_far(
+        &self,
+        region: &RegionName,
+        report: &FarNodeReport,
+        lease: Duration,
+    ) -> Result<(), RepositoryError>;
+
+    /// Returns all nodes with a valid lease, by id, and those of far regions.
     async fn list(&self) -> Result<Vec<LiveNode>, RepositoryError>;
 
     /// Removes a process that shuts down in order.

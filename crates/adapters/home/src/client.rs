@@ -62,6 +62,8 @@ pub struct HomeClient {
     opened: watch::Receiver<Option<Sender>>,
     replace: Arc<Notify>,
     state: RwLock<ReportedState>,
+    /// The time at which the stream of signals was opened; `None` without one.
+    stream_since: watch::Sender<Option<Instant>>,
 }
 
 /// The state of the home region by its last report and the last measurement.
@@ -96,6 +98,7 @@ impl HomeClient {
                 access_version: 0,
                 round_trip: Duration::ZERO,
             }),
+            stream_since: watch::Sender::new(None),
         })
     }
 
@@ -115,6 +118,16 @@ impl HomeClient {
     pub(crate) fn measured(&self, round_trip: Duration) {
         metrics::gauge!("region_home_round_trip_seconds").set(round_trip.as_secs_f64());
         self.state.write().round_trip = round_trip;
+    }
+
+    /// Records that the stream of signals was opened or lost.
+    pub(crate) fn set_stream_open(&self, is_open: bool) {
+        self.stream_since.send_replace(is_open.then(Instant::now));
+    }
+
+    /// Subscribes to the time at which the stream of signals was opened; `None` without one.
+    pub(crate) fn stream_since(&self) -> watch::Receiver<Option<Instant>> {
+        self.stream_since.subscribe()
     }
 
     /// Returns an open connection, as soon as there is one before `deadline`.

@@ -9,7 +9,7 @@ use futures::{
 };
 use local_bus::{Message, MessageWriter, Outbox};
 use parking_lot::Mutex;
-use ports::{CredentialRepository, EventBus, FarNodeInfo, FarNodes, RepositoryError, Signal};
+use ports::{CredentialRepository, EventBus, FarNodes, RepositoryError, Signal};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
 use uuid::Uuid;
 
@@ -32,7 +32,6 @@ pub struct FarStreams {
 
 /// A far node with an open stream.
 struct ConnectedNode {
-    info: FarNodeInfo,
     since: Instant,
     /// The signal of this node that is being published, which it does not receive again.
     echo: Option<Signal>,
@@ -62,15 +61,10 @@ impl FarStreams {
 }
 
 impl FarNodes for FarStreams {
-    fn open(&self, node: FarNodeInfo) -> BoxStream<'static, Bytes> {
-        let process = node.process;
+    fn open(&self, process: Uuid) -> BoxStream<'static, Bytes> {
         let nodes = Arc::clone(&self.nodes);
         let since = Instant::now();
-        let connected = ConnectedNode {
-            info: node,
-            since,
-            echo: None,
-        };
+        let connected = ConnectedNode { since, echo: None };
         nodes.lock().insert(process, connected);
         let known = Arc::clone(&nodes);
         let signals = self.bus.subscribe(Box::new(move |signal| {
@@ -109,14 +103,6 @@ impl FarNodes for FarStreams {
                 self.set_echo(process, None);
             }
         }
-    }
-
-    fn connected(&self) -> Vec<(FarNodeInfo, Duration)> {
-        let nodes = self.nodes.lock();
-        nodes
-            .values()
-            .map(|node| (node.info.clone(), node.since.elapsed()))
-            .collect()
     }
 }
 

@@ -14,7 +14,7 @@ use tokio_util::{
 use uuid::Uuid;
 
 use crate::{
-    HomeClient,
+    HomeClient, presence,
     replay_gate::ReplayGate,
     wire::{HomeReport, SIGNALS_PATH, STREAM_PATH, is_sent_home},
 };
@@ -41,12 +41,12 @@ pub struct HomeBus {
 }
 
 impl HomeBus {
-    /// Starts the tasks of the bus. `process` is unique to this process, and `events` is the log of
-    /// the replica. The tasks also end with `stop`.
+    /// Starts the tasks of the bus. `process` is unique to this process, `version` is that of the
+    /// program, and `events` is the log of the replica. The tasks also end with `stop`.
     pub fn start(
         home: &Arc<HomeClient>,
         events: Arc<dyn EventLog>,
-        process: Uuid,
+        (process, version): (Uuid, &'static str),
         on_report: OnReport,
         tasks: &TaskTracker,
         stop: &CancellationToken,
@@ -72,6 +72,8 @@ impl HomeBus {
         tasks.spawn(stop.clone().run_until_cancelled_owned(gate));
         tasks.spawn(stop.clone().run_until_cancelled_owned(receiver.run()));
         tasks.spawn(stop.clone().run_until_cancelled_owned(sender.run()));
+        let reports = presence::report(Arc::clone(home), process, version);
+        tasks.spawn(stop.clone().run_until_cancelled_owned(reports));
         Self {
             local,
             outbox,
@@ -140,7 +142,9 @@ impl Receiver {
     async fn run(mut self) {
         let mut backoff = Backoff::new();
         loop {
-            match self.receive(&mut backoff).await {
+            let received = self.receive(&mut backoff).await;
+            self.home.set_stream_open(false);
+            match received {
                 // A node of the home region ends its streams first when it shuts down.
                 Ok(()) => self.home.replace_connection(),
                 Err(error) => {
@@ -169,6 +173,7 @@ impl Receiver {
             return Err("the home region rejects the stream".into());
         }
         self.home.measured(sent_at.elapsed());
+        self.home.set_stream_open(true);
         // Signals may have been sent before this stream.
         self.inbox.reset();
         let closed = |_closed| "the bus is closed";
@@ -199,7 +204,7 @@ impl Receiver {
     }
 }
 
-fn request(method: &str, path: String, body: Bytes) -> HomeRequest {
+pub(crate) fn request(method: &str, path: String, body: Bytes) -> HomeRequest {
     HomeRequest {
         method: method.to_owned(),
         path,

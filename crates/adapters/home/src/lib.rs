@@ -10,6 +10,7 @@ mod client;
 mod connection;
 mod far_streams;
 mod home_bus;
+mod presence;
 mod replay_gate;
 mod replica;
 mod wire;

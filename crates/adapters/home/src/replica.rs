@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use domain::NodeId;
-use ports::{LiveNode, NodeProcess, NodeRepository, RepositoryError, Storage};
+use domain::{NodeId, RegionName};
+use ports::{FarNodeReport, LiveNode, NodeProcess, NodeRepository, RepositoryError, Storage};
 
 /// Returns the ports of a replica without those that write on their own account: a far node has no
 /// lease.
@@ -31,6 +31,15 @@ impl NodeRepository for NoLeases {
 
     async fn renew(&self, _: NodeId, _: Duration) -> Result<Option<u32>, RepositoryError> {
         Ok(Some(1))
+    }
+
+    async fn report_far(
+        &self,
+        _: &RegionName,
+        _: &FarNodeReport,
+        _: Duration,
+    ) -> Result<(), RepositoryError> {
+        Ok(())
     }
 
     async fn list(&self) -> Result<Vec<LiveNode>, RepositoryError> {

@@ -12,6 +12,9 @@ pub(crate) const STREAM_PATH: &str = "/region/stream";
 /// The path to which a far node sends its signals.
 pub(crate) const SIGNALS_PATH: &str = "/region/signals";
 
+/// The path to which a far node sends reports about itself.
+pub(crate) const NODE_PATH: &str = "/region/node";
+
 /// Returns true for a signal that a far node may send: it changes nothing by itself.
 pub(crate) const fn is_sent_home(signal: &Signal) -> bool {
     matches!(

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use domain::NodeId;
-use ports::{LiveNode, NodeProcess, RepositoryError};
+use domain::{NodeId, RegionName};
+use ports::{FarNodeReport, LiveNode, NodeProcess, RepositoryError};
 use relational::{read, repositories::NodeSql, stored::StoredNode};
 use sqlx::PgConnection;
 
@@ -36,12 +36,26 @@ const LIST: &str = "\
     select n.id, n.version, n.started_at, n.lease_until, \
         (extract(epoch from n.lease_until - clock_timestamp()) * 1000)::int8 as lease_left, \
         (select count(*) from turns r where r.node_id = n.id and r.status = 'in_progress') \
-            as running_turns \
-    from nodes n where not n.swept and n.lease_until > clock_timestamp() order by n.id";
+            as running_turns, \
+        null::text as region, null::timestamptz as connected_at \
+    from nodes n where not n.swept and n.lease_until > clock_timestamp() \
+    union all \
+    select id, version, started_at, lease_until, \
+        (extract(epoch from lease_until - clock_timestamp()) * 1000)::int8, 0, region, connected_at \
+    from far_nodes where lease_until > clock_timestamp() order by id";
+const REPORT_FAR: &str = "\
+    with expired as (delete from far_nodes where lease_until < clock_timestamp() and id <> $1) \
+    insert into far_nodes (id, region, version, started_at, connected_at, lease_until) \
+    values ($1, $2, $3, clock_timestamp() - $4 * interval '1 millisecond', \
+        clock_timestamp() - $5 * interval '1 millisecond', \
+        clock_timestamp() + $6 * interval '1 millisecond') \
+    on conflict (id) do update set region = excluded.region, version = excluded.version, \
+        started_at = excluded.started_at, connected_at = excluded.connected_at, \
+        lease_until = excluded.lease_until";
 const DELETE: &str = "delete from nodes where id = $1";
 
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[INSERT, RENEW, LIST, DELETE];
+pub(crate) const STATEMENTS: &[&str] = &[INSERT, RENEW, LIST, REPORT_FAR, DELETE];
 
 /// Converts a duration to the unit of statements.
 pub(crate) fn milliseconds(lease: Duration) -> i64 {
@@ -73,6 +87,22 @@ impl NodeSql for PostgresStore {
             .bind(id.uuid())
             .bind(milliseconds(lease));
         renew.fetch_optional(connection).await.map_err(from_sqlx)
+    }
+
+    async fn report_far_node(
+        &self,
+        region: &RegionName,
+        report: &FarNodeReport,
+        lease: Duration,
+    ) -> Result<(), RepositoryError> {
+        let insert = sqlx::query(REPORT_FAR)
+            .bind(report.id.uuid())
+            .bind(region.as_str())
+            .bind(&report.version)
+            .bind(milliseconds(report.running_for))
+            .bind(report.connected_for.map(milliseconds))
+            .bind(milliseconds(lease));
+        self.execute(insert, from_sqlx).await.map(drop)
     }
 
     async fn live_nodes(&self) -> Result<Vec<LiveNode>, RepositoryError> {

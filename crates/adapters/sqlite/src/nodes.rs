@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use domain::NodeId;
-use ports::{LiveNode, NodeProcess, RepositoryError};
+use domain::{NodeId, RegionName};
+use ports::{FarNodeReport, LiveNode, NodeProcess, RepositoryError};
 use relational::{read, repositories::NodeSql, stored::StoredNode};
 use sqlx::SqliteConnection;
 
@@ -36,15 +36,33 @@ const RENEW: &str = concat!(
 const LIST: &str = concat!(
     "select id, version, started_at, lease_until, lease_until - t.now as lease_left, \
          (select count(*) from turns r where r.node_id = nodes.id and r.status = 'in_progress') \
-             as running_turns \
+             as running_turns, null as region, null as connected_at \
      from nodes cross join (select ",
     now!(),
-    " as now) t where swept = 0 and lease_until > t.now order by id"
+    " as now) t where swept = 0 and lease_until > t.now \
+     union all \
+     select id, version, started_at, lease_until, lease_until - t.now, 0, region, connected_at \
+     from far_nodes cross join (select ",
+    now!(),
+    " as now) t where lease_until > t.now order by id"
+);
+const REPORT_FAR: &str = concat!(
+    "insert into far_nodes (id, region, version, started_at, connected_at, lease_until) \
+     values (?1, ?2, ?3, ",
+    now!(),
+    " - ?4, ",
+    now!(),
+    " - ?5, ",
+    now!(),
+    " + ?6) \
+     on conflict (id) do update set region = excluded.region, version = excluded.version, \
+         started_at = excluded.started_at, connected_at = excluded.connected_at, \
+         lease_until = excluded.lease_until"
 );
 const DELETE: &str = "delete from nodes where id = ?1";
 
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[INSERT, RENEW, LIST, DELETE];
+pub(crate) const STATEMENTS: &[&str] = &[INSERT, RENEW, LIST, REPORT_FAR, DELETE];
 
 /// Converts a duration to the unit of statements.
 pub(crate) fn milliseconds(lease: Duration) -> i64 {
@@ -76,6 +94,22 @@ impl NodeSql for SqliteStore {
             .bind(id.uuid())
             .bind(milliseconds(lease));
         renew.fetch_optional(connection).await.map_err(from_sqlx)
+    }
+
+    async fn report_far_node(
+        &self,
+        region: &RegionName,
+        report: &FarNodeReport,
+        lease: Duration,
+    ) -> Result<(), RepositoryError> {
+        let insert = sqlx::query(REPORT_FAR)
+            .bind(report.id.uuid())
+            .bind(region.as_str())
+            .bind(&report.version)
+            .bind(milliseconds(report.running_for))
+            .bind(report.connected_for.map(milliseconds))
+            .bind(milliseconds(lease));
+        self.execute(insert, from_sqlx).await.map(drop)
     }
 
     async fn live_nodes(&self) -> Result<Vec<LiveNode>, RepositoryError> {

@@ -57,7 +57,8 @@ pub(super) async fn record_uses(
     Ok(HttpResponse::Ok().json(true))
 }
 
-fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
+/// Parses the body of a far node.
+pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     serde_json::from_slice(body)
         .map_err(|error| ApiError::new(ProblemCode::MalformedJson).with_source(error))
 }

@@ -8,7 +8,7 @@ use actix_web::{
 };
 use domain::{ForwardedRequest, ProblemCode};
 use futures::StreamExt as _;
-use ports::FarNodeInfo;
+use uuid::Uuid;
 
 use super::{HomeRegion, RegionRole, access};
 use crate::{layers::resource_in, problem::ApiError, request::QueryParameters, state::ApiState};
@@ -19,7 +19,8 @@ pub fn configure_endpoints(config: &mut web::ServiceConfig) {
         .service(resource_in("", "/region/access").route(web::post().to(access::answer)))
         .service(resource_in("", "/region/uses").route(web::post().to(access::record_uses)))
         .service(resource_in("", "/region/stream").route(web::get().to(open_stream)))
-        .service(resource_in("", "/region/signals").route(web::post().to(receive_signals)));
+        .service(resource_in("", "/region/signals").route(web::post().to(receive_signals)))
+        .service(resource_in("", "/region/node").route(web::post().to(store_report)));
 }
 
 /// Opens the stream of signals to a far node.
@@ -27,8 +28,8 @@ async fn open_stream(
     request: HttpRequest,
     state: Data<ApiState>,
 ) -> Result<HttpResponse, ApiError> {
-    let (home, node) = far_node(&request, &state)?;
-    let lines = home.nodes.open(node).map(Ok::<_, actix_web::Error>);
+    let (home, process) = far_process(&request, &state)?;
+    let lines = home.nodes.open(process).map(Ok::<_, actix_web::Error>);
     let end = state.closing.clone().cancelled_owned();
     Ok(HttpResponse::Ok()
         .content_type("application/x-ndjson")
@@ -41,8 +42,21 @@ async fn receive_signals(
     state: Data<ApiState>,
     messages: Bytes,
 ) -> Result<HttpResponse, ApiError> {
-    let (home, node) = far_node(&request, &state)?;
-    home.nodes.receive(node.process, &messages);
+    let (home, process) = far_process(&request, &state)?;
+    home.nodes.receive(process, &messages);
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// Stores the report of a far node about itself.
+async fn store_report(
+    request: HttpRequest,
+    state: Data<ApiState>,
+    body: Bytes,
+) -> Result<HttpResponse, ApiError> {
+    let forwarded = forwarded_head(&request)?;
+    let home = home_region(&state)?;
+    let report = access::parse(&body)?;
+    home.own_node.report_far(&forwarded.region, &report).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -52,18 +66,22 @@ pub(super) fn forwarded_head(request: &HttpRequest) -> Result<Arc<ForwardedReque
     forwarded.ok_or(ApiError::new(ProblemCode::RouteNotFound))
 }
 
-/// Returns the far node that has signed a request.
-fn far_node<'a>(
+fn home_region(state: &ApiState) -> Result<&HomeRegion, ApiError> {
+    match &state.region.role {
+        RegionRole::Home(home) => Ok(home),
+        RegionRole::Single | RegionRole::Far(_) => Err(ProblemCode::RouteNotFound.into()),
+    }
+}
+
+/// Returns the process of the far node that has signed a request.
+fn far_process<'a>(
     request: &HttpRequest,
     state: &'a ApiState,
-) -> Result<(&'a HomeRegion, FarNodeInfo), ApiError> {
-    let forwarded = forwarded_head(request)?;
-    let RegionRole::Home(home) = &state.region.role else {
-        return Err(ProblemCode::RouteNotFound.into());
-    };
+) -> Result<(&'a HomeRegion, Uuid), ApiError> {
+    forwarded_head(request)?;
+    let home = home_region(state)?;
     let query = QueryParameters::read(request, &["process"]);
     let process = query.text("process").and_then(|text| text.parse().ok());
     let process = process.ok_or(ApiError::new(ProblemCode::RouteNotFound))?;
-    let region = forwarded.region.clone();
-    Ok((home, FarNodeInfo { process, region }))
+    Ok((home, process))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use application::LogPositions;
+use application::{LogPositions, node::Node};
 use domain::RegionName;
 use parking_lot::RwLock;
 use ports::FarNodes;
@@ -27,6 +27,8 @@ pub struct HomeRegion {
     pub regions: FarRegions,
     /// The nodes of the far regions.
     pub nodes: Arc<dyn FarNodes>,
+    /// The node of this process, which stores their reports.
+    pub own_node: Arc<Node>,
 }
 
 /// The part of a region among all.
@@ -36,5 +38,5 @@ pub enum RegionRole {
     /// Its database is the primary.
     Home(HomeRegion),
     /// Its database is a replica.
-    Far(Box<FarNode>),
+    Far(Arc<FarNode>),
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use application::{LogPositions, cache::Caches};
+use application::{LogPositions, cache::Caches, node::Node};
 use home_client::{
     FarStreams, HomeAddress, HomeBus, HomeClient, HomeReport, ReportedRegion, Signer,
 };
@@ -98,18 +98,24 @@ pub fn storage_for(settings: &RegionSettings, storage: Storage) -> Storage {
 }
 
 /// Builds the region of this process.
-pub(super) fn region(parts: &Parts<'_>, caches: &Caches, clock: &Arc<dyn Clock>) -> Region {
+pub(super) fn region(
+    parts: &Parts<'_>,
+    node: &Arc<Node>,
+    caches: &Caches,
+    clock: &Arc<dyn Clock>,
+) -> Region {
     let settings = parts.settings;
     let regions = &settings.region;
     let role = if let Some(home) = &parts.peers.home {
         let proxies = TrustedProxies::new(settings.server.trusted_proxies.clone());
-        RegionRole::Far(Box::new(FarNode::new(Arc::clone(home) as _, proxies)))
+        RegionRole::Far(Arc::new(FarNode::new(Arc::clone(home) as _, proxies)))
     } else if regions.far.is_empty() {
         RegionRole::Single
     } else {
         RegionRole::Home(HomeRegion {
             regions: FarRegions::new(&regions.far, Arc::clone(clock)),
             nodes: Arc::new(far_streams(parts)),
+            own_node: Arc::clone(node),
         })
     };
     Region {
@@ -162,7 +168,8 @@ fn home_bus(
             *listing.write() = entries;
         }
     };
-    let (events, process) = (Arc::clone(&storage.events), ids.next_id());
+    let events = Arc::clone(&storage.events);
+    let process = (ids.next_id(), env!("CARGO_PKG_VERSION"));
     HomeBus::start(home, events, process, Box::new(on_report), tasks, stop)
 }
 

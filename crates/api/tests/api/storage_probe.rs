@@ -10,16 +10,18 @@ use async_trait::async_trait;
 use domain::{
     Agent, AgentId, AsOf, Conversation, ConversationContext, ConversationId, Credential,
     CredentialId, CredentialKind, HistoryMessage, IdempotencyEntry, IdempotencyRecord, Listed,
-    Message, NodeId, Page, SecretDigest, Seq, SigningKey, Stamp, TenantId, Timestamp, Turn, TurnId,
+    Message, NodeId, Page, RegionName, SecretDigest, Seq, SigningKey, Stamp, TenantId, Timestamp,
+    Turn, TurnId,
 };
 use ports::{
     AgentQuery, AgentRepository, BeginOutcome, BeginTurn, CancelOutcome, Committed, CompletedTurn,
     ConversationName, ConversationQuery, ConversationRepository, CredentialRepository,
-    DeleteOutcome, EventLog, EventPage, EventQuery, FinishOutcome, FinishTurn, FirstMessages,
-    FoundMessage, FoundTurn, HistoryQuery, IdempotencyRepository, Idempotent, LiveNode, LogBounds,
-    LogHead, LoggedChange, Maintenance, MessageQuery, MessageReference, NewProof, NodeProcess,
-    NodeRepository, RecordTurnOutcome, Reply, RepositoryError, RetentionCutoffs, ShowKey,
-    SigningKeyRepository, Storage, TokenRepository, TurnQuery, TurnRepository,
+    DeleteOutcome, EventLog, EventPage, EventQuery, FarNodeReport, FinishOutcome, FinishTurn,
+    FirstMessages, FoundMessage, FoundTurn, HistoryQuery, IdempotencyRepository, Idempotent,
+    LiveNode, LogBounds, LogHead, LoggedChange, Maintenance, MessageQuery, MessageReference,
+    NewProof, NodeProcess, NodeRepository, RecordTurnOutcome, Reply, RepositoryError,
+    RetentionCutoffs, ShowKey, SigningKeyRepository, Storage, TokenRepository, TurnQuery,
+    TurnRepository,
 };
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -234,6 +236,7 @@ probed! { SigningKeys of SigningKeyRepository as "signing_keys" {
 probed! { Nodes of NodeRepository as "nodes" {
     fn insert(id: NodeId, process: &NodeProcess, lease: Duration) -> u32;
     fn renew(id: NodeId, lease: Duration) -> Option<u32>;
+    fn report_far(region: &RegionName, report: &FarNodeReport, lease: Duration) -> ();
     fn list() -> Vec<LiveNode>;
     fn delete(id: NodeId) -> ();
 } }

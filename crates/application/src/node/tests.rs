@@ -61,6 +61,15 @@ impl NodeRepository for Leases {
         }
     }
 
+    async fn report_far(
+        &self,
+        _: &RegionName,
+        _: &FarNodeReport,
+        _: Duration,
+    ) -> Result<(), RepositoryError> {
+        Ok(())
+    }
+
     async fn list(&self) -> Result<Vec<LiveNode>, RepositoryError> {
         let live = |id| LiveNode {
             id,
@@ -69,6 +78,7 @@ impl NodeRepository for Leases {
             lease_until: Timestamp::from_milliseconds(10_000),
             lease_left: Duration::from_secs(8),
             running_turns: 0,
+            far_region: None,
         };
         let registered = self.registered.lock().unwrap();
         Ok(registered.iter().copied().map(live).collect())

@@ -3,8 +3,8 @@
 use std::{future::Future, time::Duration};
 
 use async_trait::async_trait;
-use domain::NodeId;
-use ports::{LiveNode, NodeProcess, NodeRepository, RepositoryError};
+use domain::{NodeId, RegionName};
+use ports::{FarNodeReport, LiveNode, NodeProcess, NodeRepository, RepositoryError};
 
 use crate::Store;
 
@@ -24,6 +24,14 @@ pub trait NodeSql: Store {
         id: NodeId,
         lease: Duration,
     ) -> impl Future<Output = Result<Option<i64>, RepositoryError>> + Send;
+
+    /// `NodeRepository::report_far`.
+    fn report_far_node(
+        &self,
+        region: &RegionName,
+        report: &FarNodeReport,
+        lease: Duration,
+    ) -> impl Future<Output = Result<(), RepositoryError>> + Send;
 
     /// `NodeRepository::list`.
     fn live_nodes(&self) -> impl Future<Output = Result<Vec<LiveNode>, RepositoryError>> + Send;
@@ -55,6 +63,15 @@ impl<S: NodeSql> NodeRepository for Nodes<S> {
             .0
             .transaction(move |connection| Box::pin(S::renew_lease(connection, id, lease)));
         Ok(renew.await?.map(node_count))
+    }
+
+    async fn report_far(
+        &self,
+        region: &RegionName,
+        report: &FarNodeReport,
+        lease: Duration,
+    ) -> Result<(), RepositoryError> {
+        self.0.report_far_node(region, report, lease).await
     }
 
     async fn list(&self) -> Result<Vec<LiveNode>, RepositoryError> {

@@ -3,6 +3,7 @@
 mod access;
 mod fixture;
 mod forwarding;
+mod nodes;
 mod positions;
 mod signals;
 mod signed_requests;
