@@ -131,8 +131,8 @@ impl Authenticator {
         }
     }
 
-    /// Verifies a credential by the replica, and at home if the replica may accept a revoked one or
-    /// does not know it yet.
+    /// Verifies a credential by the replica, and at home if the replica may accept a revoked one, does
+    /// not know it yet, or cannot be read.
     async fn verify_in_far_region(
         &self,
         home: &HomeAuthority,
@@ -145,6 +145,8 @@ impl Authenticator {
         }
         match self.verify(text, now).await {
             Err(AccessError::Invalid) if is_well_formed(text) => home.authenticate(text).await,
+            // The replica has cancelled the query to replay a change, or is unavailable.
+            Err(AccessError::Store(error)) if error.is_retryable() => home.authenticate(text).await,
             verified => verified,
         }
     }
@@ -251,6 +253,12 @@ impl Authenticator {
     /// The tokens of this service.
     pub(crate) fn own_tokens(&self) -> &OwnTokens {
         self.tokens.own()
+    }
+
+    /// Returns the time for which access goes on unless the home region is heard; `None` for as long as
+    /// this region is the home region.
+    pub(crate) fn access_left(&self) -> Option<Duration> {
+        self.home.as_ref().map(|home| home.access_left())
     }
 
     /// The current time of day.

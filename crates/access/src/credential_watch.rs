@@ -21,6 +21,8 @@ pub enum CredentialEnd {
     Revoked,
     /// Its credential has expired or was replaced.
     Expired,
+    /// The home region, which decides about access, has not been heard for too long.
+    HomeUnavailable,
 }
 
 impl From<CredentialEnd> for ProblemCode {
@@ -28,6 +30,7 @@ impl From<CredentialEnd> for ProblemCode {
         match end {
             CredentialEnd::Revoked => Self::InvalidCredentials,
             CredentialEnd::Expired => Self::TokenExpired,
+            CredentialEnd::HomeUnavailable => Self::HomeUnavailable,
         }
     }
 }
@@ -36,7 +39,8 @@ impl From<CredentialEnd> for ProblemCode {
 type StatusCheck = BoxFuture<'static, Result<CredentialStatus, AccessError>>;
 
 /// A watch on a credential while its socket or stream is open. Between changes it costs one
-/// receiver of change notifications, and a timer if the credential has an end.
+/// receiver of change notifications, and a timer if the credential has an end or the region is a far
+/// one.
 pub struct CredentialWatch {
     authenticator: Arc<Authenticator>,
     auth_context: Arc<AuthContext>,
@@ -77,7 +81,8 @@ impl CredentialWatch {
     }
 
     /// Waits until the connection must close. After a revocation this takes at most one second,
-    /// while the store is readable. The future may be dropped and created again at any time.
+    /// while the store is readable. In a far region that has lost its home region, open connections end
+    /// when new ones are rejected. The future may be dropped and created again at any time.
     pub async fn ended(&mut self) -> CredentialEnd {
         loop {
             let now = self.authenticator.now();
@@ -86,6 +91,11 @@ impl CredentialWatch {
                 Some(end) => Some((end + self.leeway).since(now).min(MAX_SLEEP)),
                 None => None,
             };
+            let access_left = self.authenticator.access_left();
+            if access_left.is_some_and(|left| left.is_zero()) {
+                return CredentialEnd::HomeUnavailable;
+            }
+            let left = left.into_iter().chain(access_left).min();
             let can_change = self.is_revocable();
             tokio::select! {
                 result = finished(&mut self.check) => {

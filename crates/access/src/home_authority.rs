@@ -104,9 +104,14 @@ impl HomeAuthority {
     /// Returns true while this region accepts credentials: the home region has sent a report, and
     /// not too long ago.
     pub fn is_open(&self) -> bool {
+        !self.access_left().is_zero()
+    }
+
+    /// Returns the time for which access goes on unless the home region sends a report.
+    pub(crate) fn access_left(&self) -> Duration {
         let limit = REPORT_TRUSTED_FOR + self.offline_for;
         let age = self.home.status().report_age;
-        age.is_some_and(|age| age <= limit)
+        age.map_or(Duration::ZERO, |age| limit.saturating_sub(age))
     }
 
     /// Returns true if the home region has sent a report within the last seconds.

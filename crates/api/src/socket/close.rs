@@ -54,6 +54,7 @@ impl From<CredentialEnd> for CloseCode {
         match end {
             CredentialEnd::Revoked => Self::Revoked,
             CredentialEnd::Expired => Self::RefreshToken,
+            CredentialEnd::HomeUnavailable => Self::UseAnotherRegion,
         }
     }
 }
@@ -74,6 +75,7 @@ close_codes! {
     SlowConsumer = 4201, "slow_consumer", Now, "The client reads too slowly.";
     NoPong = 4202, "no_pong", Now, "The client did not answer a ping in time.";
     RefreshToken = 4203, "refresh_token", Now, "The token has expired: fetch a new one before you reconnect.";
+    UseAnotherRegion = 4205, "use_another_region", Now, "This region has lost its home region for too long: connect to another one.";
 }
 
 impl CloseCode {
@@ -111,7 +113,7 @@ mod tests {
         let numbers: Vec<_> = CloseCode::ALL.iter().map(|code| code.number()).collect();
         let contract = [
             1000, 1002, 1003, 1007, 1009, 4001, 4003, 4005, 4100, 4101, 4109, 4200, 4201, 4202,
-            4203,
+            4203, 4205,
         ];
         assert_eq!(numbers, contract);
     }

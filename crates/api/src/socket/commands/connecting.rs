@@ -58,6 +58,7 @@ pub(super) fn fatal(error: ApiError) -> CommandError {
     let close = match error.code {
         ProblemCode::TooManyStreams => CloseCode::TooManyConnections,
         ProblemCode::RateLimited => CloseCode::RateLimited,
+        ProblemCode::HomeUnavailable => CloseCode::UseAnotherRegion,
         code if code.status() >= 500 => CloseCode::Overloaded,
         _ => CloseCode::Unauthenticated,
     };

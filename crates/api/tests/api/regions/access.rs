@@ -8,7 +8,8 @@ use serde_json::json;
 use super::fixture::Regions;
 use crate::{
     api_server::{ApiServerBuilder, id_of},
-    sockets::client::Upgrade,
+    sockets::client::{SocketClient, Upgrade},
+    sse_client::EventStream,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -131,4 +132,27 @@ async fn access_ends_some_time_after_the_last_report_of_home() {
         assert!(began.elapsed() < Duration::from_secs(7), "still accepted");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn open_sockets_and_streams_end_when_access_does() {
+    let regions = Regions::start_with(|far| far.setting("REGION__OFFLINE_FOR", "0s")).await;
+    let far = regions.far.reader();
+    let mut socket = SocketClient::connected(&regions.far, &far, &["tenant"]).await;
+    let stream = far.request("GET", "/api/events");
+    let mut stream = EventStream::open(stream.header("Accept", "text/event-stream")).await;
+    regions.home.stop().await;
+    let end = socket.wait_for_end().await;
+    let goodbye = end.goodbye.expect("a goodbye");
+    assert_eq!((end.code, &goodbye["code"]), (4205, &4205.into()));
+    assert_eq!(goodbye["reason"], "use_another_region");
+    assert!(goodbye["reconnectAfterMs"].is_u64(), "{goodbye}");
+    stream.remaining().await;
+    let began = Instant::now();
+    while far.get("/api/events").await.status != 503 {
+        assert!(began.elapsed() < Duration::from_secs(15), "still accepted");
+    }
+    let rejected = Upgrade::new(&regions.far).with_caller(&far);
+    let rejected = rejected.expect_rejection().await;
+    assert_eq!(rejected.status_and_code(), (503, "home_unavailable"));
 }
