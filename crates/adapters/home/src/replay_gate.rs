@@ -6,17 +6,19 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    future::pending,
     sync::{Arc, Weak},
     time::Duration,
 };
 
 use domain::{Seq, TenantId, TurnId};
-use futures::{StreamExt as _, stream::BoxStream};
+use futures::{StreamExt as _, future::BoxFuture, stream::BoxStream};
 use local_bus::{Closed, LocalBus};
-use ports::{EventBus as _, EventLog, Signal, error::one_line};
+use ports::{EventBus as _, EventLog, LogHead, RepositoryError, Signal, error::one_line};
 use tokio::time::{Instant, sleep_until};
 
-/// The pause between two looks at a replica that is behind, at first and after a second.
+/// The pause between two reads of a replica that is behind, at first, and once it has not advanced for a
+/// second.
 const SHORT_PAUSE: Duration = Duration::from_millis(5);
 const LONG_PAUSE: Duration = Duration::from_millis(50);
 const SHORT_FOR: Duration = Duration::from_secs(1);
@@ -24,6 +26,9 @@ const SHORT_FOR: Duration = Duration::from_secs(1);
 const MAX_PASSED: usize = 16_384;
 /// The maximum number of parts of one reply that wait. Readers request lost ones again.
 const MAX_HELD_PARTS: usize = 4_096;
+
+/// The heads that the replica has, or the reason why they could not be read.
+type ReadHeads = Result<Vec<LogHead>, RepositoryError>;
 
 /// Delays signals until the replica has replayed what they are about.
 pub(crate) struct ReplayGate {
@@ -63,31 +68,45 @@ impl ReplayGate {
 
     /// Delivers signals until the bus is dropped.
     pub(crate) async fn run(mut self, mut arriving: BoxStream<'static, Signal>) {
-        let mut next_look = Instant::now();
+        // The read in progress, during which signals are accepted.
+        let mut reading: Option<BoxFuture<'static, ReadHeads>> = None;
+        let mut began = Instant::now();
+        let mut next_read = began;
         loop {
-            let is_waiting = !self.heads.is_empty() || !self.replies.is_empty();
+            let is_due = self.is_waiting() && reading.is_none();
             let outcome = tokio::select! {
                 signal = arriving.next() => match signal {
                     Some(signal) => self.accept(signal),
                     None => return,
                 },
-                () = sleep_until(next_look), if is_waiting => {
-                    let outcome = self.look().await;
-                    next_look = Instant::now() + self.pause();
+                () = sleep_until(next_read), if is_due => {
+                    began = Instant::now();
+                    reading = Some(self.read_heads());
+                    Ok(())
+                }
+                read = result_of(&mut reading) => {
+                    reading = None;
+                    let outcome = self.apply(read);
+                    // A slow replica is read for at most half of the time.
+                    next_read = Instant::now() + self.pause().max(began.elapsed());
                     outcome
                 }
             };
             if let Err(Closed) = outcome {
                 return;
             }
-            if self.heads.is_empty() && self.replies.is_empty() {
-                self.waiting_since = None;
-                next_look = Instant::now();
-            }
         }
     }
 
+    fn is_waiting(&self) -> bool {
+        !self.heads.is_empty() || !self.replies.is_empty()
+    }
+
     fn pause(&mut self) -> Duration {
+        if !self.is_waiting() {
+            self.waiting_since = None;
+            return Duration::ZERO;
+        }
         let since = *self.waiting_since.get_or_insert_with(Instant::now);
         if since.elapsed() < SHORT_FOR {
             SHORT_PAUSE
@@ -145,22 +164,47 @@ impl ReplayGate {
         replayed.is_some_and(|replayed| *replayed >= head) || head == Seq(0)
     }
 
-    /// Reads the heads that the replica has, and delivers what waits for them.
-    async fn look(&mut self) -> Result<(), Closed> {
+    /// Reads the heads that the replica has: of one tenant, or of all with one statement.
+    fn read_heads(&self) -> BoxFuture<'static, ReadHeads> {
         let held = self.replies.values().map(|held| &held.tenant);
-        let tenants: HashSet<TenantId> = self.heads.keys().chain(held).cloned().collect();
-        for tenant in tenants {
-            match self.events.bounds(&tenant).await {
-                Ok(bounds) => raise(&mut self.replayed, &tenant, bounds.head),
-                Err(error) => {
-                    let error = one_line(&error);
-                    tracing::debug!(error, "cannot read the replica; signals wait");
-                    return Ok(());
-                }
+        let tenants: HashSet<&TenantId> = self.heads.keys().chain(held).collect();
+        let only = match tenants.len() {
+            1 => tenants.into_iter().next().cloned(),
+            _ => None,
+        };
+        let events = Arc::clone(&self.events);
+        Box::pin(async move {
+            let Some(tenant) = only else {
+                return events.heads().await;
+            };
+            let head = events.bounds(&tenant).await?.head;
+            Ok(vec![LogHead { tenant, head }])
+        })
+    }
+
+    /// Delivers what waits for the heads that were read.
+    fn apply(&mut self, read: ReadHeads) -> Result<(), Closed> {
+        let heads = match read {
+            Ok(heads) => heads,
+            Err(error) => {
+                let error = one_line(&error);
+                tracing::debug!(error, "cannot read the replica; signals wait");
+                return Ok(());
+            }
+        };
+        let waiting = self.heads.len() + self.replies.len();
+        for LogHead { tenant, head } in heads {
+            if self.signalled.contains_key(&tenant) {
+                raise(&mut self.replayed, &tenant, head);
             }
         }
         self.deliver_heads()?;
-        self.deliver_parts()
+        self.deliver_parts()?;
+        if self.heads.len() + self.replies.len() < waiting {
+            // The replica advances.
+            self.waiting_since = None;
+        }
+        Ok(())
     }
 
     fn deliver_heads(&mut self) -> Result<(), Closed> {
@@ -193,6 +237,14 @@ impl ReplayGate {
     fn publish(&self, signal: Signal) -> Result<(), Closed> {
         self.local.upgrade().ok_or(Closed)?.publish(signal);
         Ok(())
+    }
+}
+
+/// Waits for the read in progress; forever without one.
+async fn result_of(reading: &mut Option<BoxFuture<'static, ReadHeads>>) -> ReadHeads {
+    match reading {
+        Some(reading) => reading.await,
+        None => pending().await,
     }
 }
 
