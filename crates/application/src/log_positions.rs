@@ -5,12 +5,9 @@ use std::{sync::Arc, time::Duration};
 
 use domain::{Seq, TenantId};
 use ports::{EventBus, EventLog, RepositoryError, Signal};
-use tokio::time::{Instant, sleep};
+use tokio::time::timeout;
 
 use crate::cache::LogProgress;
-
-/// The pause between two looks at a log that is behind.
-const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// The positions that this process has reached in the logs.
 pub struct LogPositions {
@@ -38,8 +35,18 @@ impl LogPositions {
     pub async fn newest(&self, tenant: &TenantId, is_own: bool) -> Result<Seq, RepositoryError> {
         match self.applied.newest(tenant) {
             Some(newest) if is_own => Ok(newest),
-            _ => Ok(self.events.bounds(tenant).await?.head),
+            _ => {
+                let head = self.events.bounds(tenant).await?.head;
+                self.applied.learn(tenant, head);
+                Ok(head)
+            }
         }
+    }
+
+    /// Returns the newest position of a tenant's log that this process knows without a read: not older
+    /// than its own writes and the positions that [`Self::newest`] has returned.
+    pub fn known(&self, tenant: &TenantId) -> Option<Seq> {
+        self.applied.newest(tenant)
     }
 
     /// Waits until reads of this process reflect a position, and returns false if they do not after
@@ -50,14 +57,15 @@ impl LogPositions {
         position: Seq,
         wait: Duration,
     ) -> Result<bool, RepositoryError> {
-        let deadline = Instant::now() + wait;
-        while !self.reflects(tenant, position).await? {
-            if Instant::now() >= deadline {
-                return Ok(false);
-            }
-            sleep(POLL_INTERVAL).await;
+        if self.reflects(tenant, position).await? {
+            return Ok(true);
         }
-        Ok(true)
+        // The store's growth is signalled, and then applied to the caches.
+        let applied = self.applied.reaches(tenant, position);
+        if timeout(wait, applied).await.is_ok() {
+            return Ok(true);
+        }
+        self.reflects(tenant, position).await
     }
 
     /// Returns whether the store and the caches of this process reflect a position.
@@ -71,11 +79,11 @@ impl LogPositions {
             return Ok(true);
         }
         let head = self.events.bounds(tenant).await?.head;
+        // From here on, a value that was loaded before `head` is not cached.
+        self.applied.follow(tenant, head);
         if head < position {
             return Ok(false);
         }
-        // From here on, a value that was loaded before `head` is not cached.
-        self.applied.follow(tenant, head);
         let is_reflected = is_applied() == Some(true);
         if !is_reflected {
             // The caches have entries from before: they are dropped as for a signal of a node.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentId, ConversationId, FinishReason, MessageId, Timestamp, TurnId, Usage};
+use crate::{AgentId, ConversationId, FinishReason, MessageId, Seq, Timestamp, TurnId, Usage};
 
 /// The agent's reply, with the ids of its turn and conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,4 +31,9 @@ pub struct ChatReply {
     pub usage: Option<Usage>,
     /// The time at which the reply was stored.
     pub created_at: Timestamp,
+    /// A position of the event log at which the turn has ended. Only in the last event of a stream;
+    /// absent if nothing is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub seq: Option<Seq>,
 }

@@ -145,7 +145,7 @@ impl Message {
 
 /// Returns the response with the events of a turn. `slot` is the caller's open stream.
 pub(crate) fn stream_turn<R>(
-    state: &ApiState,
+    state: &Data<ApiState>,
     authorized: &Authorized<R>,
     request: &HttpRequest,
     slot: Option<StreamSlot>,
@@ -153,7 +153,8 @@ pub(crate) fn stream_turn<R>(
 ) -> HttpResponse {
     let watch = authorized.watch_credential(state);
     let end = stream_end(watch, ConnectionState::of(request).client_closed());
-    let events = events(accepted).map(move |event| {
+    let tenant = authorized.caller().tenant.clone();
+    let events = events(state, tenant, accepted).map(move |event| {
         let _held_until_the_end = &slot;
         event
     });

@@ -1,17 +1,19 @@
 //! The response to a chat as server-sent events.
 
+use actix_web::web::Data;
 use application::{
     chat::AcceptedTurn,
     live_turns::{ReplyPiece, TurnEvent, TurnEventStream},
 };
 use domain::{
-    ChatReply, ConversationId, Problem, ReplyDelta, ToolCalled, ToolReturned, TurnId, TurnStarted,
+    ChatReply, ConversationId, Problem, ReplyDelta, Seq, TenantId, ToolCalled, ToolReturned,
+    TurnId, TurnStarted,
 };
 use futures::{Stream, stream};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{problem::store_problem, sse::Event};
+use crate::{problem::store_problem, sse::Event, state::ApiState};
 
 /// The data of `turn.queued` and `turn.cancelled`: the turn and its conversation.
 #[derive(Debug, Serialize, ToSchema)]
@@ -21,6 +23,11 @@ pub struct TurnPlace {
     turn_id: TurnId,
     /// Its conversation; null if nothing is stored.
     conversation_id: Option<ConversationId>,
+    /// A position of the event log at which the turn has ended; absent before its end, and if nothing
+    /// is stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    seq: Option<Seq>,
 }
 
 /// The data of `turn.failed`: the turn ended without a reply.
@@ -33,6 +40,10 @@ pub struct TurnFailed {
     conversation_id: Option<ConversationId>,
     /// The reason.
     error: Problem,
+    /// A position of the event log at which the turn has ended; absent if nothing is stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    seq: Option<Seq>,
 }
 
 /// The data of an event in the stream of a chat. `type` is the name of the event.
@@ -82,31 +93,82 @@ impl ChatEvent {
     }
 }
 
-/// Returns the events of a turn.
-pub(super) fn events(accepted: AcceptedTurn) -> impl Stream<Item = Event> {
-    let ids = (accepted.turn_id, accepted.conversation_id);
-    stream::unfold(accepted.events(), move |events| next(events, ids))
+/// The turn whose events are streamed.
+struct StreamedTurn {
+    state: Data<ApiState>,
+    tenant: TenantId,
+    turn_id: TurnId,
+    conversation_id: ConversationId,
+    /// True if this process has answered the message already.
+    is_inline: bool,
+    events: TurnEventStream,
 }
 
-async fn next(
-    mut events: TurnEventStream,
-    (turn_id, conversation_id): (TurnId, ConversationId),
-) -> Option<(Event, TurnEventStream)> {
-    let turn_event = events.next().await?.unwrap_or_else(|error| {
-        tracing::warn!(
-            error = ports::error::one_line(&error),
-            "chat stream cannot read its turn from the store; reporting the turn as failed to the client"
-        );
-        TurnEvent::Failed {
-            turn_id,
-            conversation_id: Some(conversation_id),
-            error: Problem::new(store_problem(&error)),
+/// Returns the events of a turn of this tenant.
+pub(super) fn events(
+    state: &Data<ApiState>,
+    tenant: TenantId,
+    accepted: AcceptedTurn,
+) -> impl Stream<Item = Event> + use<> {
+    let turn = StreamedTurn {
+        state: state.clone(),
+        tenant,
+        turn_id: accepted.turn_id,
+        conversation_id: accepted.conversation_id,
+        is_inline: accepted.is_inline(),
+        events: accepted.events(),
+    };
+    stream::unfold(turn, async |mut turn| {
+        let event = turn.next().await?;
+        Some((event, turn))
+    })
+}
+
+impl StreamedTurn {
+    async fn next(&mut self) -> Option<Event> {
+        let turn_event = self.events.next().await?.unwrap_or_else(|error| {
+            tracing::warn!(
+                error = ports::error::one_line(&error),
+                "chat stream cannot read its turn from the store; reporting the turn as failed to the client"
+            );
+            TurnEvent::Failed {
+                turn_id: self.turn_id,
+                conversation_id: Some(self.conversation_id),
+                error: Problem::new(store_problem(&error)),
+            }
+        });
+        let seq = self.position_after(&turn_event).await;
+        Some(event(turn_event, seq))
+    }
+
+    /// Returns a position at which the turn has ended, if this event is its end.
+    async fn position_after(&self, turn_event: &TurnEvent) -> Option<Seq> {
+        let (stored, is_completed) = match turn_event {
+            TurnEvent::Completed(reply) => (reply.conversation_id, true),
+            TurnEvent::Failed {
+                conversation_id, ..
+            }
+            | TurnEvent::Cancelled {
+                conversation_id, ..
+            } => (*conversation_id, false),
+            _ => (None, false),
+        };
+        stored?;
+        // Another process may have ended a turn that this one runs, but not with a reply.
+        let is_own = self.is_inline || is_completed && self.events.runs_here();
+        let position = self.state.region.positions.newest(&self.tenant, is_own);
+        match position.await {
+            Ok(position) => Some(position),
+            Err(error) => {
+                let error = ports::error::one_line(&error);
+                tracing::warn!(error, "the end of a chat stream has no position");
+                None
+            }
         }
-    });
-    Some((event(turn_event), events))
+    }
 }
 
-fn event(turn_event: TurnEvent) -> Event {
+fn event(turn_event: TurnEvent, seq: Option<Seq>) -> Event {
     let data = match turn_event {
         TurnEvent::Queued {
             turn_id,
@@ -114,12 +176,13 @@ fn event(turn_event: TurnEvent) -> Event {
         } => ChatEvent::Queued(TurnPlace {
             turn_id,
             conversation_id,
+            seq,
         }),
         TurnEvent::Started(started) => ChatEvent::Started(started),
         TurnEvent::Reply(ReplyPiece::Delta(delta)) => ChatEvent::Delta(delta),
         TurnEvent::Reply(ReplyPiece::ToolCalled(call)) => ChatEvent::ToolCalled(call),
         TurnEvent::Reply(ReplyPiece::ToolReturned(call)) => ChatEvent::ToolReturned(call),
-        TurnEvent::Completed(reply) => ChatEvent::Completed(reply),
+        TurnEvent::Completed(reply) => ChatEvent::Completed(ChatReply { seq, ..reply }),
         TurnEvent::Failed {
             turn_id,
             conversation_id,
@@ -128,6 +191,7 @@ fn event(turn_event: TurnEvent) -> Event {
             turn_id,
             conversation_id,
             error,
+            seq,
         }),
         TurnEvent::Cancelled {
             turn_id,
@@ -135,6 +199,7 @@ fn event(turn_event: TurnEvent) -> Event {
         } => ChatEvent::Cancelled(TurnPlace {
             turn_id,
             conversation_id,
+            seq,
         }),
     };
     Event {

@@ -27,7 +27,7 @@ pub(super) fn components() -> Value {
             },
             "XConsistency": {
                 "name": "X-Consistency", "in": "header", "required": false,
-                "description": "A position in the event log: the newest `X-Consistency` or `seq` that the client has received. In a far region the response contains every change up to this position. Ignored elsewhere.",
+                "description": "A position in the event log: the newest `X-Consistency` or `seq` that the client has received. The response contains every change up to this position. Ignored by a service of one region.",
                 "schema": {"type": "integer", "minimum": 0},
             },
             "IfMatch": {

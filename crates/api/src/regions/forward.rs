@@ -16,7 +16,10 @@ use bytes::Bytes;
 use domain::{ProblemCode, Seq, Ticket};
 use ports::{HomeError, HomeRequest, HomeResponse};
 
-use super::{FarNode, X_CONSISTENCY, X_SERVED_BY, forwarded_headers};
+use super::{
+    FarNode, X_CONSISTENCY, X_SERVED_BY, forwarded_headers,
+    positioned_body::{X_REGION_FRAMES, decode},
+};
 use crate::{
     auth::check_socket_origin, layers::RequestId, operations::Operation, problem::ApiError,
     state::ApiState,
@@ -26,7 +29,7 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// Forwards a request with its whole body.
 pub(super) async fn forward(
-    far: &FarNode,
+    far: &Arc<FarNode>,
     operation: &Operation,
     request: &HttpRequest,
     body: Bytes,
@@ -54,9 +57,13 @@ pub(super) async fn forward(
     let response = outcome.map_err(problem)?;
     let position = header(&response, X_CONSISTENCY.as_str());
     let position = position.and_then(|value| parse_position(value));
-    if let (Some(caller), Some(position)) = (caller, position) {
-        far.record_write(&caller, position);
+    if let (Some(caller), Some(position)) = (&caller, position) {
+        far.record_write(caller, position);
     }
+    let response = match caller {
+        Some(caller) => record_positions(far, caller, response),
+        None => response,
+    };
     Ok(respond(response))
 }
 
@@ -69,6 +76,20 @@ fn bound_origin(operation: &Operation, request: &HttpRequest) -> Result<Option<S
     };
     let page = check_socket_origin(request.headers(), &state.allowed_origins, &state.public_url)?;
     Ok(page.map(ToOwned::to_owned))
+}
+
+/// Records the positions that a streamed body contains, as it is read.
+fn record_positions(
+    far: &Arc<FarNode>,
+    caller: Arc<AuthContext>,
+    mut response: HomeResponse,
+) -> HomeResponse {
+    if header(&response, X_REGION_FRAMES.as_str()).is_some() {
+        let far = Arc::clone(far);
+        let record = move |position| far.record_write(&caller, position);
+        response.body = decode(response.body, record);
+    }
+    response
 }
 
 /// Returns the path and the query as they were sent; both are signed.

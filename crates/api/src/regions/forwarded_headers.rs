@@ -3,6 +3,8 @@
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use bytes::Bytes;
 
+use super::positioned_body::X_REGION_FRAMES;
+
 /// The headers of a request that are not forwarded: they belong to the connection, are the
 /// credential that the signed head replaces, describe the way to this node, or are a signed head,
 /// which only this node may send.
@@ -24,6 +26,7 @@ const NOT_SENT: &[&str] = &[
     "trailer",
     "transfer-encoding",
     "upgrade",
+    "x-region-frames",
     "x-region-request",
     "x-request-id",
 ];
@@ -43,6 +46,7 @@ const NOT_RETURNED: &[&str] = &[
     "transfer-encoding",
     "upgrade",
     "vary",
+    "x-region-frames",
     "x-request-id",
 ];
 
@@ -65,7 +69,10 @@ pub(super) fn for_home(
         (name.as_str().to_owned(), value)
     });
     let request_id = request_id.map(|id| ("x-request-id".to_owned(), id.into()));
-    sent.chain(request_id).collect()
+    // The positions of a caller's writes are recorded.
+    let frames = (X_REGION_FRAMES.as_str().to_owned(), "1".into());
+    let frames = is_authenticated.then_some(frames);
+    sent.chain(request_id).chain(frames).collect()
 }
 
 /// Returns a header of the home region's response for the client.
@@ -104,15 +111,20 @@ mod tests {
             ("transfer-encoding", "chunked"),
             ("x-api-key", "c"),
             ("x-forwarded-for", "192.0.2.1"),
+            ("x-region-frames", "1"),
             ("x-region-request", "d"),
             ("x-request-id", "e"),
         ];
         let kept = ["content-type", "idempotency-key", "x-request-id"];
-        assert_eq!(sent(&lines, true), kept);
+        let own = ["x-region-frames"];
+        let with = |more: &[&'static str]| {
+            let mut names = [&kept[..], more].concat();
+            names.sort_unstable();
+            names
+        };
+        assert_eq!(sent(&lines, true), with(&own));
         let credentials = ["authorization", "x-api-key"];
-        let mut kept: Vec<_> = kept.into_iter().chain(credentials).collect();
-        kept.sort_unstable();
-        assert_eq!(sent(&lines, false), kept);
+        assert_eq!(sent(&lines, false), with(&credentials));
     }
 
     #[test]

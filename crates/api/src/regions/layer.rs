@@ -1,12 +1,12 @@
 //! The layer that answers a request here or at home.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use access::AuthContext;
 use actix_web::{
     Error, HttpMessage as _, HttpResponse,
     body::MessageBody,
-    dev::{Payload, ServiceRequest, ServiceResponse},
+    dev::{ServiceRequest, ServiceResponse},
     http::{
         StatusCode,
         header::{HeaderName, HeaderValue},
@@ -14,19 +14,20 @@ use actix_web::{
     middleware::Next,
     web::{Bytes, BytesMut, Data},
 };
-use domain::{ForwardedRequest, ProblemCode, Seq};
+use domain::{ProblemCode, Seq};
 use futures::StreamExt as _;
 
 use super::{
     FarNode, RegionRole, X_CONSISTENCY, X_SERVED_BY,
     forward::{forward, parse_position},
+    home_layer::serve_home,
 };
 use crate::{
     events,
     layers::{RoutePattern, reject},
     operations::{self, Access, Operation, Served},
     problem::ApiError,
-    request::{REPLAYED, routed_path},
+    request::routed_path,
     state::ApiState,
 };
 
@@ -40,64 +41,28 @@ pub async fn serve_by_region(
     };
     match &state.region.role {
         RegionRole::Single => Ok(next.call(request).await?.map_into_boxed_body()),
-        RegionRole::Home(_) => serve_home(&state, request, next).await,
+        RegionRole::Home(_) => serve_home(state.clone(), request, next).await,
         RegionRole::Far(far) => serve_far(&state, far, request, next).await,
     }
-}
-
-/// Serves a request at home.
-async fn serve_home(
-    state: &ApiState,
-    mut request: ServiceRequest,
-    next: Next<impl MessageBody + 'static>,
-) -> Result<ServiceResponse, Error> {
-    let forwarded = request.extensions().get::<Arc<ForwardedRequest>>().cloned();
-    if let Some(forwarded) = forwarded {
-        let body = take_body(&mut request).await?;
-        if !forwarded.has_body(&body) {
-            tracing::warn!(region = %forwarded.region, "forwarded request rejected: other body");
-            return Ok(reject(request, ProblemCode::InvalidCredentials.into()));
-        }
-        request.set_payload(Payload::from(body));
-    }
-    let is_write = operation_of(&request).is_some_and(Operation::is_write);
-    let caller = caller_of(&request);
-    let mut response = next.call(request).await?.map_into_boxed_body();
-    if let (true, Some(caller)) = (is_write, caller) {
-        // A response without an effect of its own may depend on a write through another node.
-        let is_own = response.status().is_success() && !is_replayed(&response);
-        let position = state
-            .region
-            .positions
-            .newest(&caller.principal.tenant, is_own);
-        match position.await {
-            Ok(position) => set_position(&mut response, position),
-            Err(error) => {
-                let error = ports::error::one_line(&error);
-                tracing::warn!(error, "a response has no position of the event log");
-            }
-        }
-    }
-    Ok(response)
 }
 
 /// Serves a request in a far region.
 async fn serve_far(
     state: &ApiState,
-    far: &FarNode,
+    far: &Arc<FarNode>,
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse, Error> {
     let Some(operation) = operation_of(&request) else {
         return Ok(next.call(request).await?.map_into_boxed_body());
     };
-    let Some(caller) = caller_of(&request) else {
+    if caller_of(&request).is_none() {
         // Clients of the authorization server authenticate in the body.
         if operation.access == Access::Public && operation.served == Served::Home {
             return Ok(forward_request(far, operation, request).await);
         }
         return Ok(next.call(request).await?.map_into_boxed_body());
-    };
+    }
     if operation.served == Served::Home {
         return Ok(forward_request(far, operation, request).await);
     }
@@ -108,21 +73,21 @@ async fn serve_far(
         Ok(requested) => requested,
         Err(error) => return Ok(reject(request, error)),
     };
-    if let Some(position) = far.required_position(&caller, requested) {
-        let (tenant, wait) = (&caller.principal.tenant, far.wait_for_replica());
-        let reached = state.region.positions.reaches(tenant, position, wait);
-        if !reached.await.unwrap_or(false) {
-            count_read("home");
-            return Ok(forward_request(far, operation, request).await);
-        }
+    if let Some(response) = answer_ahead(state, far, operation, &request, requested).await {
+        count_read("home");
+        return Ok(answered_at_home(operation, request, response));
     }
     let response = next.call(request).await?.map_into_boxed_body();
-    if response.status() == StatusCode::NOT_FOUND {
-        // The replica may not have it yet.
+    let is_cancelled = is_store_unavailable(&response);
+    if is_cancelled || response.status() == StatusCode::NOT_FOUND {
+        // The replica may not have it yet, or has cancelled the query to replay a change.
+        let forwarded = forward(far, operation, response.request(), Bytes::new()).await;
+        if is_cancelled && forwarded.is_err() {
+            return Ok(response);
+        }
         count_read("home");
         let (request, _) = response.into_parts();
-        let response = forward(far, operation, &request, Bytes::new()).await;
-        return Ok(ServiceResponse::new(request, into_response(response)));
+        return Ok(ServiceResponse::new(request, into_response(forwarded)));
     }
     count_read("replica");
     Ok(with_header(
@@ -132,12 +97,50 @@ async fn serve_far(
     ))
 }
 
+/// Answers a read at home if the replica has not reached the position that it requires. Without home, a
+/// position that only this node remembers is no reason to fail.
+async fn answer_ahead(
+    state: &ApiState,
+    far: &Arc<FarNode>,
+    operation: &'static Operation,
+    request: &ServiceRequest,
+    requested: Option<Seq>,
+) -> Option<Result<HttpResponse, ApiError>> {
+    let caller = caller_of(request)?;
+    let position = far.required_position(&caller, requested)?;
+    let (tenant, wait) = (&caller.principal.tenant, far.wait_for_replica());
+    let positions = &state.region.positions;
+    let reached = positions.reaches(tenant, position, wait);
+    if reached.await.unwrap_or(false) {
+        return None;
+    }
+    let response = forward(far, operation, request.request(), Bytes::new()).await;
+    let is_cut_off = matches!(&response, Err(error) if error.code == ProblemCode::HomeUnavailable);
+    if is_cut_off {
+        let reached = match requested {
+            None => Ok(true),
+            Some(requested) => positions.reaches(tenant, requested, Duration::ZERO).await,
+        };
+        if reached.unwrap_or(false) {
+            return None;
+        }
+    }
+    Some(response)
+}
+
+/// Returns whether a handler could not read the replica: it is unavailable, or has cancelled the query.
+fn is_store_unavailable(response: &ServiceResponse) -> bool {
+    let error = response.response().error();
+    let error = error.and_then(|error| error.as_error::<ApiError>());
+    error.is_some_and(|error| error.code == ProblemCode::StoreUnavailable)
+}
+
 fn count_read(served: &'static str) {
     metrics::counter!("region_reads", "served" => served).increment(1);
 }
 
 async fn forward_request(
-    far: &FarNode,
+    far: &Arc<FarNode>,
     operation: &'static Operation,
     mut request: ServiceRequest,
 ) -> ServiceResponse {
@@ -145,11 +148,19 @@ async fn forward_request(
         Ok(body) => body,
         Err(error) => return reject(request, error),
     };
+    let response = forward(far, operation, request.request(), body).await;
+    answered_at_home(operation, request, response)
+}
+
+fn answered_at_home(
+    operation: &'static Operation,
+    request: ServiceRequest,
+    response: Result<HttpResponse, ApiError>,
+) -> ServiceResponse {
     let request = request.into_parts().0;
     request
         .extensions_mut()
         .insert(RoutePattern(operation.path));
-    let response = forward(far, operation, &request, body).await;
     ServiceResponse::new(request, into_response(response))
 }
 
@@ -157,12 +168,20 @@ fn into_response(response: Result<HttpResponse, ApiError>) -> HttpResponse {
     response.unwrap_or_else(HttpResponse::from_error)
 }
 
-fn operation_of(request: &ServiceRequest) -> Option<&'static Operation> {
+pub(super) fn operation_of(request: &ServiceRequest) -> Option<&'static Operation> {
     operations::of_request(request.method().as_str(), routed_path(request.request()))
 }
 
-fn caller_of(request: &ServiceRequest) -> Option<Arc<AuthContext>> {
+pub(super) fn caller_of(request: &ServiceRequest) -> Option<Arc<AuthContext>> {
     request.extensions().get::<Arc<AuthContext>>().cloned()
+}
+
+/// Returns the position in `X-Consistency`.
+pub(super) fn header_position(request: &ServiceRequest) -> Result<Option<Seq>, ApiError> {
+    let malformed = || ApiError::header("X-Consistency", "must be a position of the event log");
+    let header = request.headers().get(X_CONSISTENCY);
+    let position = header.map(|value| parse_position(value.as_bytes()).ok_or_else(malformed));
+    position.transpose()
 }
 
 /// Returns the newest position that a client requires: `X-Consistency`, or the position after which
@@ -171,23 +190,12 @@ fn requested_position(
     operation: &Operation,
     request: &ServiceRequest,
 ) -> Result<Option<Seq>, ApiError> {
-    let malformed = || ApiError::header("X-Consistency", "must be a position of the event log");
-    let header = request.headers().get(X_CONSISTENCY);
-    let position = header.map(|value| parse_position(value.as_bytes()).ok_or_else(malformed));
+    let position = header_position(request)?;
     let read_after = match operation.id {
         "list_events" => events::requested_position(request.request()),
         _ => None,
     };
-    Ok(position.transpose()?.max(read_after))
-}
-
-fn is_replayed(response: &ServiceResponse) -> bool {
-    response.headers().contains_key(&REPLAYED.0)
-}
-
-fn set_position(response: &mut ServiceResponse, position: Seq) {
-    let headers = response.headers_mut();
-    headers.insert(X_CONSISTENCY, HeaderValue::from(position.0));
+    Ok(position.max(read_after))
 }
 
 fn with_header(
@@ -200,7 +208,7 @@ fn with_header(
 }
 
 /// Takes the body, which is in memory.
-async fn take_body(request: &mut ServiceRequest) -> Result<Bytes, ApiError> {
+pub(super) async fn take_body(request: &mut ServiceRequest) -> Result<Bytes, ApiError> {
     let mut payload = request.take_payload();
     let mut body = BytesMut::new();
     while let Some(chunk) = payload.next().await {

@@ -12,10 +12,12 @@ mod far_node;
 mod far_regions;
 mod forward;
 mod forwarded_headers;
+mod home_layer;
 mod layer;
 mod list;
 mod newest_writes;
 mod ping;
+mod positioned_body;
 mod socket_commands;
 mod state;
 

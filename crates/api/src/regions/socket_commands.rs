@@ -2,10 +2,10 @@
 
 use access::AuthContext;
 use bytes::{Bytes, BytesMut};
-use domain::{ProblemCode, Turn, TurnId, problem::ProblemFault};
+use domain::{ProblemCode, Seq, Turn, TurnId, problem::ProblemFault};
 use futures::TryStreamExt as _;
 use ports::{HomeRequest, HomeResponse};
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{
     FarNode, X_CONSISTENCY,
@@ -72,6 +72,46 @@ impl FarNode {
         Ok(cancelled?.turn)
     }
 
+    /// Returns whether the log at home contains a position.
+    pub async fn has_position(
+        &self,
+        caller: &AuthContext,
+        position: Seq,
+    ) -> Result<bool, ApiError> {
+        let path = format!("/api/events?since={}&limit=1", position.0);
+        match succeeded(self.get(caller, path).await?).await {
+            Ok(_page) => Ok(true),
+            Err(error) if error.code == ProblemCode::CursorExpired => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads a resource at home; `None` if it does not exist.
+    pub async fn find<T: DeserializeOwned>(
+        &self,
+        caller: &AuthContext,
+        path: &str,
+    ) -> Result<Option<T>, ApiError> {
+        match succeeded(self.get(caller, path.to_owned()).await?).await {
+            Ok(response) => read(response).await.map(Some),
+            Err(error) if error.code.status() == 404 => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn get(&self, caller: &AuthContext, path: String) -> Result<HomeResponse, ApiError> {
+        let request = HomeRequest {
+            method: "GET".to_owned(),
+            path,
+            headers: Vec::new(),
+            body: Bytes::new(),
+            caller: Some(caller.to_ticket()),
+            client_address: None,
+            is_repeatable: true,
+        };
+        self.home.send(request).await.map_err(problem)
+    }
+
     async fn post(
         &self,
         caller: &AuthContext,
@@ -104,19 +144,17 @@ impl FarNode {
 
 async fn turn(response: HomeResponse) -> Result<HomeTurn, ApiError> {
     let is_replayed = header(&response, REPLAYED.0.as_str()).is_some();
-    let status = response.status;
-    let body = response
-        .body
-        .try_collect::<BytesMut>()
-        .await
-        .map_err(problem)?;
-    let unexpected =
-        |error: serde_json::Error| ApiError::new(ProblemCode::StoreUnavailable).with_source(error);
-    if (200..300).contains(&status) {
-        let turn = serde_json::from_slice(&body).map_err(unexpected)?;
-        return Ok(HomeTurn { turn, is_replayed });
+    let turn = read(succeeded(response).await?).await?;
+    Ok(HomeTurn { turn, is_replayed })
+}
+
+/// Converts a response that is a problem.
+async fn succeeded(response: HomeResponse) -> Result<HomeResponse, ApiError> {
+    if (200..300).contains(&response.status) {
+        return Ok(response);
     }
-    let received: ReceivedProblem = serde_json::from_slice(&body).map_err(unexpected)?;
+    let is_replayed = header(&response, REPLAYED.0.as_str()).is_some();
+    let received: ReceivedProblem = read(response).await?;
     Err(ApiError {
         detail: received.detail.map(Into::into),
         faults: received.errors,
@@ -124,4 +162,12 @@ async fn turn(response: HomeResponse) -> Result<HomeTurn, ApiError> {
         is_replayed,
         ..ApiError::new(received.code)
     })
+}
+
+/// Reads a body.
+async fn read<T: DeserializeOwned>(response: HomeResponse) -> Result<T, ApiError> {
+    let body = response.body.try_collect::<BytesMut>();
+    let body = body.await.map_err(problem)?;
+    serde_json::from_slice(&body)
+        .map_err(|error| ApiError::new(ProblemCode::StoreUnavailable).with_source(error))
 }

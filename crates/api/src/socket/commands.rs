@@ -2,6 +2,7 @@
 
 mod channels;
 mod connecting;
+mod far_region;
 mod order;
 
 use std::{rc::Rc, sync::Arc};
@@ -75,8 +76,11 @@ pub(super) struct OpenedChannel {
 impl OpenedChannel {
     /// Returns whether the client receives all events after its cursor.
     pub(super) fn is_recovered(&self) -> bool {
-        self.replay
-            .is_some_and(|replay| replay.availability == ReplayAvailability::Complete)
+        let availability = self.replay.map(|replay| replay.availability);
+        matches!(
+            availability,
+            Some(ReplayAvailability::Complete | ReplayAvailability::Awaited)
+        )
     }
 }
 
@@ -245,6 +249,7 @@ async fn typing(
     let malformed = |_malformed| ApiError::new(ProblemCode::ConversationNotFound);
     let id: ConversationId = frame.conversation_id.parse().map_err(malformed)?;
     let principal = caller.principal();
+    far_region::await_writes(context, caller).await?;
     let conversation = services
         .conversations
         .find_accessible(principal, id)

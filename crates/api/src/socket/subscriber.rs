@@ -207,6 +207,7 @@ impl Subscriber {
         if self.join_remote() {
             self.live_replies.send(send_queue)?;
         }
+        self.subscriptions.start_awaited(self.tail.position());
         if self.page_read.is_none()
             && self.subscriptions.is_behind()
             && send_queue.request_room()

@@ -12,6 +12,7 @@ use std::{
 use domain::{Seq, TenantId};
 use parking_lot::RwLock;
 use ports::{Committed, EventBus, Signal};
+use tokio::sync::Notify;
 
 use super::TRUSTED_FOR;
 
@@ -22,6 +23,8 @@ struct Applied {
     from: i64,
     /// The position up to which the caches reflect every change.
     up_to: i64,
+    /// The newest position that the log is known to have.
+    known: i64,
     /// Own writes after a gap of changes that were not applied yet: first → last.
     ahead: BTreeMap<i64, i64>,
 }
@@ -31,6 +34,7 @@ impl Applied {
         Self {
             from: position.0,
             up_to: position.0,
+            known: position.0,
             ahead: BTreeMap::new(),
         }
     }
@@ -39,7 +43,10 @@ impl Applied {
         if first <= self.from {
             // The write is older than the followed range, so changes of other processes after it
             // may not have been applied. Following restarts before the write.
-            *self = Self::following(Seq(first - 1));
+            *self = Self {
+                known: self.known,
+                ..Self::following(Seq(first - 1))
+            };
         }
         if first > self.up_to + 1 {
             self.ahead.insert(first, last);
@@ -60,6 +67,8 @@ impl Applied {
 pub struct LogProgress {
     bus: Arc<dyn EventBus>,
     tenants: RwLock<HashMap<TenantId, Applied>>,
+    /// Notified of each change of a position.
+    changed: Notify,
     /// The end of the time for which the caches may be used, in milliseconds of the monotonic
     /// clock.
     trusted_until: AtomicU64,
@@ -71,6 +80,7 @@ impl LogProgress {
         Self {
             bus,
             tenants: RwLock::default(),
+            changed: Notify::new(),
             trusted_until: AtomicU64::new(0),
         }
     }
@@ -103,6 +113,8 @@ impl LogProgress {
             .entry(tenant.clone())
             .or_insert_with(|| Applied::following(first.plus(-1)));
         applied.record(first.0, last.0);
+        drop(tenants);
+        self.changed.notify_waiters();
     }
 
     /// Begins to follow a tenant at the position of a load, if it is not followed yet. Returns
@@ -129,6 +141,19 @@ impl LogProgress {
             let first = applied.up_to + 1;
             applied.record(first, position.0);
         }
+        drop(tenants);
+        self.changed.notify_waiters();
+    }
+
+    /// Waits until every change of a followed tenant up to `position` is reflected.
+    pub async fn reaches(&self, tenant: &TenantId, position: Seq) {
+        loop {
+            let changed = self.changed.notified();
+            if self.position(tenant).is_some_and(|up_to| up_to >= position) {
+                return;
+            }
+            changed.await;
+        }
     }
 
     /// Returns the position up to which every change of a followed tenant is reflected.
@@ -143,9 +168,18 @@ impl LogProgress {
         let tenants = self.tenants.read();
         let applied = tenants.get(tenant)?;
         let ahead = applied.ahead.last_key_value().map(|(_, last)| *last);
-        Some(Seq(
-            ahead.map_or(applied.up_to, |last| last.max(applied.up_to))
-        ))
+        let known = applied.known.max(applied.up_to);
+        Some(Seq(ahead.map_or(known, |last| last.max(known))))
+    }
+
+    /// Records that a tenant's log has reached a position, which is followed from there if the tenant
+    /// is not followed yet. The changes up to there need not be applied.
+    pub fn learn(&self, tenant: &TenantId, head: Seq) {
+        self.follow(tenant, head);
+        let mut tenants = self.tenants.write();
+        if let Some(applied) = tenants.get_mut(tenant) {
+            applied.known = applied.known.max(head.0);
+        }
     }
 
     /// Returns whether a followed tenant's log has changes up to `head` that are not reflected.

@@ -50,6 +50,7 @@ fn chat_reply_of(turn: Turn) -> Option<ChatReply> {
         finish_reason: turn.finish_reason.or(reply.finish_reason)?,
         usage: turn.usage,
         created_at: reply.created_at,
+        seq: None,
     })
 }
 

@@ -80,6 +80,7 @@ impl Reply {
             finish_reason: self.finish_reason,
             usage: self.usage,
             created_at,
+            seq: None,
         }
     }
 

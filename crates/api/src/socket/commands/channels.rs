@@ -5,9 +5,11 @@ use std::cell::Cell;
 use application::realtime::{PageSize, visibility};
 use domain::{ProblemCode, Seq};
 use futures::{StreamExt as _, stream};
-use ports::LogBounds;
 
-use super::{CommandOutcome, OpenedChannel};
+use super::{
+    CommandOutcome, OpenedChannel,
+    far_region::{LogState, await_writes, confirm_agent, confirm_conversation, state_of_log},
+};
 use crate::{
     auth::{AgentEventsRead, EventsRead, TurnsRead},
     problem::ApiError,
@@ -28,6 +30,7 @@ pub(super) async fn open_channels(
     names: Vec<String>,
     since: Option<i64>,
 ) -> Result<Vec<(String, Result<OpenedChannel, ApiError>)>, ApiError> {
+    await_writes(context, caller).await?;
     let from = replay_start(context, caller, since).await?;
     let is_store_unavailable = Cell::new(false);
     let channels = names.into_iter().map(async |name| {
@@ -37,7 +40,7 @@ pub(super) async fn open_channels(
             return (name, Err(error.with_source(source)));
         }
         let opened = open(context, caller, &name, from).await;
-        if matches!(&opened, Err(error) if error.code == ProblemCode::StoreUnavailable) {
+        if matches!(&opened, Err(error) if is_unavailable(error.code)) {
             is_store_unavailable.set(true);
         }
         (name, opened)
@@ -48,12 +51,21 @@ pub(super) async fn open_channels(
         .await)
 }
 
+/// Returns whether other channels would fail in the same way, each after a while.
+fn is_unavailable(code: ProblemCode) -> bool {
+    matches!(
+        code,
+        ProblemCode::StoreUnavailable | ProblemCode::HomeUnavailable
+    )
+}
+
 /// Executes `subscribe`.
 pub(super) async fn subscribe(
     context: &Context,
     caller: &Caller,
     frame: SubscribeFrame,
 ) -> Result<CommandOutcome, ApiError> {
+    await_writes(context, caller).await?;
     let from = replay_start(context, caller, frame.since).await?;
     let opened = open(context, caller, &frame.channel, from).await?;
     Ok(CommandOutcome::Subscribed(opened))
@@ -63,8 +75,8 @@ pub(super) async fn subscribe(
 #[derive(Clone, Copy)]
 struct ReplayStart {
     since: Option<Seq>,
-    /// The bounds of the log, if memory does not hold the events after `since`.
-    bounds: Option<LogBounds>,
+    /// The state of the log, if memory does not hold the events after `since`.
+    log: Option<LogState>,
     /// The head of the log before the channels are checked, so that the deletion of a channel after
     /// the check is sent as an event.
     head: Seq,
@@ -75,20 +87,22 @@ async fn replay_start(
     caller: &Caller,
     since: Option<i64>,
 ) -> Result<ReplayStart, ApiError> {
-    let log = &context.open::<EventsRead>(caller)?.log;
+    let services = context.open::<EventsRead>(caller)?;
     let since = since.map(Seq);
     // Without `since` nothing older than the tail's position is sent.
-    let bounds = match since {
+    let log = match since {
         Some(since) => {
-            let bounds = log.catch_up(&caller.tail).await?;
-            (!caller.tail.holds(since)).then_some(bounds)
+            let log = state_of_log(context, caller, &services.log, since).await?;
+            (!caller.tail.holds(since)).then_some(log)
         }
         None => None,
     };
+    let head = caller.tail.position();
+    let is_behind = matches!(log, Some(LogState::Behind));
     Ok(ReplayStart {
         since,
-        bounds,
-        head: caller.tail.position(),
+        log,
+        head: head.max(since.filter(|_| is_behind).unwrap_or(head)),
     })
 }
 
@@ -105,24 +119,26 @@ async fn open(
         Channel::Tenant => None,
         Channel::Agent(id) => {
             let services = context.open::<AgentEventsRead>(caller)?;
-            services.agents.get(principal, id).await?;
+            if let Err(error) = services.agents.get(principal, id).await {
+                confirm_agent(context, caller, id, error.into()).await?;
+            }
             None
         }
         Channel::Conversation(id) => match context.open::<TurnsRead>(caller) {
-            Ok(services) => Some(
-                services
-                    .conversations
-                    .find_accessible(principal, id)
-                    .await?
-                    .agent_id,
-            ),
+            Ok(services) => {
+                let found = services.conversations.find_accessible(principal, id);
+                Some(match found.await {
+                    Ok(conversation) => conversation.agent_id,
+                    Err(error) => confirm_conversation(context, caller, id, error.into()).await?,
+                })
+            }
             // The caller receives events of its own turns, but must not learn whether the
             // conversation exists.
             Err(_missing_scope) => None,
         },
     };
     let replay = match from.since {
-        Some(since) => Some(check_replay(context, caller, channel, since, from.bounds).await?),
+        Some(since) => Some(check_replay(context, caller, channel, since, from.log).await?),
         None => None,
     };
     Ok(OpenedChannel {
@@ -140,13 +156,16 @@ async fn check_replay(
     caller: &Caller,
     channel: Channel,
     since: Seq,
-    bounds: Option<LogBounds>,
+    log: Option<LogState>,
 ) -> Result<ReplayRequest, ApiError> {
-    let Some(bounds) = bounds else {
-        return Ok(ReplayRequest {
-            since,
-            availability: ReplayAvailability::Complete,
-        });
+    let available = |availability| ReplayRequest {
+        since,
+        availability,
+    };
+    let bounds = match log {
+        None => return Ok(available(ReplayAvailability::Complete)),
+        Some(LogState::Behind) => return Ok(available(ReplayAvailability::Awaited)),
+        Some(LogState::Bounds(bounds)) => bounds,
     };
     let distance = usize::try_from(bounds.head.0 - since.0).unwrap_or(0);
     let availability = if !bounds.reach(since) {
@@ -166,8 +185,5 @@ async fn check_replay(
             _ => ReplayAvailability::Complete,
         }
     };
-    Ok(ReplayRequest {
-        since,
-        availability,
-    })
+    Ok(available(availability))
 }

@@ -16,6 +16,8 @@ use crate::socket::SendQueueFull;
 pub(super) struct Replay {
     /// True if nothing is read because too many events match.
     is_too_long: bool,
+    /// True until the log of this region has reached the client's cursor.
+    is_awaited: bool,
     /// True if the client requested the replay and receives a notice of its end.
     is_requested: bool,
     is_being_read: bool,
@@ -29,6 +31,7 @@ impl Replay {
     pub(super) fn of(requested: ReplayRequest) -> Self {
         Self {
             is_too_long: requested.availability == ReplayAvailability::TooLong,
+            is_awaited: requested.availability == ReplayAvailability::Awaited,
             is_requested: true,
             ..Self::default()
         }
@@ -41,11 +44,21 @@ impl Subscriptions {
         self.all.iter().any(|it| !it.is_live())
     }
 
+    /// Starts the replays that waited until the log of this region has reached `position`.
+    pub(in crate::socket) fn start_awaited(&mut self, position: Seq) {
+        for it in self.all.iter_mut().filter(|it| it.next <= position) {
+            if let Some(replay) = &mut it.replay {
+                replay.is_awaited = false;
+            }
+        }
+    }
+
     /// Returns the next page request, if any, and marks it as running.
     pub(in crate::socket) fn next_request(&mut self) -> Option<PageRequest> {
         let is_idle = |it: &Subscription| {
-            let replay = it.replay.as_ref();
-            replay.is_some_and(|replay| !replay.is_being_read && replay.after.is_none())
+            let replay = it.replay.as_deref();
+            let is_idle = |replay: &Replay| !replay.is_being_read && replay.after.is_none();
+            replay.is_some_and(|replay| is_idle(replay) && !replay.is_awaited)
         };
         let index = self.all.iter().position(is_idle)?;
         // Replays take turns.

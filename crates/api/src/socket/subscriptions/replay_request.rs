@@ -16,6 +16,9 @@ pub(in crate::socket) struct ReplayRequest {
 pub(in crate::socket) enum ReplayAvailability {
     /// They are replayed completely.
     Complete,
+    /// The cursor is beyond the replica of this region, and exists at home. The replay waits until the
+    /// replica has reached it.
+    Awaited,
     /// The log no longer contains the events after the cursor.
     Expired,
     /// More events match than a channel replays.

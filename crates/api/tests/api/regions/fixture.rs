@@ -18,11 +18,26 @@ pub(crate) struct Regions {
     /// The calls of the engine `scripted` at home.
     pub(crate) script: Script,
     pub(crate) database: Database,
+    /// The database of the far service, if it is another one.
+    pub(crate) _replica: Option<Database>,
 }
 
 impl Regions {
     pub(crate) async fn start() -> Self {
         Self::start_with(|far| far).await
+    }
+
+    /// With a replica that has replayed nothing but the schema.
+    pub(crate) async fn start_unreplicated() -> Self {
+        let empty = Database::make().await;
+        let migrated = ApiServerBuilder::default().setting("DATABASE_URL", &empty.url());
+        migrated.start().await.stop().await;
+        let replica = read_only(&empty);
+        let regions = Self::start_with(|far| far.setting("DATABASE_URL", &replica));
+        Self {
+            _replica: Some(empty),
+            ..regions.await
+        }
     }
 
     /// With other settings for the far service.
@@ -41,6 +56,7 @@ impl Regions {
             far,
             script,
             database,
+            _replica: None,
         }
     }
 }
@@ -68,21 +84,23 @@ pub(crate) fn home_builder(database: &Database) -> ApiServerBuilder {
 
 /// The settings of a far service whose home is at `url`.
 pub(crate) fn far_builder(database: &Database, url: &str) -> ApiServerBuilder {
+    let (engine, _) = scripted();
+    ApiServerBuilder::default()
+        .engine("scripted", engine)
+        .setting("DATABASE_URL", &read_only(database))
+        .setting("REGION__NAME", "eu")
+        .setting("REGION__HOME_URL", url)
+        .setting("REGION__KEY", KEY)
+        .setting("AUTH__ISSUER_URL", "https://agents.example.org")
+}
+
+/// The URL of a database for sessions that accept no writes.
+fn read_only(database: &Database) -> String {
     let separator = if database.url().contains('?') {
         '&'
     } else {
         '?'
     };
-    let replica = format!(
-        "{}{separator}options[default_transaction_read_only]=on",
-        database.url()
-    );
-    let (engine, _) = scripted();
-    ApiServerBuilder::default()
-        .engine("scripted", engine)
-        .setting("DATABASE_URL", &replica)
-        .setting("REGION__NAME", "eu")
-        .setting("REGION__HOME_URL", url)
-        .setting("REGION__KEY", KEY)
-        .setting("AUTH__ISSUER_URL", "https://agents.example.org")
+    let url = database.url();
+    format!("{url}{separator}options[default_transaction_read_only]=on")
 }

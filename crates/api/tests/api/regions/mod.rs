@@ -1,6 +1,8 @@
 //! A home region and a far region, each with a service, over one database.
 
 mod access;
+mod cursors;
+mod delayed_log;
 mod fixture;
 mod forwarding;
 mod nodes;
@@ -8,3 +10,4 @@ mod positions;
 mod signals;
 mod signed_requests;
 mod unreachable_home;
+mod unreadable_replica;

@@ -3,7 +3,11 @@
 use domain::ProblemCode;
 use serde_json::json;
 
-use super::fixture::Regions;
+use super::{
+    delayed_log::Replayed,
+    fixture::{Regions, home_builder},
+};
+use crate::{api_server::id_of, sse_client::EventStream};
 
 #[actix_web::test]
 async fn a_read_that_requires_a_position_of_the_replica_is_local() {
@@ -62,4 +66,78 @@ async fn home_confirms_what_the_replica_does_not_know() {
     let response = regions.far.reader().get(unused).await;
     assert_eq!(response.header("x-served-by"), "home");
     response.problem(ProblemCode::AgentNotFound);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reply_that_was_streamed_is_read_through_the_same_node() {
+    let replayed = Replayed::everything();
+    let wrapped = replayed.clone();
+    let mut regions =
+        Regions::start_with(|far| far.wrap_storage(move |storage| wrapped.wrap_storage(storage)))
+            .await;
+    let draft = json!({"name": "Ada", "config": {"engine": "scripted"}});
+    let agent = id_of(&regions.home.agent(draft).await);
+    let far = regions.far.writer();
+    let message = json!({"agentId": agent, "message": "Hello", "stream": true});
+    let request = far.request("POST", "/api/chat").json(&message);
+    let mut stream = EventStream::open(request).await;
+    let started = stream.next_of_type("turn.started").await;
+    let call = regions.script.next_call().await;
+    // The replica has the beginning of the turn, but not its end.
+    let head = regions.home.writer().get("/api/events").await.ok()["headSeq"].clone();
+    let head = head.as_i64().expect("a position");
+    replayed.stop_at(head);
+    call.answer("Hi.").await;
+    let last = stream.remaining().await.pop().expect("an event");
+    assert_eq!(last.name, "turn.completed");
+    assert_eq!(last.data["seq"], head + 1);
+    let path = format!("/api/turns/{}", started["turnId"].as_str().expect("an id"));
+    let read = far.get(&path).await;
+    assert_eq!(read.header("x-served-by"), "home");
+    assert_eq!(read.ok()["status"], "completed");
+    replayed.resume();
+    let read = far.get(&path).await;
+    assert_eq!(read.header("x-served-by"), "replica");
+}
+
+#[actix_web::test]
+async fn another_node_at_home_reads_again_what_a_read_requires() {
+    let regions = Regions::start().await;
+    let other = home_builder(&regions.database).join(&regions.home).await;
+    let (writer, reader) = (regions.home.writer(), other.reader());
+    let created = writer.post("/api/agents", json!({"name": "0"})).await;
+    let path = created.header("location").to_owned();
+    for number in 1..=50 {
+        reader.get(&path).await.ok();
+        let name = number.to_string();
+        let changed = writer.patch(&path, json!({"name": name})).await;
+        let position = changed.header("x-consistency").to_owned();
+        let read = reader.request("GET", &path);
+        let read = read.header("X-Consistency", &position).send().await;
+        assert_eq!(read.ok()["name"], name);
+    }
+    other.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancellation_through_another_node_has_the_position_of_its_event() {
+    let mut regions = Regions::start().await;
+    let other = home_builder(&regions.database).join(&regions.home).await;
+    let draft = json!({"name": "Ada", "config": {"engine": "scripted"}});
+    let agent = id_of(&regions.home.agent(draft).await);
+    let (home, other_writer) = (regions.home.writer(), other.writer());
+    for _ in 0..10 {
+        let chat = home.request("POST", "/api/chat");
+        let chat = chat.json(&json!({"agentId": agent, "message": "Hello"}));
+        let turn = chat.header("Prefer", "respond-async").send().await;
+        let path = format!("/api/turns/{}/cancel", id_of(&turn.json()));
+        let call = regions.script.next_call().await;
+        call.send_text("Well").await;
+        let cancelled = other_writer.request("POST", &path).send().await;
+        let position = cancelled.header("x-consistency").to_owned();
+        assert_eq!(cancelled.ok()["status"], "cancelled");
+        let newest = home.get("/api/events").await.ok();
+        assert_eq!(newest["headSeq"].to_string(), position);
+    }
+    other.stop().await;
 }

@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 use domain::ProblemCode;
 use serde_json::json;
 
-use super::fixture::{Regions, far_builder, home_builder};
+use super::{
+    delayed_log::Replayed,
+    fixture::{Regions, far_builder, home_builder},
+};
 
 #[actix_web::test]
 async fn reads_go_on_and_writes_are_rejected_within_a_second() {
@@ -95,4 +98,25 @@ async fn a_home_that_accepts_connections_and_is_silent_is_unreachable() {
         rejected.problem(ProblemCode::HomeUnavailable);
     }
     drop(silent);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_that_only_the_node_remembers_does_not_prevent_reads() {
+    let replayed = Replayed::everything();
+    let wrapped = replayed.clone();
+    let regions =
+        Regions::start_with(|far| far.wrap_storage(move |storage| wrapped.wrap_storage(storage)))
+            .await;
+    replayed.stop_at(0);
+    let far = regions.far.writer();
+    let created = far.post("/api/agents", json!({"name": "Ada"})).await;
+    let position = created.header("x-consistency").to_owned();
+    let path = created.header("location").to_owned();
+    regions.home.stop().await;
+    let read = far.get(&path).await;
+    assert_eq!(read.header("x-served-by"), "replica");
+    read.ok();
+    let required = far.request("GET", &path);
+    let required = required.header("X-Consistency", &position).send().await;
+    required.problem(ProblemCode::HomeUnavailable);
 }

@@ -68,6 +68,7 @@ fn completed() -> TurnEvent {
             output_tokens: 3,
         }),
         created_at: domain::Timestamp::from_milliseconds(0),
+        seq: None,
     })
 }
 

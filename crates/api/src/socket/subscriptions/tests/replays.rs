@@ -153,3 +153,25 @@ async fn a_failed_page_is_read_again() {
     let expected = [Sent::Event(vec![TENANT], 1), Sent::CaughtUp(TENANT, 1)];
     assert_eq!(fixture.received(), expected);
 }
+
+#[tokio::test]
+async fn a_replay_from_a_later_position_waits_until_the_log_has_reached_it() {
+    let mut fixture = Fixture::after((0..2).map(|_| update_of(0))).await;
+    let requested = ReplayRequest {
+        since: Seq(3),
+        availability: ReplayAvailability::Awaited,
+    };
+    let head = fixture.head();
+    fixture
+        .subscriptions
+        .open(TENANT, None, Some(requested), head);
+    fixture.append([update_of(0)]).await;
+    let position = fixture.head();
+    fixture.subscriptions.start_awaited(Seq(2));
+    assert_eq!(fixture.subscriptions.next_request(), None);
+    fixture.subscriptions.start_awaited(position);
+    fixture.append([update_of(0)]).await;
+    fixture.send_all().await;
+    let event = Sent::Event(vec![TENANT], 4);
+    assert_eq!(fixture.received(), [event, Sent::CaughtUp(TENANT, 4)]);
+}
