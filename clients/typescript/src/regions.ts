@@ -27,3 +27,35 @@ export const nearestRegion = async (options: ClientOptions): Promise<string> => 
   const reached = results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
   return reached.toSorted((one, other) => one.time - other.time)[0]?.url ?? options.url;
 };
+
+/**
+ * Returns options for `createClient` with which the client uses the nearest region, and chooses again
+ * when that region cannot be reached or responds with 503: it may have lost the home region.
+ */
+export const inNearestRegion = async (options: ClientOptions): Promise<ClientOptions> => {
+  let url = await nearestRegion(options);
+  let search: Promise<void> | undefined;
+  const chooseAgain = (): void => {
+    search ??= nearestRegion(options)
+      .then((found) => void (url = found))
+      // The next failure leads to another search.
+      .catch(() => {})
+      .finally(() => (search = undefined));
+  };
+  return {
+    ...options,
+    get url() {
+      return url;
+    },
+    async fetch(input, init) {
+      try {
+        const response = await (options.fetch ?? fetch)(input, init);
+        if (response.status === 503) chooseAgain();
+        return response;
+      } catch (error) {
+        if (!init?.signal?.aborted) chooseAgain();
+        throw error;
+      }
+    },
+  };
+};

@@ -56,7 +56,7 @@ export const openSocket = (transport: Transport, webSocket: typeof WebSocket, ev
   /** Connects with a ticket; resolves once the socket is closed. */
   const connect = (ticket: string): Promise<{ hasConnected: boolean; goodbye: Goodbye | undefined }> =>
     new Promise((resolve) => {
-      const opened = new webSocket(`${transport.base.replace(/^http/, "ws")}/api/ws?ticket=${ticket}`, "agent-service.v1");
+      const opened = new webSocket(`${transport.base().replace(/^http/, "ws")}/api/ws?ticket=${ticket}`, "agent-service.v1");
       let hasConnected = false;
       let goodbye: Goodbye | undefined;
       drop = () => {

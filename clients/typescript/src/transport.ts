@@ -4,7 +4,7 @@ import { randomId } from "./random-id.js";
 
 /** The settings of a client. */
 export interface ClientOptions {
-  /** The address of the service, such as `https://agents.example.org`. */
+  /** The address of the service, such as `https://agents.example.org`. It is read before each request, so a getter can change it. */
   url: string;
   /** An API key, for servers. Pages use `getToken`. */
   apiKey?: string;
@@ -41,8 +41,8 @@ export interface TransportRequest extends RequestOptions {
 
 /** Sends requests with a credential, and repeats those that can be repeated. */
 export interface Transport {
-  /** The address of the service, without a slash at its end. */
-  readonly base: string;
+  /** Returns the address of the service, without a slash at its end. */
+  base(): string;
   /** Identifies the service and the principal. From then on, the token of another principal is not used. */
   identity(signal?: AbortSignal): Promise<string[]>;
   /** Sends a request to a path with the credential, as `fetch` does: a rejection is a response. */
@@ -95,9 +95,10 @@ const principalOf = (credential: string): string => {
 };
 
 export const createTransport = (options: ClientOptions): Transport => {
-  const { url, apiKey, getToken, retries = 3 } = options;
-  if (typeof url !== "string" || url === "") throw new TypeError("`url` is missing");
-  const base = url.replace(/\/+$/, "");
+  const { apiKey, getToken, retries = 3 } = options;
+  if (typeof options.url !== "string" || options.url === "") throw new TypeError("`url` is missing");
+  const base = () => options.url.replace(/\/+$/, "");
+  const service = base();
   let token: Promise<string> | undefined;
   /** The newest position of the log that this client has seen. */
   let newest = 0;
@@ -130,8 +131,9 @@ export const createTransport = (options: ClientOptions): Transport => {
       const tokenUsed = token;
       const headers = new Headers(init.headers);
       if (used) headers.set("Authorization", `Bearer ${used}`);
+      isFar ||= base() !== service;
       if (isFar && newest) headers.set("X-Consistency", String(newest));
-      const response = await (options.fetch ?? fetch)(base + path, { ...init, headers });
+      const response = await (options.fetch ?? fetch)(base() + path, { ...init, headers });
       isFar ||= response.headers.has("X-Served-By");
       reached(Number(response.headers.get("X-Consistency")));
       if (response.status !== 401 || getToken === undefined || isRepeated) return response;
@@ -153,7 +155,7 @@ export const createTransport = (options: ClientOptions): Transport => {
       problem = await problemOf(response);
     } catch (error) {
       signal?.throwIfAborted();
-      throw lost(error, `${base} cannot be reached`);
+      throw lost(error, `${base()} cannot be reached`);
     }
     throw problem;
   };
@@ -180,7 +182,7 @@ export const createTransport = (options: ClientOptions): Transport => {
 
   const identity: Transport["identity"] = async (signal) => {
     const known = principal ?? principalOf(await credential(signal));
-    return [base, (principal ??= known)];
+    return [service, (principal ??= known)];
   };
 
   const lifetime = async () => {

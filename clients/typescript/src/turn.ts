@@ -61,6 +61,8 @@ export async function* streamTurn(
         const part = received.take(JSON.parse(data) as TurnPart);
         if (part === undefined) continue;
         attempt = 0;
+        // The last part has a position.
+        transport.reached((part as { seq?: number }).seq as number);
         yield part;
         if (isLast(part)) return;
       }

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { createClient } from "../src/index.js";
-import { nearestRegion } from "../src/regions.js";
+import { inNearestRegion, nearestRegion } from "../src/regions.js";
 
 const stops: (() => void)[] = [];
 afterEach(() => stops.splice(0).forEach((stop) => stop()));
@@ -61,4 +61,83 @@ test("the newest position goes to far regions alone", async () => {
   }
   await client.agents.list();
   expect(received).toEqual([undefined, undefined, undefined, "7", "7", "9"]);
+});
+
+test("a client leaves a region that has lost the home region, with its position", async () => {
+  let isCutOff = false;
+  const received: (string | undefined)[] = [];
+  const delayed = (delay: number, answer: Answer) => serve((request, response) => void setTimeout(() => answer(request, response), delay));
+  const near = await delayed(0, (_, response) => {
+    if (isCutOff) response.statusCode = 503;
+    response.setHeader("X-Consistency", "7");
+    json(response, { code: "home_unavailable", retryable: true, data: ["near"] });
+  });
+  const far = await delayed(50, (request, response) => {
+    if (request.url === "/api/agents") received.push(request.headers["x-consistency"] as string | undefined);
+    json(response, { data: ["far"] });
+  });
+  const home = await serve((_, response) => json(response, { data: [{ url: near }, { url: far }] }));
+  const client = createClient(await inNearestRegion({ url: home, apiKey: "key", webSocket: null }));
+  expect((await client.agents.list()).data).toEqual(["near"]);
+  isCutOff = true;
+  expect((await client.agents.list()).data).toEqual(["far"]);
+  expect(received).toEqual(["7"]);
+});
+
+test("a socket that is closed with 4205 is replaced in another region", async () => {
+  let isCutOff = false;
+  const regionNamed = (delay: number, answer: Answer) =>
+    serve((request, response) => void setTimeout(() => answer(request, response), request.url === "/api/ping" ? delay : 0));
+  const page = { data: [], nextSince: 0, hasMore: false };
+  const near = await regionNamed(0, (_, response) => {
+    if (isCutOff) response.statusCode = 503;
+    json(response, { code: "home_unavailable", retryable: true, ticket: "a", ...page });
+  });
+  const far = await regionNamed(50, (_, response) => json(response, { ticket: "b", ...page }));
+  const home = await serve((_, response) => json(response, { data: [{ url: near }, { url: far }] }));
+  const opened: string[] = [];
+  const webSocket = class {
+    onopen?: () => void;
+    onclose?: () => void;
+    onmessage?: (message: { data: string }) => void;
+    constructor(url: string) {
+      opened.push(url);
+      setTimeout(() => this.onopen?.());
+    }
+    send(text: string) {
+      const { id, channel } = JSON.parse(text);
+      this.#receive({ type: "reply", id, ok: true, result: { channel, recovered: true, headSeq: 0, channels: [] } });
+      if (!channel || opened.length > 1) return;
+      isCutOff = true;
+      this.#receive({ type: "goodbye", code: 4205, reason: "use_another_region", reconnectAfterMs: 0 });
+      setTimeout(() => this.onclose?.());
+    }
+    close() {}
+    #receive(frame: object) {
+      setTimeout(() => this.onmessage?.({ data: JSON.stringify(frame) }));
+    }
+  } as unknown as typeof WebSocket;
+  const client = createClient(await inNearestRegion({ url: home, apiKey: "key", webSocket }));
+  const aborting = new AbortController();
+  stops.push(() => aborting.abort());
+  const events = client.events({ since: 0, channels: ["tenant"], signal: aborting.signal });
+  events.next().catch(() => {});
+  await expect.poll(() => opened.at(-1), { timeout: 5_000 }).toBe(`${far.replace("http", "ws")}/api/ws?ticket=b`);
+  expect(opened[0]).toBe(`${near.replace("http", "ws")}/api/ws?ticket=a`);
+});
+
+test("the position of the last part of a turn is the newest", async () => {
+  const received: (string | undefined)[] = [];
+  const url = await serve((request, response) => {
+    response.setHeader("X-Served-By", "home");
+    if (request.method === "POST") {
+      response.setHeader("X-Consistency", "7");
+      return response.end('data: {"type": "turn.started", "turnId": "a"}\n\ndata: {"type": "turn.completed", "turnId": "a", "seq": 9}\n\n');
+    }
+    received.push(request.headers["x-consistency"] as string | undefined);
+    json(response, { data: [] });
+  });
+  const client = createClient({ url, apiKey: "key" });
+  for await (const part of client.chat({ agentId: "a", message: "Hello" })) if (part.type !== "turn.started") await client.agents.list();
+  expect(received).toEqual(["9"]);
 });

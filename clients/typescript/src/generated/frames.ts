@@ -367,6 +367,11 @@ export interface components {
         /** @description The turn was cancelled. */
         ChatTurnCancelled: {
             conversationId?: components["schemas"]["ConversationId"] | null;
+            /**
+             * @description A position of the event log at which the turn has ended; absent before its end, and if nothing
+             *     is stored.
+             */
+            seq?: components["schemas"]["Seq"];
             /** @description The turn. */
             turnId: components["schemas"]["TurnId"];
             /** @constant */
@@ -394,6 +399,11 @@ export interface components {
             message: string;
             /** @description The id of the agent's message. */
             messageId: components["schemas"]["MessageId"];
+            /**
+             * @description A position of the event log at which the turn has ended. Only in the last event of a stream;
+             *     absent if nothing is stored.
+             */
+            seq?: components["schemas"]["Seq"];
             /** @description The turn. */
             turnId: components["schemas"]["TurnId"];
             /** @constant */
@@ -405,6 +415,8 @@ export interface components {
             conversationId?: components["schemas"]["ConversationId"] | null;
             /** @description The reason. */
             error: components["schemas"]["Problem"];
+            /** @description A position of the event log at which the turn has ended; absent if nothing is stored. */
+            seq?: components["schemas"]["Seq"];
             /** @description The turn. */
             turnId: components["schemas"]["TurnId"];
             /** @constant */
@@ -413,6 +425,11 @@ export interface components {
         /** @description The turn waits for the turns before it. */
         ChatTurnQueued: {
             conversationId?: components["schemas"]["ConversationId"] | null;
+            /**
+             * @description A position of the event log at which the turn has ended; absent before its end, and if nothing
+             *     is stored.
+             */
+            seq?: components["schemas"]["Seq"];
             /** @description The turn. */
             turnId: components["schemas"]["TurnId"];
             /** @constant */

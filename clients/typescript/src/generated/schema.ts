@@ -417,7 +417,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the live nodes: the processes that share the store.
+         * List the live nodes: the processes that share the store, and those of far regions.
          * @description A node is listed while its lease is valid, so up to ten seconds after its process was killed.
          */
         get: operations["list_nodes"];
@@ -1182,6 +1182,11 @@ export interface components {
             message: string;
             /** @description The id of the agent's message. */
             messageId: components["schemas"]["MessageId"];
+            /**
+             * @description A position of the event log at which the turn has ended. Only in the last event of a stream;
+             *     absent if nothing is stored.
+             */
+            seq?: components["schemas"]["Seq"];
             /** @description The turn. */
             turnId: components["schemas"]["TurnId"];
             usage?: components["schemas"]["Usage"] | null;
@@ -1313,6 +1318,11 @@ export interface components {
         /** @description The turn was cancelled. */
         ChatTurnCancelled: {
             conversationId?: components["schemas"]["ConversationId"] | null;
+            /**
+             * @description A position of the event log at which the turn has ended; absent before its end, and if nothing
+             *     is stored.
+             */
+            seq?: components["schemas"]["Seq"];
             /** @description The turn. */
             turnId: components["schemas"]["TurnId"];
             /**
@@ -1343,6 +1353,11 @@ export interface components {
             message: string;
             /** @description The id of the agent's message. */
             messageId: components["schemas"]["MessageId"];
+            /**
+             * @description A position of the event log at which the turn has ended. Only in the last event of a stream;
+             *     absent if nothing is stored.
+             */
+            seq?: components["schemas"]["Seq"];
             /** @description The turn. */
             turnId: components["schemas"]["TurnId"];
             /**
@@ -1357,6 +1372,8 @@ export interface components {
             conversationId?: components["schemas"]["ConversationId"] | null;
             /** @description The reason. */
             error: components["schemas"]["Problem"];
+            /** @description A position of the event log at which the turn has ended; absent if nothing is stored. */
+            seq?: components["schemas"]["Seq"];
             /** @description The turn. */
             turnId: components["schemas"]["TurnId"];
             /**
@@ -1368,6 +1385,11 @@ export interface components {
         /** @description The turn waits for the turns before it. */
         ChatTurnQueued: {
             conversationId?: components["schemas"]["ConversationId"] | null;
+            /**
+             * @description A position of the event log at which the turn has ended; absent before its end, and if nothing
+             *     is stored.
+             */
+            seq?: components["schemas"]["Seq"];
             /** @description The turn. */
             turnId: components["schemas"]["TurnId"];
             /**
@@ -2163,23 +2185,33 @@ export interface components {
         MetadataPatch: {
             [key: string]: string | null;
         };
-        /** @description A running process of the service. Times are of the store's clock. */
+        /** @description A running process of the service, in any region. Times are of the store's clock. */
         NodeEntry: {
+            /**
+             * @description The time at which a node of a far region opened its stream to the home region; absent for other
+             *     nodes, and without a stream.
+             */
+            connectedAt?: components["schemas"]["Timestamp"];
             /** @description The id, which is new at each start. */
             id: components["schemas"]["NodeId"];
-            /** @description The time at which its lease ends unless it is renewed. Other nodes then fail its turns. */
+            /**
+             * @description The time at which its lease ends unless it is renewed. Other nodes then fail its turns. A node
+             *     of a far region is then no longer listed.
+             */
             leaseExpiresAt: components["schemas"]["Timestamp"];
+            /** @description The name of its region; absent if it has none. */
+            region?: string;
             /**
              * Format: int64
-             * @description The time in milliseconds since the last renewal of its lease. Nodes renew it every three
-             *     seconds.
+             * @description The time in milliseconds since the last renewal of its lease, or since the last report of a
+             *     node of a far region. Nodes renew it every three seconds.
              */
             renewedMillisecondsAgo: number;
             /** @description True for the node that responds. */
             responding: boolean;
             /**
              * Format: int32
-             * @description The number of turns that it runs.
+             * @description The number of turns that it runs. Nodes of far regions run none.
              */
             runningTurns: number;
             /** @description The time at which its process started; absent for versions that do not report it. */
@@ -3053,7 +3085,7 @@ export interface components {
         IfMatch: string;
         /** @description The entity tag of the client's version. If it is the current one, the response is 304. */
         IfNoneMatch: string;
-        /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. In a far region the response contains every change up to this position. Ignored elsewhere. */
+        /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. The response contains every change up to this position. Ignored by a service of one region. */
         XConsistency: number;
         /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
         XRequestId: string;
@@ -3352,7 +3384,7 @@ export interface operations {
                 name?: string;
             };
             header?: {
-                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. In a far region the response contains every change up to this position. Ignored elsewhere. */
+                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. The response contains every change up to this position. Ignored by a service of one region. */
                 "X-Consistency"?: components["parameters"]["XConsistency"];
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
@@ -3785,7 +3817,7 @@ export interface operations {
             header?: {
                 /** @description The entity tag of the client's version. If it is the current one, the response is 304. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. In a far region the response contains every change up to this position. Ignored elsewhere. */
+                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. The response contains every change up to this position. Ignored by a service of one region. */
                 "X-Consistency"?: components["parameters"]["XConsistency"];
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
@@ -4499,7 +4531,7 @@ export interface operations {
             header?: {
                 /** @description The entity tag of the client's version. If it is the current one, the response is 304. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. In a far region the response contains every change up to this position. Ignored elsewhere. */
+                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. The response contains every change up to this position. Ignored by a service of one region. */
                 "X-Consistency"?: components["parameters"]["XConsistency"];
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
@@ -5488,7 +5520,7 @@ export interface operations {
                 userId?: string;
             };
             header?: {
-                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. In a far region the response contains every change up to this position. Ignored elsewhere. */
+                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. The response contains every change up to this position. Ignored by a service of one region. */
                 "X-Consistency"?: components["parameters"]["XConsistency"];
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
@@ -5951,7 +5983,7 @@ export interface operations {
             header?: {
                 /** @description The entity tag of the client's version. If it is the current one, the response is 304. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. In a far region the response contains every change up to this position. Ignored elsewhere. */
+                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. The response contains every change up to this position. Ignored by a service of one region. */
                 "X-Consistency"?: components["parameters"]["XConsistency"];
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
@@ -6670,7 +6702,7 @@ export interface operations {
                 superseded?: "include";
             };
             header?: {
-                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. In a far region the response contains every change up to this position. Ignored elsewhere. */
+                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. The response contains every change up to this position. Ignored by a service of one region. */
                 "X-Consistency"?: components["parameters"]["XConsistency"];
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
@@ -6889,7 +6921,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. In a far region the response contains every change up to this position. Ignored elsewhere. */
+                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. The response contains every change up to this position. Ignored by a service of one region. */
                 "X-Consistency"?: components["parameters"]["XConsistency"];
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
@@ -7113,7 +7145,7 @@ export interface operations {
                 status?: "open" | "queued" | "in_progress" | "completed" | "failed" | "cancelled";
             };
             header?: {
-                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. In a far region the response contains every change up to this position. Ignored elsewhere. */
+                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. The response contains every change up to this position. Ignored by a service of one region. */
                 "X-Consistency"?: components["parameters"]["XConsistency"];
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
@@ -7529,7 +7561,7 @@ export interface operations {
             header?: {
                 /** @description For a stream: only events after this position; takes precedence over `since`. Clients send it when they reconnect. */
                 "Last-Event-ID"?: number | null;
-                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. In a far region the response contains every change up to this position. Ignored elsewhere. */
+                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. The response contains every change up to this position. Ignored by a service of one region. */
                 "X-Consistency"?: components["parameters"]["XConsistency"];
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
@@ -11112,7 +11144,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. In a far region the response contains every change up to this position. Ignored elsewhere. */
+                /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. The response contains every change up to this position. Ignored by a service of one region. */
                 "X-Consistency"?: components["parameters"]["XConsistency"];
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
