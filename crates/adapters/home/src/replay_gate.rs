@@ -166,8 +166,8 @@ impl ReplayGate {
 
     /// Reads the heads that the replica has: of one tenant, or of all with one statement.
     fn read_heads(&self) -> BoxFuture<'static, ReadHeads> {
-        let held = self.replies.values().map(|held| &held.tenant);
-        let tenants: HashSet<&TenantId> = self.heads.keys().chain(held).collect();
+        let of_replies = self.replies.values().map(|reply| &reply.tenant);
+        let tenants: HashSet<&TenantId> = self.heads.keys().chain(of_replies).collect();
         let only = match tenants.len() {
             1 => tenants.into_iter().next().cloned(),
             _ => None,

@@ -14,7 +14,7 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::{
-    client::{CONSISTENCY, expect, request},
+    client::{expect, request},
     laboratory::Laboratory,
     numbers::count,
     region::Region,
@@ -176,12 +176,14 @@ impl Traveller {
         };
         let write = Write::kind(number, &self.workload);
         let (method, path, body) = write.request();
-        let written = request(&self.regions[writer], method, &path, Some(&body), None).await?;
-        expect(&written.response, write.status()).context(path)?;
-        let position = written.response.header(CONSISTENCY);
-        ensure!(position.is_some(), "a write without {CONSISTENCY}");
-        let seen = position.filter(|_| is_protected && !stays);
-        let path = write.path_of_read(&written.response.json())?;
+        let response = request(&self.regions[writer], method, &path, Some(&body), None).await?;
+        let response = response.response;
+        expect(&response, write.status()).context(path)?;
+        let written = write.written(&response);
+        let position = write.position(&response, &written);
+        ensure!(position.is_some(), "a write without a position");
+        let seen = position.as_deref().filter(|_| is_protected && !stays);
+        let path = write.path_of_read(&written)?;
         let read = request(&self.regions[reader], Method::GET, &path, None, seen).await?;
         let describe = || {
             let (status, body) = (read.response.status, &read.response.body);
@@ -190,7 +192,7 @@ impl Traveller {
         };
         if read.response.status >= 500 {
             pairs.failed.push(describe());
-        } else if !write.is_in(&written.response.json(), &read.response) {
+        } else if !write.is_in(&written, &read.response) {
             pairs.stale.push(describe());
         }
         pairs.reads.push(read.elapsed);

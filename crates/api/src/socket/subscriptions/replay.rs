@@ -14,10 +14,9 @@ use crate::socket::SendQueueFull;
 /// The progress of a replay.
 #[derive(Debug, Default)]
 pub(super) struct Replay {
-    /// True if nothing is read because too many events match.
-    is_too_long: bool,
-    /// True until the log of this region has reached the client's cursor.
-    is_awaited: bool,
+    /// Nothing is read if too many events match, or until the log of this region has reached the
+    /// client's cursor.
+    availability: ReplayAvailability,
     /// True if the client requested the replay and receives a notice of its end.
     is_requested: bool,
     is_being_read: bool,
@@ -30,11 +29,16 @@ impl Replay {
     /// Creates a replay that the client requested.
     pub(super) fn of(requested: ReplayRequest) -> Self {
         Self {
-            is_too_long: requested.availability == ReplayAvailability::TooLong,
-            is_awaited: requested.availability == ReplayAvailability::Awaited,
+            availability: requested.availability,
             is_requested: true,
             ..Self::default()
         }
+    }
+
+    /// Returns whether the next page can be read.
+    fn is_idle(&self) -> bool {
+        let is_awaited = self.availability == ReplayAvailability::Awaited;
+        !self.is_being_read && self.after.is_none() && !is_awaited
     }
 }
 
@@ -46,20 +50,17 @@ impl Subscriptions {
 
     /// Starts the replays that waited until the log of this region has reached `position`.
     pub(in crate::socket) fn start_awaited(&mut self, position: Seq) {
-        for it in self.all.iter_mut().filter(|it| it.next <= position) {
-            if let Some(replay) = &mut it.replay {
-                replay.is_awaited = false;
+        let reached = self.all.iter_mut().filter(|it| it.next <= position);
+        for replay in reached.filter_map(|it| it.replay.as_mut()) {
+            if replay.availability == ReplayAvailability::Awaited {
+                replay.availability = ReplayAvailability::Complete;
             }
         }
     }
 
     /// Returns the next page request, if any, and marks it as running.
     pub(in crate::socket) fn next_request(&mut self) -> Option<PageRequest> {
-        let is_idle = |it: &Subscription| {
-            let replay = it.replay.as_deref();
-            let is_idle = |replay: &Replay| !replay.is_being_read && replay.after.is_none();
-            replay.is_some_and(|replay| is_idle(replay) && !replay.is_awaited)
-        };
+        let is_idle = |it: &Subscription| it.replay.as_deref().is_some_and(Replay::is_idle);
         let index = self.all.iter().position(is_idle)?;
         // Replays take turns.
         let mut it = self.all.remove(index);
@@ -70,7 +71,7 @@ impl Subscriptions {
                 key,
                 channel,
                 since,
-                is_too_long: replay.is_too_long,
+                is_too_long: replay.availability == ReplayAvailability::TooLong,
             }
         });
         self.all.push(it);

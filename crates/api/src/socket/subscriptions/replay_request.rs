@@ -12,9 +12,10 @@ pub(in crate::socket) struct ReplayRequest {
 }
 
 /// The availability of the events after a cursor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::socket) enum ReplayAvailability {
     /// They are replayed completely.
+    #[default]
     Complete,
     /// The cursor is beyond the replica of this region, and exists at home. The replay waits until the
     /// replica has reached it.

@@ -93,3 +93,32 @@ fn is_trusted_only_shortly_after_the_log_was_read() {
     assert!(log.is_trusted(Duration::from_millis(5_999)));
     assert!(!log.is_trusted(Duration::from_secs(6)));
 }
+
+#[test]
+fn a_position_that_was_learned_is_known_but_not_applied() {
+    let (log, _) = log();
+    let tenant: TenantId = "default".parse().unwrap();
+    log.record_write(&tenant, committed(2, 3));
+    log.learn(&tenant, Seq(7));
+    assert_eq!(log.newest(&tenant), Some(Seq(7)));
+    assert_eq!(log.position(&tenant), Some(Seq(3)));
+    // A restart before the followed range keeps it.
+    log.record_write(&tenant, committed(1, 1));
+    assert_eq!(log.newest(&tenant), Some(Seq(7)));
+    log.learn(&tenant, Seq(5));
+    assert_eq!(log.newest(&tenant), Some(Seq(7)));
+}
+
+#[tokio::test]
+async fn a_reader_waits_until_a_position_is_applied() {
+    let (log, _) = log();
+    let tenant: TenantId = "default".parse().unwrap();
+    log.follow(&tenant, Seq(3));
+    let mut reached = Box::pin(log.reaches(&tenant, Seq(5)));
+    assert!(futures::poll!(&mut reached).is_pending());
+    log.record_write(&tenant, committed(4, 4));
+    assert!(futures::poll!(&mut reached).is_pending());
+    log.advance(&tenant, Seq(6));
+    assert!(futures::poll!(&mut reached).is_ready());
+    assert!(futures::poll!(Box::pin(log.reaches(&tenant, Seq(6)))).is_ready());
+}
