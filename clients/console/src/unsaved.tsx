@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useState } from "react";
+import { createContext, type ReactNode, useContext, useEffect, useState } from "react";
 import { Router } from "wouter";
 import { guardHistory, useShownPath, useShownSearch } from "./page-location.js";
 import { Confirm } from "./ui/dialog.js";
@@ -25,21 +25,25 @@ export const forgetChanges = (): void => {
   hasChanges = false;
 };
 
-/** The router of the pages. Links, Back and Forward ask before they leave unsaved changes. */
+const Context = createContext<(leave: () => void) => void>((leave) => leave());
+
+/** Returns a function that calls another one, which leaves the page; first it asks if there are unsaved changes. */
+export const useLeave = (): ((leave: () => void) => void) => useContext(Context);
+
+/** The router of the pages. Links, Back, Forward and signing out ask before they leave unsaved changes. */
 export const PageRouter = ({ base, children }: { base: string; children: ReactNode }) => {
   const [leave, setLeave] = useState<() => void>();
-  useEffect(() => guardHistory({ isActive: () => hasChanges, ask: (leavePage) => setLeave(() => leavePage) }), []);
+  const ask = (leavePage: () => void) => setLeave(() => leavePage);
+  const leaveOrAsk = (leavePage: () => void) => (hasChanges ? ask(leavePage) : leavePage());
+  useEffect(() => guardHistory({ isActive: () => hasChanges, ask }), []);
   return (
     <Router
       base={base}
       hook={useShownPath}
       searchHook={useShownSearch}
-      aroundNav={(navigate, to, options) => {
-        if (hasChanges) setLeave(() => () => navigate(to, options));
-        else navigate(to, options);
-      }}
+      aroundNav={(navigate, to, options) => leaveOrAsk(() => navigate(to, options))}
     >
-      {children}
+      <Context.Provider value={leaveOrAsk}>{children}</Context.Provider>
       {leave !== undefined && (
         <Confirm
           title="Leave without saving?"

@@ -116,3 +116,28 @@ it("asks before Back loses changes after a reload, too", async () => {
   await see(page, "Leave without saving?");
   expect(await page.getByLabel("Personality").inputValue()).toBe("Not saved");
 });
+
+it("asks before signing out loses changes", async () => {
+  const agent = await app.service.newAgent();
+  const page = await app.open(`/agents/${agent}`);
+  const question = page.getByRole("alertdialog", { name: "Leave without saving?" });
+  const signOut = async () => {
+    await page.getByRole("button", { name: "Account" }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+  };
+  await page.getByLabel("Personality").fill("An hour of writing");
+  await signOut();
+  await question.waitFor();
+  await page.keyboard.press("Escape");
+  await question.waitFor({ state: "hidden" });
+  expect(await page.getByLabel("Personality").inputValue()).toBe("An hour of writing");
+  await signOut();
+  await page.getByRole("button", { name: "Discard the changes" }).click();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  // Without changes, there is no question.
+  await page.getByLabel("API key or access token").fill(app.key);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await see(page, "Version 1.");
+  await signOut();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+});

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { useLocation } from "wouter";
 import { applyTheme, storedTheme, type Theme } from "../theme.js";
 import { Icon } from "../ui/icon.js";
+import { useLeave } from "../unsaved.js";
 import { useSession, useSessions } from "./session.js";
 
 const THEMES: readonly (readonly [Theme, string])[] = [
@@ -15,6 +16,7 @@ const THEMES: readonly (readonly [Theme, string])[] = [
 export const AccountMenu = () => {
   const { principal } = useSession();
   const { signOut } = useSessions();
+  const leave = useLeave();
   const [, navigate] = useLocation();
   const [theme, setTheme] = useState(storedTheme);
   return (
@@ -57,7 +59,7 @@ export const AccountMenu = () => {
               </Menu.Group>
             </Menu.RadioGroup>
             <Menu.Separator className="menu-separator" />
-            <Menu.Item className="option" onClick={() => signOut()}>
+            <Menu.Item className="option" onClick={() => leave(signOut)}>
               Sign out
             </Menu.Item>
           </Menu.Popup>
