@@ -32,6 +32,9 @@ const canonical = (value: Json | undefined): string =>
       : inner,
   ) ?? "";
 
+/** Returns true if the agent is as the draft makes it. */
+export const isStoredIn = (draft: Draft, agent: Agent): boolean => isSame(split(draft), split(draftOf(agent)));
+
 /** Returns the members in which two drafts differ. */
 export const changedMembers = (before: Draft, after: Draft): string[] =>
   [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((member) => !isSame(before[member], after[member]));

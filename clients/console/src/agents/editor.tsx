@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { ProblemError, randomId } from "agent-service-client";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { randomId } from "agent-service-client";
+import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { type Fault, faultsIn, FormError, JsonForm } from "../form/form.js";
 import { useScope, useSession } from "../session/session.js";
@@ -11,10 +11,11 @@ import { PageHeader } from "../ui/page-header.js";
 import { QueryState } from "../ui/query-state.js";
 import { notify } from "../ui/toast.js";
 import { forgetChanges, useUnsaved } from "../unsaved.js";
-import { type Agent, changedMembers, createBody, type Draft, draftOf, isSame, replaceBody, withMembers } from "./agent.js";
+import { type Agent, changedMembers, type Draft, draftOf, isSame, withMembers } from "./agent.js";
 import { Conflict } from "./conflict.js";
 import { DeleteAgent } from "./delete.js";
 import { AgentFields } from "./fields.js";
+import { isMismatch, useSaving } from "./saving.js";
 
 /** Returns the faults of a rejected draft, with pointers into the draft. */
 const faultsInDraft = (error: unknown): Fault[] =>
@@ -27,12 +28,12 @@ interface AgentFormProps {
 }
 
 const AgentForm = ({ agent, onSaved }: AgentFormProps) => {
-  const { service } = useSession();
   const [base, setBase] = useState(agent);
   const [draft, setDraft] = useState<Draft>(() => (agent === undefined ? { name: "" } : draftOf(agent)));
   const [error, setError] = useState<unknown>();
   const [isBusy, setIsBusy] = useState(false);
   const [hasConflict, setHasConflict] = useState(false);
+  const saving = useSaving();
   const canWrite = useScope("agents:write");
   const isChanged = !isSame(draft, base === undefined ? { name: "" } : draftOf(base));
   const newest = useRef(draft);
@@ -40,45 +41,49 @@ const AgentForm = ({ agent, onSaved }: AgentFormProps) => {
     newest.current = draft;
   }, [draft]);
 
-  // An agent that is not being edited shows the changes of others.
-  useEffect(() => {
-    if (agent === undefined || agent.version === base?.version || isChanged) return;
-    setBase(agent);
-    setDraft(draftOf(agent));
-  }, [agent, base, isChanged]);
-
   useUnsaved(isChanged && canWrite);
 
-  // A repeated attempt with the same draft creates one agent.
-  const idempotencyKey = useMemo(() => randomId(), [draft]);
+  /** Continues from the agent in which `stored` was saved, with what was typed meanwhile. */
+  const proceed = (saved: Agent, stored: Draft) => {
+    const typed = changedMembers(stored, newest.current);
+    saving.forget();
+    setBase(saved);
+    setDraft(withMembers(draftOf(saved), typed, newest.current));
+    setError(undefined);
+    if (typed.length === 0) forgetChanges();
+    notify("Saved.");
+    onSaved(saved, typed.length > 0);
+  };
 
-  /** Saves the draft if the agent still has `version`. */
-  const save = (changed: Draft, version: number | undefined): Promise<Agent> =>
-    base === undefined
-      ? service.agents.create(createBody(changed), { idempotencyKey })
-      : service.agents.putConfig(base.id, replaceBody(changed), { headers: { "If-Match": `"v${version}"` } });
-
-  const submit = async (changed = draft, version = base?.version) => {
+  const submit = async (changed = draft, version = base?.version ?? 0) => {
     setIsBusy(true);
     setError(undefined);
     try {
-      const saved = await save(changed, version);
-      const typed = changedMembers(changed, newest.current);
-      setBase(saved);
-      setDraft(withMembers(draftOf(saved), typed, newest.current));
-      if (typed.length === 0) forgetChanges();
-      notify("Saved.");
-      onSaved(saved, typed.length > 0);
+      proceed(await (base === undefined ? saving.create(changed) : saving.replace(base.id, changed, version)), changed);
     } catch (caught) {
-      if (caught instanceof ProblemError && caught.code === "version_mismatch") setHasConflict(true);
+      if (isMismatch(caught)) setHasConflict(true);
       else setError(caught);
     } finally {
       setIsBusy(false);
     }
   };
 
+  useEffect(() => {
+    if (isBusy || agent === undefined || agent.version <= (base?.version ?? 0)) return;
+    const stored = saving.storedIn(agent);
+    if (stored !== undefined) {
+      // The response to this draft was lost.
+      proceed(agent, stored);
+    } else if (!isChanged) {
+      // An agent that is not being edited shows the changes of others.
+      setBase(agent);
+      setDraft(draftOf(agent));
+    }
+  });
+
   const resolve = (resolved: Draft, current: Agent) => {
     setHasConflict(false);
+    saving.forget();
     setBase(current);
     setDraft(resolved);
     if (!isSame(resolved, draftOf(current))) void submit(resolved, current.version);
