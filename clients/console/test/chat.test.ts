@@ -24,6 +24,8 @@ const openChat = async (agent: string, key: string, isKept = false) => {
 it("streams, stops, edits and regenerates replies", async () => {
   const agent = await app.service.newAgent();
   const page = await app.open("/chat");
+  await page.getByRole("button", { name: /Ada/ }).waitFor();
+  await inspect(page, "chat-new");
   await page.getByRole("button", { name: /Ada/ }).click();
   await page.getByLabel("Message", { exact: true }).fill("words 3 20");
   await page.keyboard.press("Enter");
@@ -32,6 +34,7 @@ it("streams, stops, edits and regenerates replies", async () => {
   const sent = page.getByRole("article", { name: "You" });
   await sent.first().getByRole("button", { name: "Edit the message" }).click();
   await page.getByLabel("Changed message").fill("words 2");
+  await inspect(page, "chat-edit");
   await page.getByRole("button", { name: "Send the change" }).click();
   await see(page, "7 + 2 tokens");
   expect(await page.getByRole("log").locator(".bubble").allInnerTexts()).toEqual(["words 2", "word1 word2"]);

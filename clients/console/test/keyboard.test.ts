@@ -1,7 +1,7 @@
 // The console without a mouse: menus, dialogs, and where the focus is.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Console, see, startConsole } from "./console.js";
+import { type Console, inspect, see, startConsole } from "./console.js";
 
 let app: Console;
 
@@ -43,6 +43,7 @@ it("opens and closes the menu", async () => {
   await expect.poll(() => button.evaluate((element) => element === document.activeElement)).toBe(true);
   await button.press("Enter");
   await page.getByRole("menuitem", { name: "Credential and limits" }).waitFor();
+  await inspect(page, "menu");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Credential and limits" }).waitFor();
 });

@@ -1,7 +1,7 @@
 // Agents are saved once, although the service has executed a request whose response is lost.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Console, see, startConsole } from "./console.js";
+import { type Console, inspect, see, startConsole } from "./console.js";
 
 let app: Console;
 
@@ -58,6 +58,7 @@ it("reports a change as saved if it is saved again", async () => {
   const end = await loseResponses(page, "/config");
   await save(page).click();
   await unreachable(page).waitFor({ timeout: 20_000 });
+  await inspect(page, "agent-outage");
   await end();
   await save(page).click();
   await page.getByText("Saved.", { exact: true }).waitFor();
@@ -118,4 +119,18 @@ it("creates an agent once, with what was typed since", async () => {
     const { body } = await app.service.call("GET", `/api/agents?name=${name.replace(" ", "+")}`);
     expect(body.data).toMatchObject([{ name, personality: since }]);
   }
+});
+
+it("creates an agent that was corrected since its first request was lost", async () => {
+  const page = await app.open("/agents/new");
+  const name = page.getByLabel("Name", { exact: true }).first();
+  await name.fill("Too long ".repeat(20));
+  await page.route("**/api/agents", (route) => route.abort());
+  const create = page.getByRole("button", { name: "Create the agent" });
+  await create.click();
+  await unreachable(page).waitFor({ timeout: 20_000 });
+  await page.unroute("**/api/agents");
+  await name.fill("Short enough");
+  await create.click();
+  await page.getByRole("heading", { name: "Short enough" }).waitFor();
 });

@@ -22,6 +22,7 @@ it("follows the event log, filters it, and copies requests", async () => {
   expect(await events.count()).toBeGreaterThan(before);
   // With the names of the agent and of the key.
   await events.getByText("Ada by test").first().waitFor();
+  await inspect(page, "activity-all");
   await page.getByLabel("Type").selectOption("agent");
   await expect.poll(() => events.count()).toBe(1);
   await events.first().locator("summary").click();
@@ -81,12 +82,15 @@ it("creates OAuth clients", async () => {
   await page.getByLabel("Name").fill("backend");
   await page.getByLabel("chat:write").check();
   await page.getByRole("button", { name: "Create", exact: true }).click();
+  await page.getByLabel("Secret", { exact: true }).waitFor();
+  await inspect(page, "client-secret");
   const [id, secret] = [await page.getByLabel("Client id", { exact: true }).inputValue(), await page.getByLabel("Secret", { exact: true }).inputValue()];
   const headers = { authorization: `Basic ${btoa(`${id}:${secret}`)}`, "content-type": "application/x-www-form-urlencoded" };
   const response = await fetch(`${app.service.url}/oauth2/token`, { method: "POST", headers, body: "grant_type=client_credentials" });
   const { access_token } = (await response.json()) as { access_token: string };
   await page.getByRole("button", { name: "I have copied it" }).click();
   await see(page, "backend");
+  await inspect(page, "clients");
   // A token signs in, too, and sees only what its scopes allow.
   const limited = await app.open("/health", access_token);
   await see(limited, "metrics:read");

@@ -130,8 +130,8 @@ export const ActivityPage = () => {
     <>
       <PageHeader title="Activity" status={<Badge tone={isPaused ? "warn" : "ok"}>{isPaused ? "paused" : "live"}</Badge>}>
         <CopyButton text={curl({ since: 0, types: filter.types?.join(), agentId: agent || undefined, conversationId: conversation || undefined }, "-sSN")} label="Copy the stream as curl" />
-        <Button onClick={() => setIsPaused(!isPaused)}>
-          <Icon name={isPaused ? "play" : "pause"} /> {isPaused ? "Continue" : "Pause"}
+        <Button className="small-button" onClick={() => setIsPaused(!isPaused)}>
+          <Icon name={isPaused ? "play" : "pause"} size={16} /> {isPaused ? "Continue" : "Pause"}
         </Button>
       </PageHeader>
       <div className="filters">

@@ -61,7 +61,7 @@ const AgentForm = ({ agent, onSaved }: AgentFormProps) => {
     try {
       proceed(await (base === undefined ? saving.create(changed) : saving.replace(base.id, changed, version)), changed);
     } catch (caught) {
-      if (isMismatch(caught)) setHasConflict(true);
+      if (base !== undefined && isMismatch(caught)) setHasConflict(true);
       else setError(caught);
     } finally {
       setIsBusy(false);

@@ -42,8 +42,10 @@ export const useSaving = () => {
       sent.current.push(first);
       return isSame(first, draft) ? created : await replace(created.id, draft, created.version);
     } catch (error) {
-      if (isInvalid(error) && sent.current.length === 0) creation.current = undefined;
-      throw error;
+      if (!isInvalid(error) || sent.current.length > 0) throw error;
+      creation.current = undefined;
+      if (isSame(first, draft)) throw error;
+      return create(draft);
     }
   };
 

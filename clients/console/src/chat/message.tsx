@@ -1,5 +1,5 @@
 import type { components, ConversationMessage } from "agent-service-client";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { Badge } from "../ui/badge.js";
 import { Button, IconButton } from "../ui/button.js";
 import { Icon } from "../ui/icon.js";
@@ -30,12 +30,13 @@ const EditForm = ({ text, onDone }: { text: string; onDone: (text?: string) => v
   );
 };
 
-/** How a reply came about. */
-export const TurnFacts = ({ turn }: { turn: Turn }) => {
+/** How a reply came about, after its state. */
+export const TurnFacts = ({ turn, children }: { turn: Turn; children?: ReactNode }) => {
   const { engine, agentVersion, degraded, usage, finishReason, startedAt, finishedAt } = turn;
   const seconds = startedAt && finishedAt ? (new Date(finishedAt).getTime() - new Date(startedAt).getTime()) / 1000 : undefined;
   return (
     <span className="small muted facts-line">
+      {children}
       {engine != null && <span>{engine}</span>}
       {degraded && <Badge tone="warn">degraded</Badge>}
       {finishReason != null && !["stop", "cancelled"].includes(finishReason) && <Badge tone="warn">{finishReason}</Badge>}
@@ -68,6 +69,7 @@ export const MessageView = ({ message, turn, isKept = false, edited, onEdit, onE
   const { role, text, status, toolCalls } = message;
   // A reply alone is stopped, not the message before it.
   const state = isKept ? "Not sent yet" : role === "user" && status === "cancelled" ? undefined : STATES[status];
+  const shownState = state !== undefined && <span className={`small ${status === "failed" ? "fault" : "muted"}`}>{state}</span>;
   return (
     <article className={`message ${role}`} aria-label={role === "user" ? "You" : "Agent"}>
       {edited !== undefined && onEdited !== undefined ? (
@@ -77,8 +79,7 @@ export const MessageView = ({ message, turn, isKept = false, edited, onEdit, onE
       )}
       {role === "agent" && <Reply text={text} toolCalls={toolCalls} isStreaming={status === "streaming"} />}
       <div className="row message-foot">
-        {state !== undefined && <span className={`small ${status === "failed" ? "fault" : "muted"}`}>{state}</span>}
-        {role === "agent" && turn !== undefined && status !== "streaming" && <TurnFacts turn={turn} />}
+        {role === "agent" && turn !== undefined && status !== "streaming" ? <TurnFacts turn={turn}>{shownState}</TurnFacts> : shownState}
         {onRegenerate !== undefined && (
           <IconButton label="Regenerate the reply" onClick={onRegenerate}>
             <Icon name="refresh" size={16} />

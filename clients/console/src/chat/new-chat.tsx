@@ -26,7 +26,7 @@ export const NewChatPage = () => {
         <Search label="Agent" value={text} onChange={setText} placeholder="Begins with…" />
         <label className="search">
           <span className="small muted">User (optional)</span>
-          <input className="input" value={userId} onChange={(event) => setUserId(event.target.value)} placeholder="The conversation belongs to…" />
+          <input className="input" value={userId} onChange={(event) => setUserId(event.target.value)} placeholder="Belongs to…" />
         </label>
       </div>
       <PagedList

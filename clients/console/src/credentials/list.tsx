@@ -39,7 +39,8 @@ const Row = ({ credential, onOpen }: { credential: Credential; onOpen: (open: Op
             created <Time at={createdAt} />
           </span>
           {lastUsedAt == null ? (
-            <span>never used</span>
+            // Its first use may not be stored yet.
+            !isOwn && <span>never used</span>
           ) : (
             <span>
               used <Time at={lastUsedAt} />

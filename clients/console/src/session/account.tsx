@@ -37,7 +37,7 @@ export const AccountPage = () => {
             ...(principal.userId === undefined ? [] : [["User", principal.userId] as const]),
           ]}
         />
-        <div>
+        <div className="stack-s">
           <h3>Scopes</h3>
           <ul className="row">
             {principal.scopes.map((scope) => (
