@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 
 use crate::{
     rate::{Nanos, Rate, SECOND},
-    units::{RowRequest, RowResponse, Units},
+    units::{NeededUnits, RowRequest, RowResponse, Units},
 };
 
 /// The time for which the state of the row counts as known. A request that it does not allow is
@@ -105,19 +105,27 @@ impl Bucket {
         let (held, slice) = (self.units.held(), self.rate().slice);
         let is_unused = self.units.is_unused(now);
         let mut returns_held = false;
-        let (mut least, mut most) = (0, 0);
+        let mut needed = NeededUnits::default();
         if let Some(first) = self.waiting.front() {
             let wanted: u64 = self.waiting.iter().map(|it| u64::from(it.units)).sum();
             let wanted = u32::try_from(wanted).unwrap_or(u32::MAX);
-            let wanted = wanted.min(self.rate().burst).max(slice);
-            least = first.units.saturating_sub(held);
-            most = wanted.saturating_sub(held).max(least);
+            let wanted = wanted.min(self.rate().burst);
+            let least = first.units.saturating_sub(held);
+            needed = NeededUnits {
+                least,
+                most: wanted.max(slice).saturating_sub(held).max(least),
+                at_once: wanted.saturating_sub(held),
+            };
         } else if is_unused || held > slice {
             returns_held = true;
         } else if self.units.is_low() {
-            (least, most) = (1, slice - held);
+            needed = NeededUnits {
+                least: 1,
+                most: slice - held,
+                at_once: 0,
+            };
         }
-        self.units.next_request((least, most), returns_held, now)
+        self.units.next_request(needed, returns_held, now)
     }
 
     /// Applies the response of the row to a request that was sent at `sent_at`, and decides the
@@ -144,7 +152,9 @@ impl Bucket {
             }
         }
         self.waiting = undecided;
-        self.is_queued = !self.waiting.is_empty() || self.units.held() > self.rate().slice;
+        self.is_queued = !self.waiting.is_empty()
+            || self.units.held() > self.rate().slice
+            || self.units.hold_more_than_known();
         self.is_queued
     }
 

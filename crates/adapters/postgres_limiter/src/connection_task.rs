@@ -161,8 +161,8 @@ impl ConnectionTask {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut sweep = Sweep::after_pause();
         loop {
-            let node = self.membership.borrow().node.uuid();
-            self.exchange.query(connection, node).await?;
+            let membership = *self.membership.borrow();
+            self.exchange.query(connection, membership).await?;
             metrics::gauge!("limits_shared").set(1.0);
             if std::mem::replace(&mut self.has_warned, false) {
                 tracing::info!("counters of rate limits can be reached; limits are shared again");

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::QuotaHolder;
+use ports::Membership;
 use sqlx::PgConnection;
 use tokio::time::{Instant, timeout};
 use uuid::Uuid;
@@ -76,10 +77,11 @@ impl Exchange {
     pub(crate) async fn query(
         &mut self,
         connection: &mut PgConnection,
-        node: Uuid,
+        membership: Membership,
     ) -> Result<(), sqlx::Error> {
+        let (node, nodes) = (membership.node.uuid(), membership.live_nodes);
         let Queue { buckets, holders } = self.shared.take(MAX_ROWS);
-        let queried = match self.query_buckets(connection, &buckets).await {
+        let queried = match self.query_buckets(connection, nodes, &buckets).await {
             Ok(()) => self.query_streams(connection, node, &holders).await,
             Err(error) => Err(error),
         };
@@ -94,6 +96,7 @@ impl Exchange {
     async fn query_buckets(
         &mut self,
         connection: &mut PgConnection,
+        nodes: u32,
         keys: &[BucketKey],
     ) -> Result<(), sqlx::Error> {
         if keys.is_empty() {
@@ -110,6 +113,7 @@ impl Exchange {
                 key: key.digest(),
                 rate,
                 request,
+                most_held: rate.most_held(nodes),
             };
             Some((key, row))
         });

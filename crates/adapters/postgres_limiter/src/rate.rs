@@ -40,6 +40,14 @@ impl Rate {
         }
     }
 
+    /// The time in which the units are refilled that `nodes` hold at most, and one more of which the
+    /// others may not know yet.
+    pub(crate) fn most_held(&self, nodes: u32) -> Nanos {
+        let slices = Nanos::from(nodes) + 1;
+        let most = self.time(self.slice).saturating_mul(slices);
+        most.min(self.time(self.burst))
+    }
+
     /// The time in which this many units are refilled.
     pub(crate) fn time(&self, units: u32) -> Nanos {
         self.interval * Nanos::from(units)

@@ -4,7 +4,7 @@ use sqlx::{PgConnection, Row as _};
 use uuid::Uuid;
 
 use crate::{
-    rate::Rate,
+    rate::{Nanos, Rate},
     streams::StreamRowRequest,
     sweep::PAGES,
     units::{RowRequest, RowResponse},
@@ -28,13 +28,15 @@ pub const SETTINGS: &str = "\
 /// block each other forever, and read by the database's clock once they are locked. Times are in
 /// nanoseconds since 1970. `full_at` is at most a burst from now, also after the clock was set back,
 /// and at least the time in which the units are refilled that nodes hold (`kept`) and that this node
-/// has used. A row that another node inserted meanwhile has no response.
+/// has used. Nodes hold at most `most_held`, so that what killed nodes held does not add up. A row that
+/// another node inserted meanwhile has no response.
 const TAKE_UNITS: &str = "\
     with requested as materialized ( \
         select * from unnest($1::bytea[], $2::int8[], $3::int8[], $4::int8[], $5::int8[], \
-            $6::int8[], $7::int8[], $8::int8[], $9::int8[]) with ordinality \
+            $6::int8[], $7::int8[], $8::int8[], $9::int8[], $10::int8[], $11::int8[]) \
+            with ordinality \
             as a (key, per_unit, burst, charged, returned, used, refilled_in, at_least, at_most, \
-                position)), \
+                at_once, most_held, position)), \
     found as materialized ( \
         select a.*, c.full_at, c.held, c.held_until \
         from requested a join quota_counters c on c.key = a.key \
@@ -47,9 +49,10 @@ const TAKE_UNITS: &str = "\
             (extract(epoch from clock_timestamp()) * 1000000000)::int8 from requested a \
         where not exists (select from found f where f.key = a.key)), \
     reserved as materialized ( \
-        select *, case when held_until > now then held else 0 end as valid from timed), \
+        select *, greatest(case when held_until > now then held else 0 end - used, 0) as valid \
+        from timed), \
     returned as materialized ( \
-        select *, greatest(valid - returned - used, 0) as kept, \
+        select *, least(greatest(valid - returned, 0), most_held) as kept, \
             least(full_at, now + burst * per_unit) - least(returned, valid) as missing_until \
         from reserved), \
     charged as materialized ( \
@@ -62,7 +65,7 @@ const TAKE_UNITS: &str = "\
         from counted), \
     written as materialized ( \
         select key, position, is_known, now, units, owed + units * per_unit as full_at, \
-            kept + units * per_unit as held, \
+            kept + greatest(units - at_once, 0) * per_unit as held, \
             case when units > 0 then now + 2000000000 \
                 else least(held_until, now + 2000000000) end as held_until \
         from granted), \
@@ -125,6 +128,8 @@ pub(crate) struct UnitRow {
     pub(crate) key: Vec<u8>,
     pub(crate) rate: Rate,
     pub(crate) request: RowRequest,
+    /// The time of the units that all nodes hold at most.
+    pub(crate) most_held: Nanos,
 }
 
 /// A row that streams are counted in.
@@ -152,6 +157,8 @@ pub(crate) async fn take_units(
         .bind(column(|row| row.request.refilled_in))
         .bind(column(|row| row.request.least.into()))
         .bind(column(|row| row.request.most.into()))
+        .bind(column(|row| row.request.at_once.into()))
+        .bind(column(|row| row.most_held))
         .fetch_all(connection)
         .await?;
     let mut received = vec![None; rows.len()];

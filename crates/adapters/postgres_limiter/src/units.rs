@@ -19,7 +19,8 @@ pub(crate) struct RowRequest {
     pub(crate) charged: Nanos,
     /// The time of held units that are returned.
     pub(crate) returned: Nanos,
-    /// The time of held units that were granted since the last request.
+    /// The time of held units that were granted since the last request. Negative if this node holds
+    /// more units than the row knows.
     pub(crate) used: Nanos,
     /// The time until the units are refilled that this node has granted of those it held.
     pub(crate) refilled_in: Nanos,
@@ -27,6 +28,16 @@ pub(crate) struct RowRequest {
     pub(crate) least: u32,
     /// The number of units that it takes if they are available.
     pub(crate) most: u32,
+    /// The number of these that are granted as soon as they arrive, and never held.
+    pub(crate) at_once: u32,
+}
+
+/// The units that a node needs from a row.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct NeededUnits {
+    pub(crate) least: u32,
+    pub(crate) most: u32,
+    pub(crate) at_once: u32,
 }
 
 /// The response of a row.
@@ -43,14 +54,16 @@ pub(crate) struct RowResponse {
 /// is available. It is that of the row, as last read, plus what was granted here without the row.
 ///
 /// Held units are missing in the row and must not be refilled there, or they could be granted twice.
-/// So the row also has the number of units that all nodes hold, which are missing for as long.
+/// So the row also has the number of units that all nodes hold, which are missing for as long. No node
+/// holds more than a slice, which bounds the number: a killed node returns nothing.
 #[derive(Debug)]
 pub(crate) struct Units {
     pub(crate) rate: Rate,
     full_at: Nanos,
     /// Units that were taken from the row and not used yet.
     held: u32,
-    /// The time of held units that were granted, but that the row still counts as held.
+    /// The time of held units that were granted, but that the row still counts as held. Negative if
+    /// the row counts too few.
     used: Nanos,
     /// The time at which the units are refilled that this node has granted of those it held.
     used_until: Nanos,
@@ -111,11 +124,11 @@ impl Units {
         self.granted(now)
     }
 
-    /// Returns a request to the row that takes between `least` and `most` units, and assumes that a
-    /// response comes. If this node needs no units, it returns those that it holds.
+    /// Returns a request to the row that takes these units, and assumes that a response comes. If this
+    /// node needs no units, it returns those that it holds.
     pub(crate) fn next_request(
         &mut self,
-        (least, most): (u32, u32),
+        needed: NeededUnits,
         returns_held: bool,
         now: Nanos,
     ) -> RowRequest {
@@ -129,8 +142,9 @@ impl Units {
             returned: self.rate.time(returned),
             used: std::mem::take(&mut self.used),
             refilled_in: (self.used_until - now).max(0),
-            least,
-            most,
+            least: needed.least,
+            most: needed.most,
+            at_once: needed.at_once,
         }
     }
 
@@ -145,6 +159,7 @@ impl Units {
         self.unpaid = (self.unpaid - request.charged).max(0);
         self.full_at = now + response.full_in + self.unpaid;
         self.held += response.granted;
+        self.used -= self.rate.time(response.granted.min(request.at_once));
         if response.granted > 0 {
             self.granted_at = sent_at;
         }
@@ -163,6 +178,11 @@ impl Units {
     /// The row has granted no units for so long that held ones are to be returned.
     pub(crate) const fn is_unused(&self, now: Nanos) -> bool {
         now - self.granted_at >= UNUSED
+    }
+
+    /// Returns true if the row counts fewer units as held than this node holds.
+    pub(crate) const fn hold_more_than_known(&self) -> bool {
+        self.used < 0
     }
 
     pub(crate) const fn is_unpaid(&self) -> bool {

@@ -9,6 +9,8 @@ mod several_nodes;
 
 /// 10 units a second, 100 at once, in slices of 10.
 const QUOTA: (u32, u32) = (600, 100);
+/// The number of live nodes.
+const NODES: u32 = 3;
 
 fn bucket() -> Bucket {
     Bucket::new(Rate::new(Quota::new(QUOTA.0, QUOTA.1)), 0)
@@ -26,7 +28,9 @@ impl Row {
     fn response(&mut self, rate: Rate, request: RowRequest, now: Nanos) -> RowResponse {
         let full = now + rate.time(rate.burst);
         let valid = if self.held_until > now { self.held } else { 0 };
-        let kept = (valid - request.returned - request.used).max(0);
+        let valid = (valid - request.used).max(0);
+        let kept = (valid - request.returned).max(0);
+        let kept = kept.min(rate.most_held(NODES));
         let missing_until = self.full_at.min(full) - request.returned.min(valid);
         let owed = missing_until.max(now + kept + request.refilled_in) + request.charged;
         let room = u32::try_from(((full - owed) / rate.interval).max(0)).unwrap();
@@ -36,7 +40,7 @@ impl Row {
             0
         };
         self.full_at = owed + rate.time(granted);
-        self.held = kept + rate.time(granted);
+        self.held = kept + rate.time(granted.saturating_sub(request.at_once));
         if granted > 0 {
             self.held_until = now + 2 * SECOND;
         }

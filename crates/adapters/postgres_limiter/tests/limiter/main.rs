@@ -4,6 +4,7 @@ mod contract_tests;
 mod database;
 mod faults;
 mod joining;
+mod killed_nodes;
 mod nodes;
 mod proxy;
 mod statements;
