@@ -108,10 +108,12 @@ impl Turns {
     }
 
     /// Lets running turns end until `deadline`, then interrupts them. Queued turns are left to
-    /// other processes, unless their callers wait in this one.
+    /// other processes. Those whose callers wait in this one have the same time, or fail at once if
+    /// there is no other process.
     pub async fn drain(&self, deadline: Instant) {
         self.runner.drain();
         self.wait_until_idle(deadline).await;
+        self.wait_for_other_nodes(deadline).await;
         self.runner.close();
         // By now, turns that were about to begin have begun or are queued.
         self.wait_until_idle(Instant::now() + FINAL_WRITES_TIMEOUT)
@@ -123,6 +125,17 @@ impl Turns {
     /// Waits until the tasks of turns on the threads of the HTTP server have ended.
     pub async fn ended(&self) {
         self.context.turn_tasks_ended().await;
+    }
+
+    /// Waits until other nodes have ended the queued turns whose callers wait in this process.
+    async fn wait_for_other_nodes(&self, deadline: Instant) {
+        let live = &self.context.live;
+        let membership = self.context.node.watch_membership();
+        let is_alone = || membership.borrow().live_nodes <= 1;
+        let is_awaited = || live.in_progress() > 0 || !live.queued().is_empty();
+        while is_awaited() && !is_alone() && Instant::now() < deadline {
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
     }
 
     /// Waits until no turn is running in this process.
