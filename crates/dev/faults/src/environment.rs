@@ -8,7 +8,8 @@ use dev_load::{
     http::{ApiClient, Method},
     service::{Service, Settings, generate_key},
 };
-use dev_tools::{postgres::DurableServer, process::root};
+use dev_tools::{postgres::DurableServer, process::root, redis_server::RedisProcess};
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -36,6 +37,8 @@ impl Store {
 pub(super) struct Environment {
     /// Started when a fault needs Postgres.
     server: Option<DurableServer>,
+    /// Started when a fault needs Redis.
+    redis: Option<Mutex<RedisProcess>>,
     pub(super) folder: TempDir,
     program: PathBuf,
     key: String,
@@ -44,15 +47,25 @@ pub(super) struct Environment {
 
 impl Environment {
     /// Prepares to start `program`.
-    pub(super) fn new(program: PathBuf, with_postgres: bool, seed: u64) -> Result<Self> {
+    pub(super) fn new(
+        program: PathBuf,
+        with_postgres: bool,
+        with_redis: bool,
+        seed: u64,
+    ) -> Result<Self> {
         let folder = tempfile::Builder::new()
             .prefix("agent-service-faults-")
             .tempdir()
             .context("cannot make a temporary folder")?;
         fs::create_dir_all(root().join(LOGS)).with_context(|| format!("cannot make {LOGS}"))?;
         let server = with_postgres.then(DurableServer::start).transpose()?;
+        let redis = with_redis.then(|| {
+            RedisProcess::provide(false)?;
+            RedisProcess::start(&[]).map(Mutex::new)
+        });
         Ok(Self {
             server,
+            redis: redis.transpose()?,
             folder,
             key: generate_key(&program)?,
             program,
@@ -65,6 +78,12 @@ impl Environment {
         self.server
             .as_ref()
             .context("no Postgres server was started")
+    }
+
+    /// The Redis server.
+    pub(super) fn redis(&self) -> Result<MutexGuard<'_, RedisProcess>> {
+        let redis = self.redis.as_ref().context("no Redis server was started")?;
+        Ok(redis.lock())
     }
 
     /// The settings of the service on a new store of this name.

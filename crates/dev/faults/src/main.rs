@@ -40,7 +40,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use self::{
     environment::{Environment, Store},
-    nodes::BusFault,
+    nodes::{Bus, BusFault},
     options::{Fault, Options},
     report::Report,
     store_outage::OutageKind,
@@ -70,7 +70,7 @@ fn run(options: &Options) -> Result<()> {
     })?;
     let with_postgres = options.stores().any(|store| store == Store::Postgres);
     let environment = steps.run("start", || {
-        Environment::new(program, with_postgres, options.seed)
+        Environment::new(program, with_postgres, options.redis, options.seed)
     })?;
     let all = inject_all(options, &environment, &mut steps)?;
     steps.print_summary();
@@ -132,41 +132,45 @@ fn inject_all(
         }
     }
     if options.stores().any(|store| store == Store::Postgres) {
-        all.extend(inject_between_nodes(options, environment, steps, &runtime)?);
+        for bus in options.buses() {
+            let injected = inject_between_nodes(options, environment, bus, steps, &runtime);
+            all.extend(injected?);
+        }
     }
     Ok(all)
 }
 
-/// The faults of several nodes, on Postgres.
+/// The faults of several nodes with this bus between them, on Postgres.
 fn inject_between_nodes(
     options: &Options,
     environment: &Environment,
+    bus: Bus,
     steps: &mut Steps,
     runtime: &Runtime,
 ) -> Result<Vec<Report>> {
     let mut all = Vec::new();
     if options.wants(Fault::N1) {
-        let kills = nodes::kill(environment, options.node_kills);
+        let kills = nodes::kill(environment, bus, options.node_kills);
         all.push(steps.run("N1", || runtime.block_on(kills))?);
     }
     if options.wants(Fault::N4) {
-        let limits = nodes::exceed_limits(environment);
+        let limits = nodes::exceed_limits(environment, bus);
         all.push(steps.run("N4", || runtime.block_on(limits))?);
     }
     if options.wants(Fault::N5) {
         for with_bus in [true, false] {
-            let revoked = nodes::revoke(environment, with_bus);
+            let revoked = nodes::revoke(environment, bus, with_bus);
             all.push(steps.run("N5", || runtime.block_on(revoked))?);
         }
     }
     if options.wants(Fault::N6) {
         for fault in BusFault::ALL {
-            let injected = nodes::run_bus_fault(environment, fault);
+            let injected = nodes::run_bus_fault(environment, bus, fault);
             all.push(steps.run("N6", || runtime.block_on(injected))?);
         }
     }
     if options.wants(Fault::N7) {
-        let upgrade = nodes::upgrade(environment, options.other_program.clone());
+        let upgrade = nodes::upgrade(environment, bus, options.previous_program.clone());
         all.push(steps.run("N7", || runtime.block_on(upgrade))?);
     }
     Ok(all)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::environment::Store;
+use super::{environment::Store, nodes::Bus};
 
 /// Injects faults into the service under load, and counts losses
 #[derive(clap::Parser)]
@@ -37,9 +37,12 @@ pub(super) struct Options {
     /// Use this build of the example `scripted_service` instead of building it
     #[arg(long)]
     pub(super) program: Option<PathBuf>,
-    /// Replace the nodes of N7 by this build of `scripted_service`, as of another version
+    /// Start the nodes that N7 replaces with this build of `scripted_service`, as of another version
     #[arg(long)]
-    pub(super) other_program: Option<PathBuf>,
+    pub(super) previous_program: Option<PathBuf>,
+    /// Repeat N1 and N4 to N7 with a Redis server between the nodes
+    #[arg(long)]
+    pub(super) redis: bool,
 }
 
 /// A fault.
@@ -95,6 +98,10 @@ pub(super) enum Fault {
 impl Options {
     pub(super) fn wants(&self, fault: Fault) -> bool {
         self.only.is_empty() || self.only.contains(&fault)
+    }
+
+    pub(super) fn buses(&self) -> impl Iterator<Item = Bus> + use<> {
+        std::iter::once(Bus::Postgres).chain(self.redis.then_some(Bus::Redis))
     }
 
     pub(super) fn stores(&self) -> impl Iterator<Item = Store> + use<> {

@@ -1,201 +1,98 @@
-//! N6: a node is cut off from the bus, or from the store.
+//! The bus between nodes.
 
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
+use dev_load::{Endpoint, service::Settings};
 use tokio::time::{Instant, sleep};
 
-use super::{
-    kill::final_log,
-    pair::{Pair, has_bus, wait_for_bus},
-    reader::{Reader, Readers},
-    relay::{Link, Relay},
-};
-use crate::{audit, environment::Environment, random::Random, report::Report};
+use crate::environment::{Environment, Store};
 
-/// The time of chats before the fault, and after it.
-const BEFORE: Duration = Duration::from_secs(2);
-const AFTERWARDS: Duration = Duration::from_secs(3);
-/// The longest delay of an event while signals are lost.
-const DELAY: Duration = Duration::from_millis(1_500);
-/// The longest delay after the store is back, and until it answers.
-const STORE_DELAY: Duration = Duration::from_secs(5);
-/// The number of restarts of the bus, and the time between two.
-const RESTARTS: u32 = 10;
-const RESTART_INTERVAL: Duration = Duration::from_millis(600);
+/// The longest until a node is connected to the bus, or notices that it is not.
+const CONNECTED: Duration = Duration::from_secs(15);
+const POLL: Duration = Duration::from_millis(50);
 
-/// A fault between one of two nodes and Postgres.
+/// The gauge of `LISTEN` and `NOTIFY`.
+const OF_POSTGRES: &str = "bus_connected";
+/// The gauge of the signals over Redis.
+const OF_REDIS: &str = "redis_connected{use=\"signals\"}";
+/// The gauge of the limits that Redis counts.
+const LIMITS_OF_REDIS: &str = "redis_connected{use=\"limits\"}";
+
+/// The bus between the nodes on one Postgres database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum BusFault {
-    /// The connections of the bus are closed and rejected.
-    Cut,
-    /// They are closed repeatedly, and accepted at once.
-    Restarted,
-    /// They transfer nothing, for less time than the node waits for a signal.
-    Slow,
-    /// They transfer nothing, for more time than that.
-    Silent,
-    /// They transfer notifications twice, and in another order.
-    Shuffled,
-    /// All other connections are closed and rejected.
-    StoreCut,
+pub(crate) enum Bus {
+    /// `LISTEN` and `NOTIFY` of the database.
+    Postgres,
+    /// A Redis server, which also counts limits. The database replaces it while it is unavailable.
+    Redis,
 }
 
-impl BusFault {
-    pub(crate) const ALL: [Self; 6] = [
-        Self::Cut,
-        Self::Restarted,
-        Self::Slow,
-        Self::Silent,
-        Self::Shuffled,
-        Self::StoreCut,
-    ];
-
-    const fn database(self) -> &'static str {
+impl Bus {
+    /// Adds the bus to the description of a fault.
+    pub(super) fn describe(self, done: String) -> String {
         match self {
-            Self::Cut => "nodes_bus_cut",
-            Self::Restarted => "nodes_bus_restarted",
-            Self::Slow => "nodes_bus_slow",
-            Self::Silent => "nodes_bus_silent",
-            Self::Shuffled => "nodes_bus_shuffled",
-            Self::StoreCut => "nodes_store_cut",
+            Self::Postgres => done,
+            Self::Redis => format!("{done}, Redis between the nodes"),
         }
     }
 
-    fn description(self) -> String {
-        let what = match self {
-            Self::Cut => "cut off from the bus",
-            Self::Restarted => return format!("one of two nodes loses its bus {RESTARTS} times"),
-            Self::Slow => "gets no signals, and then all at once",
-            Self::Silent => "gets no signals on open connections",
-            Self::Shuffled => "gets signals twice and in another order",
-            Self::StoreCut => "cut off from the store, but not from the bus",
+    /// The name of a database that nodes with this bus use.
+    pub(super) fn database(self, name: &str) -> String {
+        match self {
+            Self::Postgres => name.to_owned(),
+            Self::Redis => format!("{name}_redis"),
+        }
+    }
+
+    /// The settings of nodes on a new database.
+    pub(super) fn settings(self, environment: &Environment, name: &str) -> Result<Settings> {
+        let mut settings = environment.settings(Store::Postgres, &self.database(name))?;
+        if self == Self::Redis {
+            let url = environment.redis()?.url();
+            settings.variables.push(("BUS__URL".to_owned(), url));
+        }
+        Ok(settings)
+    }
+
+    /// Returns whether a node receives signals over this bus.
+    pub(super) async fn is_connected(self, endpoint: &Endpoint) -> Result<bool> {
+        match self {
+            Self::Postgres => is_set(endpoint, OF_POSTGRES).await,
+            Self::Redis => is_set(endpoint, OF_REDIS).await,
+        }
+    }
+
+    /// Waits until a node receives signals over this bus, or none.
+    pub(super) async fn wait_until(self, connected: bool, endpoint: &Endpoint) -> Result<()> {
+        let gauge = match self {
+            Self::Postgres => OF_POSTGRES,
+            Self::Redis => OF_REDIS,
         };
-        format!(
-            "one of two nodes {what} for {} s",
-            self.duration().as_secs()
-        )
+        wait_for(endpoint, gauge, connected).await
     }
 
-    fn duration(self) -> Duration {
-        match self {
-            Self::Cut | Self::Slow | Self::Shuffled => Duration::from_secs(6),
-            Self::Restarted => RESTART_INTERVAL * RESTARTS,
-            // Longer than a lease.
-            Self::Silent | Self::StoreCut => Duration::from_secs(12),
+    /// Waits until a node uses this bus for everything.
+    pub(super) async fn wait_until_used(self, endpoint: &Endpoint) -> Result<()> {
+        self.wait_until(true, endpoint).await?;
+        if self == Self::Redis {
+            wait_for(endpoint, LIMITS_OF_REDIS, true).await?;
         }
-    }
-
-    /// Cuts or changes the connections for some time.
-    async fn inject(self, relay: &Relay) {
-        match self {
-            Self::Cut => relay.set_bus(Link::Closed),
-            Self::Slow | Self::Silent => relay.set_bus(Link::Stalled),
-            Self::Shuffled => relay.set_bus(Link::Shuffled),
-            Self::StoreCut => relay.set_store(Link::Closed),
-            Self::Restarted => {
-                for _ in 0..RESTARTS {
-                    relay.set_bus(Link::Closed);
-                    sleep(RESTART_INTERVAL / 10).await;
-                    relay.set_bus(Link::Open);
-                    sleep(RESTART_INTERVAL * 9 / 10).await;
-                }
-                return;
-            }
-        }
-        sleep(self.duration()).await;
-    }
-
-    /// The value of `bus_connected` at the end of the fault.
-    const fn leaves_bus(self) -> Option<bool> {
-        match self {
-            Self::Cut | Self::Silent => Some(false),
-            Self::Slow | Self::Shuffled => Some(true),
-            // Any; after a cut from the store, the node cannot check a credential.
-            Self::Restarted | Self::StoreCut => None,
-        }
+        Ok(())
     }
 }
 
-/// Injects a fault while clients of both nodes follow chats, and compares what they received.
-pub(crate) async fn run(environment: &Environment, fault: BusFault) -> Result<Report> {
-    let name = fault.database();
-    let mut report = Report::new("N6", fault.description());
-    report.expect_no(&["fault without effect", "no live text afterwards"]);
-    let pair = Pair::start(environment, name).await?;
-    let random = Random::new(environment.seed);
-    let one = Readers::start(vec![pair.one.clone()]).await?;
-    let other = Readers::start(vec![pair.other.clone()]).await?;
-    let duration = BEFORE + fault.duration();
-    let load = pair.start_chats(name, random.clone(), duration).await?;
-    sleep(BEFORE).await;
-    fault.inject(&pair.relay).await;
-    check_effect(fault, &pair, &mut report).await?;
-    let healed = Instant::now();
-    pair.relay.set_bus(Link::Open);
-    pair.relay.set_store(Link::Open);
-    pair.wait_for_reply(name).await?;
-    let (seconds, most) = (healed.elapsed().as_secs_f64(), STORE_DELAY.as_secs_f64());
-    report.add_bounded("reply of the node after", seconds, "s", most);
-    wait_for_bus(&pair.other, true).await?;
-    let seconds = healed.elapsed().as_secs_f64();
-    report.add_figure("signals arrive again after", seconds, "s");
-    let mut all: Vec<_> = load.join_all().await.into_iter().flatten().collect();
-    let after = format!("{name}-after");
-    let late = Readers::start(vec![pair.other.clone()]).await?;
-    let load = pair.start_chats(&after, random, AFTERWARDS).await?;
-    all.extend(load.join_all().await.into_iter().flatten());
-    let log = final_log(&pair.one).await?;
-    let late = late.end(log.head, &mut report).await?;
-    let streamed = late.iter().map(|reader| reader.view.streamed).sum();
-    report.count("live texts afterwards", streamed);
-    if streamed == 0 {
-        report.record_loss("no live text afterwards", || "none is complete".to_owned());
-    }
-    let one = one.end(log.head, &mut report).await?;
-    let other = other.end(log.head, &mut report).await?;
-    let healed = (fault == BusFault::StoreCut).then_some(healed);
-    judge_delays(&one, &other, healed, &mut report);
-    audit::run(&pair.one, &all, &mut report).await?;
-    Ok(report)
+async fn is_set(endpoint: &Endpoint, gauge: &str) -> Result<bool> {
+    Ok(endpoint.metric(gauge).await? == Some(1.0))
 }
 
-/// Checks that the fault had its effect on the bus.
-async fn check_effect(fault: BusFault, pair: &Pair, report: &mut Report) -> Result<()> {
-    if let Some(has) = fault.leaves_bus()
-        && has_bus(&pair.other).await? != has
-    {
-        report.record_loss("fault without effect", || {
-            format!("bus_connected is {}", !has)
-        });
-    }
-    if pair.relay.cut() == 0 {
-        report.record_loss("fault without effect", || {
-            "no connection was cut".to_owned()
-        });
+async fn wait_for(endpoint: &Endpoint, gauge: &str, value: bool) -> Result<()> {
+    let started = Instant::now();
+    while is_set(endpoint, gauge).await? != value {
+        if started.elapsed() > CONNECTED {
+            bail!("{gauge} of a node is still {} after {CONNECTED:?}", !value);
+        }
+        sleep(POLL).await;
     }
     Ok(())
-}
-
-/// Compares the arrivals of events at both nodes; those before `healed` count from then on.
-fn judge_delays(one: &[Reader], other: &[Reader], healed: Option<Instant>, report: &mut Report) {
-    let (mut slowest, mut events) = (Duration::ZERO, 0);
-    for (one, other) in one.iter().zip(other) {
-        for (seq, at) in &one.arrivals {
-            let Some(arrived) = other.arrivals.get(seq) else {
-                continue;
-            };
-            let due = healed.map_or(*at, |healed| healed.max(*at));
-            slowest = slowest.max(arrived.saturating_duration_since(due));
-            events += 1;
-        }
-    }
-    report.count("events", events);
-    let most = if healed.is_some() { STORE_DELAY } else { DELAY };
-    report.add_bounded(
-        "slowest event of the node",
-        slowest.as_secs_f64(),
-        "s",
-        most.as_secs_f64(),
-    );
 }

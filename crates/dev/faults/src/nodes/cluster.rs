@@ -8,8 +8,8 @@ use dev_load::{
     service::{Service, Settings},
 };
 
-use super::proxy::Proxy;
-use crate::environment::{Agents, Environment, Store};
+use super::{bus::Bus, proxy::Proxy};
+use crate::environment::Agents;
 
 /// The number of nodes.
 pub(super) const NODES: usize = 3;
@@ -23,16 +23,8 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    /// Starts all nodes on a new store of this name, with these settings.
-    pub(super) async fn start(
-        environment: &Environment,
-        name: &str,
-        variables: &[(&str, &str)],
-    ) -> Result<Self> {
-        let mut settings = environment.settings(Store::Postgres, name)?;
-        let variables = variables.iter();
-        let variables = variables.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        settings.variables.extend(variables);
+    /// Starts all nodes with these settings, and waits until they use the bus.
+    pub(super) async fn start(bus: Bus, settings: Settings) -> Result<Self> {
         let first = Service::start(settings.clone())?;
         let endpoint = first.endpoint()?;
         let mut cluster = Self {
@@ -43,18 +35,22 @@ impl Cluster {
         };
         cluster.proxy.add(endpoint).await?;
         for _ in 1..NODES {
-            cluster.add(None).await?;
+            cluster.add().await?;
+        }
+        for node in &cluster.nodes {
+            bus.wait_until_used(&node.endpoint()?).await?;
         }
         Ok(cluster)
     }
 
-    /// Starts a further node, of another program if one is given.
-    pub(super) async fn add(&mut self, program: Option<PathBuf>) -> Result<()> {
-        let mut settings = self.settings.clone();
-        if let Some(program) = program {
-            settings.program = program;
-        }
-        let node = Service::start(settings)?;
+    /// Makes further nodes run another program.
+    pub(super) fn set_program(&mut self, program: PathBuf) {
+        self.settings.program = program;
+    }
+
+    /// Starts a further node.
+    pub(super) async fn add(&mut self) -> Result<()> {
+        let node = Service::start(self.settings.clone())?;
         self.proxy.add(node.endpoint()?).await?;
         self.nodes.push(node);
         Ok(())

@@ -10,6 +10,7 @@ use tokio::{
 };
 
 use super::{
+    bus::Bus,
     cluster::{Cluster, NODES},
     reader::{Reader, Readers},
 };
@@ -34,10 +35,11 @@ const BETWEEN: Duration = Duration::from_secs(5);
 const FINAL: Duration = Duration::from_secs(20);
 
 /// Kills a random node `kills` times under 200 chats a second, and audits the state afterwards.
-pub(crate) async fn run(environment: &Environment, kills: usize) -> Result<Report> {
+pub(crate) async fn run(environment: &Environment, bus: Bus, kills: usize) -> Result<Report> {
     let done = format!("kill -9 of one of {NODES} nodes under 200 chats/s, {kills} times");
-    let mut report = Report::new("N1", done);
-    let mut cluster = Cluster::start(environment, "nodes_kill", &[]).await?;
+    let mut report = Report::new("N1", bus.describe(done));
+    let settings = bus.settings(environment, "nodes_kill")?;
+    let mut cluster = Cluster::start(bus, settings).await?;
     let mut random = Random::new(environment.seed);
     let nodes = Nodes::default();
     nodes.set(vec![cluster.proxy.endpoint()]);
@@ -88,7 +90,12 @@ async fn judge(
     report: &mut Report,
 ) -> Result<()> {
     let endpoint = cluster.any_node()?;
+    report.expect_no(&["rate limited"]);
     for acks in &mut all {
+        // All limits are far above the load, whatever killed nodes have taken of them.
+        for _ in 0..acks.rejections.get("rate_limited").copied().unwrap_or_default() {
+            report.record_loss("rate limited", || acks.chat.tag.clone());
+        }
         if acks.chat.key.is_some() && !acks.replied.is_empty() {
             // The same key must give the same reply.
             acks.send(&endpoint).await;

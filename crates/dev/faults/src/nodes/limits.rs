@@ -13,7 +13,10 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::cluster::{Cluster, NODES};
+use super::{
+    bus::Bus,
+    cluster::{Cluster, NODES},
+};
 use crate::{environment::Environment, report::Report};
 
 /// The limit of the key.
@@ -48,11 +51,12 @@ struct Responses {
 }
 
 /// Sends more than the limit of a key to all nodes, kills one of them, and counts what is admitted.
-pub(crate) async fn run(environment: &Environment) -> Result<Report> {
+pub(crate) async fn run(environment: &Environment, bus: Bus) -> Result<Report> {
     let done = format!("one key asks {NODES} nodes for more than its limit, then one is killed");
-    let mut report = Report::new("N4", done);
+    let mut report = Report::new("N4", bus.describe(done));
     report.expect_no(&["above the limit", "other responses"]);
-    let mut cluster = Cluster::start(environment, "nodes_limits", &[]).await?;
+    let settings = bus.settings(environment, "nodes_limits")?;
+    let mut cluster = Cluster::start(bus, settings).await?;
     let key = limited_key(&cluster.any_node()?).await?;
     let started = Instant::now();
     let mut clients = JoinSet::new();

@@ -3,60 +3,118 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use dev_load::{
-    Endpoint,
-    service::{Service, Settings},
-};
+use dev_load::{Endpoint, service::Service};
 use tokio::{
     task::JoinSet,
     time::{Instant, sleep},
 };
 
-use super::{kill::start_load, relay::Relay};
+use super::{
+    bus::Bus,
+    kill::start_load,
+    relay::{Link, Relay},
+};
 use crate::{
     acknowledgements::{Acknowledgements, Nodes},
     chat::{Agent, Chat, Outcome, ResponseMode, TIMEOUT},
     chat_load::ChatLoad,
-    environment::{Agents, Environment, Store},
+    environment::{Agents, Environment},
     random::Random,
 };
 
 /// The interval of chats.
 const CHAT_INTERVAL: Duration = Duration::from_millis(25);
-/// The longest until a node serves, or receives signals again.
+/// The longest until a node serves again.
 const RECOVERY: Duration = Duration::from_secs(15);
 const POLL: Duration = Duration::from_millis(50);
 
-/// Two nodes, the second of which reaches Postgres through a relay.
+/// Two nodes, the second of which reaches Postgres and Redis through relays.
 pub(super) struct Pair {
     pub(super) one: Endpoint,
     pub(super) other: Endpoint,
-    pub(super) relay: Relay,
+    bus: Bus,
+    postgres: Relay,
+    redis: Option<Relay>,
     agents: Agents,
     _services: [Service; 2],
 }
 
 impl Pair {
     /// Starts both on a new store of this name, and waits until they receive signals.
-    pub(super) async fn start(environment: &Environment, name: &str) -> Result<Self> {
-        let settings = environment.settings(Store::Postgres, name)?;
-        let relay = Relay::start(&settings.database_url).await?;
+    pub(super) async fn start(environment: &Environment, bus: Bus, name: &str) -> Result<Self> {
+        let mut settings = bus.settings(environment, name)?;
         let one = Service::start(settings.clone())?;
-        let other = Service::start(Settings {
-            database_url: relay.url.clone(),
-            ..settings
-        })?;
+        let postgres = Relay::start_postgres(&settings.database_url).await?;
+        settings.database_url.clone_from(&postgres.url);
+        let mut redis = None;
+        if bus == Bus::Redis {
+            let port = environment.redis()?.port();
+            let relay = Relay::start_redis(port).await?;
+            let url = ("BUS__URL".to_owned(), relay.url.clone());
+            settings.variables.push(url);
+            redis = Some(relay);
+        }
+        let other = Service::start(settings)?;
         let pair = Self {
             one: one.endpoint()?,
             other: other.endpoint()?,
-            relay,
+            bus,
+            postgres,
+            redis,
             agents: Agents::create(&one.endpoint()?).await?,
             _services: [one, other],
         };
         for endpoint in [&pair.one, &pair.other] {
-            wait_for_bus(endpoint, true).await?;
+            bus.wait_until_used(endpoint).await?;
         }
         Ok(pair)
+    }
+
+    /// Changes the other node's connections to the bus.
+    pub(super) fn set_bus(&self, link: Link) {
+        self.relay_of_bus().set_bus(link);
+    }
+
+    /// Changes its connections to the store, but not those to the bus.
+    pub(super) fn set_store(&self, link: Link) {
+        self.postgres.set_store(link);
+        if self.redis.is_some() {
+            self.postgres.set_bus(link);
+        }
+    }
+
+    /// Cuts all connections over which the other node receives signals.
+    pub(super) async fn cut_signals(&self) -> Result<()> {
+        for relay in [Some(&self.postgres), self.redis.as_ref()] {
+            relay.inspect(|relay| relay.set_bus(Link::Closed));
+        }
+        Bus::Postgres.wait_until(false, &self.other).await?;
+        self.wait_for_bus(false).await
+    }
+
+    /// Returns whether the other node receives signals over the bus.
+    pub(super) async fn has_bus(&self) -> Result<bool> {
+        self.bus.is_connected(&self.other).await
+    }
+
+    /// Waits until the other node receives signals over the bus, or none.
+    pub(super) async fn wait_for_bus(&self, connected: bool) -> Result<()> {
+        self.bus.wait_until(connected, &self.other).await
+    }
+
+    /// The number of times that a connection of the other node was changed.
+    pub(super) fn cut(&self) -> usize {
+        let relays = [Some(&self.postgres), self.redis.as_ref()];
+        relays.into_iter().flatten().map(Relay::cut).sum()
+    }
+
+    /// The number of the other node's connections to the bus that the server closed.
+    pub(super) fn closed_by_bus(&self) -> usize {
+        self.relay_of_bus().closed_by_server()
+    }
+
+    fn relay_of_bus(&self) -> &Relay {
+        self.redis.as_ref().unwrap_or(&self.postgres)
     }
 
     /// Starts chats on the first node, which has no fault.
@@ -96,24 +154,4 @@ impl Pair {
         }
         Ok(())
     }
-}
-
-/// Returns whether a node receives signals of other nodes.
-pub(super) async fn has_bus(endpoint: &Endpoint) -> Result<bool> {
-    Ok(endpoint.metric("bus_connected").await? == Some(1.0))
-}
-
-/// Waits until a node receives signals of other nodes, or none.
-pub(super) async fn wait_for_bus(endpoint: &Endpoint, has: bool) -> Result<()> {
-    let started = Instant::now();
-    while has_bus(endpoint).await? != has {
-        if started.elapsed() > RECOVERY {
-            bail!(
-                "bus_connected of a node is still {} after {RECOVERY:?}",
-                !has
-            );
-        }
-        sleep(POLL).await;
-    }
-    Ok(())
 }

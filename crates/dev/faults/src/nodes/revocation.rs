@@ -11,10 +11,7 @@ use dev_load::{
 use serde_json::json;
 use tokio::time::{Instant, timeout};
 
-use super::{
-    pair::{Pair, has_bus, wait_for_bus},
-    relay::Link,
-};
+use super::{bus::Bus, pair::Pair};
 use crate::{environment::Environment, event_stream::EventStream, report::Report};
 
 /// The number of revoked keys.
@@ -23,19 +20,18 @@ const KEYS: usize = 20;
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Revokes keys on one node, and measures when sockets and event streams on the other end.
-pub(crate) async fn run(environment: &Environment, with_bus: bool) -> Result<Report> {
-    let (name, bus, most) = if with_bus {
+pub(crate) async fn run(environment: &Environment, bus: Bus, with_bus: bool) -> Result<Report> {
+    let (name, cut, most) = if with_bus {
         ("nodes_revoke", "", 1.0)
     } else {
-        ("nodes_revoke_without", ", the bus cut", 2.0)
+        ("nodes_revoke_without", ", all signals cut", 2.0)
     };
-    let done = format!("{KEYS} keys revoked on another node{bus}");
-    let mut report = Report::new("N5", done);
+    let done = format!("{KEYS} keys revoked on another node{cut}");
+    let mut report = Report::new("N5", bus.describe(done));
     report.expect_no(&["not closed", "still admitted", "another bus"]);
-    let pair = Pair::start(environment, name).await?;
+    let pair = Pair::start(environment, bus, name).await?;
     if !with_bus {
-        pair.relay.set_bus(Link::Closed);
-        wait_for_bus(&pair.other, false).await?;
+        pair.cut_signals().await?;
     }
     let (mut slowest_socket, mut slowest_stream) = (Duration::ZERO, Duration::ZERO);
     for number in 0..KEYS {
@@ -44,7 +40,7 @@ pub(crate) async fn run(environment: &Environment, with_bus: bool) -> Result<Rep
         slowest_stream = slowest_stream.max(stream);
         report.count("keys revoked", 1);
     }
-    if has_bus(&pair.other).await? != with_bus {
+    if pair.has_bus().await? != with_bus {
         report.record_loss("another bus", || "the bus was cut or restored".to_owned());
     }
     for (what, slowest) in [

@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use tokio::time::Instant;
 
 use super::{
+    bus::Bus,
     cluster::{Cluster, NODES},
     kill::{final_log, judge_resumes, start_load},
     reader::Readers,
@@ -27,18 +28,26 @@ const LOAD: Duration = Duration::from_secs(40);
 /// Seconds for which a node accepts requests after `SIGTERM`: longer than the proxy needs to notice.
 const DRAIN_SECONDS: &str = "2";
 
-/// Replaces all nodes by those of another program, or of the same.
-pub(crate) async fn run(environment: &Environment, other: Option<PathBuf>) -> Result<Report> {
-    let programs = if other.is_some() {
-        "another program"
-    } else {
-        "the same program"
+/// Replaces all nodes, which run the previous program if one is given.
+pub(crate) async fn run(
+    environment: &Environment,
+    bus: Bus,
+    previous: Option<PathBuf>,
+) -> Result<Report> {
+    let from = match previous {
+        Some(_) => "of another program ",
+        None => "",
     };
-    let done = format!("{NODES} nodes replaced by {programs} under 200 chats/s");
-    let mut report = Report::new("N7", done);
+    let done = format!("{NODES} nodes {from}replaced under 200 chats/s");
+    let mut report = Report::new("N7", bus.describe(done));
     report.expect_no(&["requests lost", "requests rejected"]);
-    let variables = [("SERVER__DRAIN_SECONDS", DRAIN_SECONDS)];
-    let mut cluster = Cluster::start(environment, "nodes_upgrade", &variables).await?;
+    let mut settings = bus.settings(environment, "nodes_upgrade")?;
+    let drain = ["SERVER__DRAIN_SECONDS", DRAIN_SECONDS].map(str::to_owned);
+    settings.variables.push(drain.into());
+    let program = settings.program.clone();
+    settings.program = previous.unwrap_or_else(|| program.clone());
+    let mut cluster = Cluster::start(bus, settings).await?;
+    cluster.set_program(program);
     let endpoint = cluster.proxy.endpoint();
     let nodes = Nodes::default();
     nodes.set(vec![endpoint.clone()]);
@@ -51,7 +60,7 @@ pub(crate) async fn run(environment: &Environment, other: Option<PathBuf>) -> Re
     let started = Instant::now();
     let load = start_load(chats, nodes, LOAD);
     for _ in 0..NODES {
-        cluster.add(other.clone()).await?;
+        cluster.add().await?;
         let mut old = cluster.nodes.remove(0);
         let address = old.endpoint()?.address;
         // This thread blocks; the load runs on other threads.
