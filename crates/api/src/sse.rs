@@ -30,7 +30,7 @@ pub const EVENT_STREAM: &str = "text/event-stream";
 const COMMENT_INTERVAL: Duration = Duration::from_secs(15);
 
 /// A header that prevents proxies from buffering the response.
-const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+pub const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// An event.
 #[derive(Debug, Clone, PartialEq, Eq)]

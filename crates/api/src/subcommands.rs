@@ -80,7 +80,11 @@ async fn serve(settings: &Settings, options: ServeOptions, engines: EnginesByNam
     }
     tracing::info!(store = %settings.database, "listening on {url}");
     if let Some(bus) = &settings.bus.url {
-        tracing::info!(%bus, "sharing signals and limits with other processes");
+        if settings.region.home.is_some() {
+            tracing::info!(%bus, "sharing limits with other nodes of the region");
+        } else {
+            tracing::info!(%bus, "sharing signals and limits with other processes");
+        }
     }
     tracing::info!("{startup_summary}");
     tokio::select! {

@@ -11,6 +11,9 @@ pub use forwarded_request::{ForwardedRequest, InvalidSignature, body_digest};
 /// The minimum length of a key, in characters.
 pub const MIN_KEY_LENGTH: usize = 32;
 
+/// The challenge in the response to a forwarded request whose signature is not valid.
+pub const REGION_CHALLENGE: &str = "Region";
+
 /// The name of a region: 1 to 64 of `a-z`, `0-9` and `-`. Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String")]

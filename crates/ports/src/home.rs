@@ -5,7 +5,7 @@ use std::{net::IpAddr, time::Duration};
 use async_trait::async_trait;
 use bytes::Bytes;
 use domain::Ticket;
-use futures::stream::BoxStream;
+use futures::{future::BoxFuture, stream::BoxStream};
 use uuid::Uuid;
 
 use crate::BoxError;
@@ -77,8 +77,8 @@ pub trait Home: Send + Sync {
 /// The nodes of far regions, as a node of the home region exchanges signals with them.
 pub trait FarNodes: Send + Sync {
     /// Returns the stream of signals to the node of a process. It MUST report at least once a second,
-    /// and end when signals were lost.
-    fn open(&self, process: Uuid) -> BoxStream<'static, Bytes>;
+    /// tell the node when signals were lost, and end with `closing`, which it announces.
+    fn open(&self, process: Uuid, closing: BoxFuture<'static, ()>) -> BoxStream<'static, Bytes>;
 
     /// Publishes the signals that a node has sent to all other nodes.
     fn receive(&self, process: Uuid, messages: &[u8]);

@@ -1,29 +1,39 @@
 //! The implementation of the port.
 
-use std::{error::Error, sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use domain::{ForwardedRequest, RegionKey, RegionName, region::body_digest};
-use futures::{StreamExt as _, TryStreamExt as _};
-use http::{Request, Response};
-use http_body_util::{BodyDataStream, Full};
-use hyper::body::Incoming;
+use http::Request;
+use http_body_util::Full;
 use parking_lot::RwLock;
 use ports::{Clock, Home, HomeError, HomeRequest, HomeResponse, HomeStatus, IdSource};
 use tokio::{
     sync::{Notify, watch},
-    time::{Instant, timeout_at},
+    time::{Instant, timeout, timeout_at},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     address::HomeAddress,
-    connection::{Connector, Sender},
+    attempt::Attempt,
+    connection::{ConnectionState, Connector},
+    dialer::OpenConnection,
 };
 
-/// The time for which a request waits for a connection.
+/// The time for which a request waits for a connection that is being opened.
 const CONNECTION_WAIT: Duration = Duration::from_millis(800);
+/// The time in which the home region responds to a request of this node itself, which is small.
+const OWN_TIMEOUT: Duration = Duration::from_secs(3);
+/// The start of the paths of such requests.
+const OWN_PATHS: &str = "/region/";
 
 /// The identity of a region, with which it signs its requests.
 pub struct Signer {
@@ -59,20 +69,22 @@ pub struct HomeClient {
     origin: String,
     base_path: String,
     signer: Signer,
-    opened: watch::Receiver<Option<Sender>>,
+    connection: watch::Receiver<ConnectionState>,
+    round_trip: watch::Receiver<Duration>,
     replace: Arc<Notify>,
-    state: RwLock<ReportedState>,
     /// The time at which the stream of signals was opened; `None` without one.
     stream_since: watch::Sender<Option<Instant>>,
+    last_report: RwLock<LastReport>,
+    /// True after the home region has rejected this region, until it accepts it.
+    is_rejected: AtomicBool,
 }
 
-/// The state of the home region by its last report and the last measurement.
+/// The state of the home region by its last report.
 #[derive(Debug, Clone, Copy)]
-struct ReportedState {
+struct LastReport {
     /// `None` before the first report.
     reported_at: Option<Instant>,
     access_version: i64,
-    round_trip: Duration,
 }
 
 impl HomeClient {
@@ -85,39 +97,46 @@ impl HomeClient {
     ) -> Result<Self, rustls::Error> {
         let (origin, base_path) = (address.origin.clone(), address.base_path.clone());
         let connector = Connector::new(address, tasks.clone())?;
-        let (opened, replace) = (connector.opened(), connector.replace());
+        let (connection, replace) = (connector.state(), connector.replace());
+        let round_trip = connector.round_trip();
         tasks.spawn(stop.clone().run_until_cancelled_owned(connector.run()));
         Ok(Self {
             origin,
             base_path,
             signer,
-            opened,
+            connection,
+            round_trip,
             replace,
-            state: RwLock::new(ReportedState {
+            last_report: RwLock::new(LastReport {
                 reported_at: None,
                 access_version: 0,
-                round_trip: Duration::ZERO,
             }),
             stream_since: watch::Sender::new(None),
+            is_rejected: AtomicBool::new(false),
         })
     }
 
     /// Records a report of the home region.
-    pub(crate) fn heard(&self, access_version: i64) {
-        let mut state = self.state.write();
+    pub(crate) fn record_report(&self, access_version: i64) {
+        let mut state = self.last_report.write();
         state.reported_at = Some(Instant::now());
         state.access_version = state.access_version.max(access_version);
     }
 
     /// Makes new requests use another connection, because the node at the other end shuts down.
     pub(crate) fn replace_connection(&self) {
-        self.replace.notify_one();
+        // Not remembered: a connection that is opened later does not lead to that node.
+        self.replace.notify_waiters();
     }
 
-    /// Records the time of a request and its response.
-    pub(crate) fn measured(&self, round_trip: Duration) {
-        metrics::gauge!("region_home_round_trip_seconds").set(round_trip.as_secs_f64());
-        self.state.write().round_trip = round_trip;
+    /// Waits until there is a connection.
+    pub(crate) async fn connected(&self) {
+        let mut connection = self.connection.clone();
+        let is_open = |state: &ConnectionState| matches!(state, ConnectionState::Open(_));
+        if connection.wait_for(is_open).await.is_err() {
+            // The task of the connection has ended with the process.
+            std::future::pending::<()>().await;
+        }
     }
 
     /// Records that the stream of signals was opened or lost.
@@ -130,14 +149,27 @@ impl HomeClient {
         self.stream_since.subscribe()
     }
 
-    /// Returns an open connection, as soon as there is one before `deadline`.
-    async fn connection(&self, deadline: Instant) -> Result<Sender, HomeError> {
-        let mut opened = self.opened.clone();
-        let is_open = |sender: &Option<Sender>| sender.as_ref().is_some_and(|it| !it.is_closed());
-        let found = timeout_at(deadline, opened.wait_for(is_open)).await;
-        let unreachable = || HomeError::Unreachable("there is no connection".into());
-        let sender = found.ok().and_then(Result::ok);
-        sender.and_then(|it| (*it).clone()).ok_or_else(unreachable)
+    /// Returns an open connection, as soon as there is one before `deadline`. A new request does not
+    /// wait while the home region is known to be unreachable; one that was sent before does.
+    async fn connection(
+        &self,
+        deadline: Instant,
+        is_new: bool,
+    ) -> Result<OpenConnection, HomeError> {
+        let mut connection = self.connection.clone();
+        let mut found = None;
+        let decided = connection.wait_for(|state| match state {
+            // Its task replaces a closed one.
+            ConnectionState::Open(open) if !open.sender.is_closed() => {
+                found = Some(open.clone());
+                true
+            }
+            ConnectionState::Unreachable => is_new,
+            ConnectionState::Open(_) | ConnectionState::Opening => false,
+        });
+        let decided = timeout_at(deadline, decided).await;
+        drop(decided);
+        found.ok_or_else(|| HomeError::Unreachable("there is no connection".into()))
     }
 
     fn build(&self, request: &HomeRequest) -> Result<Request<Full<Bytes>>, http::Error> {
@@ -154,75 +186,97 @@ impl HomeClient {
     }
 }
 
-#[async_trait]
-impl Home for HomeClient {
-    async fn send(&self, request: HomeRequest) -> Result<HomeResponse, HomeError> {
-        let deadline = Instant::now() + CONNECTION_WAIT;
-        let mut can_repeat = request.is_repeatable;
+impl HomeClient {
+    /// Sends a request, and once more if that is safe.
+    async fn exchange(&self, request: &HomeRequest) -> Result<HomeResponse, HomeError> {
+        let mut deadline = Instant::now() + CONNECTION_WAIT;
         let mut lost = None;
         loop {
-            let mut sender = match self.connection(deadline).await {
-                Ok(sender) => sender,
-                // It was sent once, and nobody knows what became of it.
+            let attempt = match self.attempt(request, deadline, lost.is_none()).await {
+                Ok(attempt) => attempt,
+                // It was sent once, and it is unknown what became of it.
                 Err(error) => return Err(lost.unwrap_or(error)),
             };
-            let built = self.build(&request);
-            let built = built.map_err(|error| HomeError::Unreachable(error.into()))?;
-            let failed = match sender.try_send_request(built).await {
-                Ok(response) => return Ok(converted(response)),
-                Err(failed) => failed,
-            };
-            let is_unsent = failed.message().is_some();
-            let error = failed.into_error();
-            if !is_unsent && !is_refused(&error) {
-                lost = Some(HomeError::Lost(error.into()));
-                if !std::mem::take(&mut can_repeat) {
-                    break;
+            match attempt {
+                Attempt::Answered(response) => {
+                    self.is_rejected.store(false, Ordering::Relaxed);
+                    return Ok(*response);
                 }
-            } else if Instant::now() >= deadline {
-                return Err(HomeError::Unreachable(error.into()));
+                Attempt::Rejected => return Err(lost.unwrap_or_else(|| self.rejected())),
+                Attempt::Unprocessed(error) if Instant::now() >= deadline => {
+                    return Err(lost.unwrap_or(HomeError::Unreachable(error)));
+                }
+                Attempt::Unprocessed(_) => {}
+                Attempt::Lost(error) if lost.is_none() && request.is_repeatable => {
+                    lost = Some(HomeError::Lost(error));
+                    // A node that was restarted may be back by then.
+                    deadline = Instant::now() + CONNECTION_WAIT;
+                }
+                Attempt::Lost(error) => return Err(HomeError::Lost(error)),
             }
             // The connection is closing, and its task replaces it.
             tokio::task::yield_now().await;
         }
-        Err(lost.unwrap_or(HomeError::Unreachable("not sent".into())))
+    }
+
+    /// Sends a request once, if there is a connection before `deadline`.
+    async fn attempt(
+        &self,
+        request: &HomeRequest,
+        deadline: Instant,
+        is_new: bool,
+    ) -> Result<Attempt, HomeError> {
+        let mut open = self.connection(deadline, is_new).await?;
+        let stream = if is_own(request) {
+            None
+        } else {
+            let stream = timeout_at(deadline, open.streams.acquire_owned()).await;
+            let full = |_elapsed| HomeError::Unreachable("too many requests are open".into());
+            // The semaphore is never closed.
+            stream.map_err(full)?.ok()
+        };
+        let built = self.build(request);
+        let built = built.map_err(|error| HomeError::Unreachable(error.into()))?;
+        Ok(Attempt::of(
+            open.sender.try_send_request(built).await,
+            stream,
+        ))
+    }
+
+    /// Returns the error of a request whose signature is rejected, and logs the first one.
+    fn rejected(&self) -> HomeError {
+        if !self.is_rejected.swap(true, Ordering::Relaxed) {
+            tracing::error!(
+                "the home region rejects this region; compare REGION__KEY, the names of both and \
+                 their clocks"
+            );
+        }
+        HomeError::Unreachable("the home region rejects this region".into())
+    }
+}
+
+/// Returns true for a request of this node itself, as opposed to one of a client.
+fn is_own(request: &HomeRequest) -> bool {
+    request.path.starts_with(OWN_PATHS)
+}
+
+#[async_trait]
+impl Home for HomeClient {
+    async fn send(&self, request: HomeRequest) -> Result<HomeResponse, HomeError> {
+        if !is_own(&request) {
+            return self.exchange(&request).await;
+        }
+        // A proxy answers PINGs although no node responds.
+        let exchange = timeout(OWN_TIMEOUT, self.exchange(&request)).await;
+        exchange.unwrap_or_else(|elapsed| Err(HomeError::Lost(elapsed.into())))
     }
 
     fn status(&self) -> HomeStatus {
-        let state = *self.state.read();
+        let state = *self.last_report.read();
         HomeStatus {
             report_age: state.reported_at.map(|at| at.elapsed()),
             access_version: state.access_version,
-            round_trip: state.round_trip,
+            round_trip: *self.round_trip.borrow(),
         }
-    }
-}
-
-/// Returns true if the server has provably not processed a request.
-fn is_refused(error: &hyper::Error) -> bool {
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        if let Some(error) = error.downcast_ref::<h2::Error>() {
-            let is_nack = error.reason() == Some(h2::Reason::REFUSED_STREAM);
-            let is_closing = error.is_go_away() && error.reason() == Some(h2::Reason::NO_ERROR);
-            return error.is_remote() && (is_nack || is_closing);
-        }
-        cause = error.source();
-    }
-    false
-}
-
-fn converted(response: Response<Incoming>) -> HomeResponse {
-    let (head, body) = response.into_parts();
-    let headers = head.headers.iter();
-    let copied = |value: &http::HeaderValue| Bytes::copy_from_slice(value.as_bytes());
-    HomeResponse {
-        status: head.status.as_u16(),
-        headers: headers
-            .map(|(name, value)| (name.as_str().to_owned(), copied(value)))
-            .collect(),
-        body: BodyDataStream::new(body)
-            .map_err(|error| HomeError::Lost(error.into()))
-            .boxed(),
     }
 }

@@ -16,7 +16,7 @@ use uuid::Uuid;
 use crate::{
     HomeClient, presence,
     replay_gate::ReplayGate,
-    wire::{HomeReport, SIGNALS_PATH, STREAM_PATH, is_sent_home},
+    wire::{HomeReport, Notice, SIGNALS_PATH, STREAM_PATH, StreamNotice, is_sent_home},
 };
 
 /// The time without a line after which the stream is opened again. The home region reports every
@@ -142,18 +142,15 @@ impl Receiver {
     async fn run(mut self) {
         let mut backoff = Backoff::new();
         loop {
-            let received = self.receive(&mut backoff).await;
+            self.home.connected().await;
+            let ended = self.receive(&mut backoff).await;
             self.home.set_stream_open(false);
-            match received {
-                // A node of the home region ends its streams first when it shuts down.
-                Ok(()) => self.home.replace_connection(),
-                Err(error) => {
-                    let error = ports::error::with_causes(&*error);
-                    tracing::debug!(
-                        error,
-                        "no signals from the home region; reopening the stream"
-                    );
-                }
+            if let Err(error) = ended {
+                let error = ports::error::with_causes(&*error);
+                tracing::debug!(
+                    error,
+                    "no signals from the home region; reopening the stream"
+                );
             }
             backoff.pause().await;
         }
@@ -162,17 +159,11 @@ impl Receiver {
     /// Receives signals until the stream ends.
     async fn receive(&mut self, backoff: &mut Backoff) -> Result<(), BoxError> {
         let path = format!("{STREAM_PATH}?process={}", self.process);
-        let sent_at = Instant::now();
         let response = self.home.send(request("GET", path, Bytes::new())).await?;
         if response.status != 200 {
-            tracing::warn!(
-                status = response.status,
-                "the home region rejects this region; compare REGION__KEY, the names of both and \
-                 their clocks"
-            );
-            return Err("the home region rejects the stream".into());
+            let status = response.status;
+            return Err(format!("the home region has responded with status {status}").into());
         }
-        self.home.measured(sent_at.elapsed());
         self.home.set_stream_open(true);
         // Signals may have been sent before this stream.
         self.inbox.reset();
@@ -196,8 +187,15 @@ impl Receiver {
     fn read(&mut self, line: &[u8]) -> Result<(), local_bus::Closed> {
         let text = String::from_utf8_lossy(line);
         if let Ok(report) = serde_json::from_str::<HomeReport>(&text) {
-            self.home.heard(report.access_version);
+            self.home.record_report(report.access_version);
             (self.on_report)(report);
+            return Ok(());
+        }
+        if let Ok(StreamNotice { notice }) = serde_json::from_str(&text) {
+            match notice {
+                Notice::SignalsLost => self.inbox.report_loss()?,
+                Notice::Closing => self.home.replace_connection(),
+            }
             return Ok(());
         }
         Message::read(&text).map_or(Ok(()), |message| self.inbox.receive(message))

@@ -6,10 +6,16 @@
 //! shows whether a request was sent: only a request that was provably not processed may be sent again.
 
 mod address;
+mod attempt;
 mod client;
+mod connect_error;
+mod connected_node;
 mod connection;
+mod dialer;
 mod far_streams;
 mod home_bus;
+mod interest;
+mod outage;
 mod presence;
 mod replay_gate;
 mod replica;

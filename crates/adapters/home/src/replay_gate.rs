@@ -254,3 +254,6 @@ fn raise(heads: &mut HashMap<TenantId, Seq>, tenant: &TenantId, head: Seq) {
         None => drop(heads.insert(tenant.clone(), head)),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -34,6 +34,33 @@ pub struct HomeReport {
     pub regions: Vec<ReportedRegion>,
 }
 
+/// A line about the stream itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct StreamNotice {
+    pub(crate) notice: Notice,
+}
+
+/// What happens to a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Notice {
+    /// Signals were lost before this line.
+    SignalsLost,
+    /// The node of the home region shuts down.
+    Closing,
+}
+
+impl Notice {
+    /// Returns the line.
+    pub(crate) fn line(self) -> String {
+        // All members are serialisable.
+        let mut line = serde_json::to_string(&StreamNotice { notice: self }).unwrap_or_default();
+        line.push('\n');
+        line
+    }
+}
+
 /// A region, as the home region knows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

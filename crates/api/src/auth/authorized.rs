@@ -10,7 +10,9 @@ use std::{
 use access::{AuthContext, CredentialWatch};
 use actix_web::{FromRequest, HttpMessage, HttpRequest, dev::Payload, web::Data};
 use domain::{Principal, ProblemCode, Scope, Scopes};
+use ports::StreamSlot;
 
+use super::{forwarded_caller::is_counted_elsewhere, streams::open_stream};
 use crate::{
     problem::ApiError,
     state::{ApiState, Services},
@@ -85,6 +87,7 @@ impl SealedServices {
         }
         Ok(Authorized {
             auth_context,
+            is_counted_elsewhere: false,
             services: self.0.clone(),
             requirement: PhantomData,
         })
@@ -94,6 +97,8 @@ impl SealedServices {
 /// A caller that meets the requirement `R`, with access to the use cases.
 pub struct Authorized<R> {
     auth_context: Arc<AuthContext>,
+    /// True if a far region has forwarded the request, and counts the stream that it opens.
+    is_counted_elsewhere: bool,
     services: Data<Sealed>,
     requirement: PhantomData<R>,
 }
@@ -107,6 +112,15 @@ impl<R> Authorized<R> {
     /// Returns the principal of the caller, with the properties of its credential.
     pub fn auth_context(&self) -> &Arc<AuthContext> {
         &self.auth_context
+    }
+
+    /// Counts a stream of the caller, or rejects it. It is counted until the returned slot is dropped;
+    /// the slot is `None` if the stream is counted in another region, or the limiter is unavailable.
+    pub async fn open_stream(&self, state: &ApiState) -> Result<Option<StreamSlot>, ApiError> {
+        if self.is_counted_elsewhere {
+            return Ok(None);
+        }
+        open_stream(&state.limits, &self.auth_context).await
     }
 
     /// Starts to watch the credential of the caller.
@@ -139,7 +153,11 @@ fn authorize<R: Requirement>(request: &HttpRequest) -> Result<Authorized<R>, Api
     let services = request
         .app_data::<SealedServices>()
         .ok_or(ApiError::new(ProblemCode::Internal))?;
-    services.open(auth_context)
+    let authorized = services.open(auth_context)?;
+    Ok(Authorized {
+        is_counted_elsewhere: is_counted_elsewhere(request),
+        ..authorized
+    })
 }
 
 /// The challenge for requests without a credential (RFC 6750).

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use actix_web::{HttpMessage as _, HttpRequest, dev::ServiceRequest};
-use domain::{ForwardedRequest, ProblemCode, Ticket};
+use domain::{ForwardedRequest, ProblemCode, Ticket, region::REGION_CHALLENGE};
 
 use super::authenticate::with_challenge;
 use crate::{
@@ -34,7 +34,7 @@ pub(super) async fn authenticate_forwarded(
             #[cfg(feature = "address-guard")]
             state.address_guard.admit(request)?;
             tracing::warn!(%error, path = request.path(), "forwarded request rejected");
-            return Err(ApiError::new(ProblemCode::InvalidCredentials));
+            return Err(rejected_region());
         }
     };
     if let Some(caller) = &forwarded.caller {
@@ -44,6 +44,15 @@ pub(super) async fn authenticate_forwarded(
     }
     request.extensions_mut().insert(Arc::clone(&forwarded));
     Ok(Some(forwarded))
+}
+
+/// Returns the error of a forwarded request with an invalid signature. It concerns the region, not its
+/// caller.
+pub fn rejected_region() -> ApiError {
+    ApiError {
+        challenge: Some(REGION_CHALLENGE.into()),
+        ..ApiError::new(ProblemCode::InvalidCredentials)
+    }
 }
 
 /// Returns true if a far region has forwarded a request.
@@ -59,7 +68,7 @@ pub fn forwarded_caller(request: &HttpRequest) -> Option<Ticket> {
 }
 
 /// Returns true if a far region has authenticated the caller of a request, and counted it.
-pub(super) fn is_counted_elsewhere(request: &ServiceRequest) -> bool {
+pub(super) fn is_counted_elsewhere(request: &impl HttpMessage) -> bool {
     let extensions = request.extensions();
     let forwarded = extensions.get::<Arc<ForwardedRequest>>();
     forwarded.is_some_and(|forwarded| forwarded.caller.is_some())

@@ -24,7 +24,7 @@ pub use authorized::{
     SealedServices, TurnsRead, UserTokensIssue, missing_conversations_read, missing_scopes, seal,
     unauthenticated,
 };
-pub use forwarded_caller::{forwarded_caller, is_forwarded};
+pub use forwarded_caller::{forwarded_caller, is_forwarded, rejected_region};
 pub use large_responses::LargeResponses;
 pub use origin::{check_credential_origin, check_socket_origin, named_origin, restrict_origins};
 pub use rate_limits::{count_request, rate_limit};

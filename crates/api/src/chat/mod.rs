@@ -6,6 +6,7 @@ mod send;
 mod stream;
 
 pub use request::{ChatRequest, ConversationReference, HistoryItem, WhenBusy};
+pub(crate) use response_mode::ResponseMode;
 pub(crate) use send::stream_turn;
 pub use send::{__path_chat, chat};
 pub use stream::{ChatEvent, TurnFailed, TurnPlace};

@@ -10,7 +10,7 @@ pub(super) const RESPOND_ASYNC: &str = "respond-async";
 
 /// The form of the response to a chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ResponseMode {
+pub(crate) enum ResponseMode {
     /// The whole reply.
     Full,
     /// The turn's events, while they happen.
@@ -22,7 +22,7 @@ pub(super) enum ResponseMode {
 impl ResponseMode {
     /// Selects the mode. `stream` in the body takes precedence over `Accept`, and both over
     /// `Prefer`.
-    pub(super) fn from_request(headers: &HeaderMap, stream: Option<bool>) -> Self {
+    pub(crate) fn from_request(headers: &HeaderMap, stream: Option<bool>) -> Self {
         if stream.unwrap_or_else(|| lists(headers, ACCEPT, EVENT_STREAM)) {
             Self::Stream
         } else if lists(headers, PREFER, RESPOND_ASYNC) {

@@ -21,7 +21,7 @@ use super::{
     stream::{ChatEvent, events},
 };
 use crate::{
-    auth::{Authorized, ChatWrite, open_stream, stream_end},
+    auth::{Authorized, ChatWrite, stream_end},
     layers::RequestId,
     problem::ApiError,
     request::{IdempotencyHeader, Json, mark_replayed},
@@ -78,7 +78,7 @@ pub async fn chat(
     let message = Message::new(body.0, RequestId::of(&request), mode, key.0)?;
     // Opened before the message is stored: if the stream is rejected, the message has no effect.
     let slot = match mode {
-        ResponseMode::Stream => open_stream(&state.limits, authorized.auth_context()).await?,
+        ResponseMode::Stream => authorized.open_stream(&state).await?,
         ResponseMode::Async | ResponseMode::Full => None,
     };
     let is_stored = matches!(message, Message::Stored(..));

@@ -4,7 +4,7 @@ use actix_web::{HttpRequest, HttpResponse, web::Data};
 use domain::ConversationId;
 
 use crate::{
-    auth::{Authorized, ConversationsRead, open_stream},
+    auth::{Authorized, ConversationsRead},
     chat::{ChatEvent, stream_turn},
     problem::ApiError,
     request::PathId,
@@ -36,6 +36,6 @@ pub async fn follow_conversation(
     let Some(turn) = turn else {
         return Ok(HttpResponse::NoContent().finish());
     };
-    let slot = open_stream(&state.limits, authorized.auth_context()).await?;
+    let slot = authorized.open_stream(&state).await?;
     Ok(stream_turn(&state, &authorized, &request, slot, turn))
 }

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
 
 use crate::{
-    auth::{Authorized, EventsRead, open_stream},
+    auth::{Authorized, EventsRead},
     problem::ApiError,
     reads,
     request::{QueryParameters, unsigned},
@@ -65,7 +65,7 @@ pub(super) async fn respond(
         since: last_event_id(request)?.or(listing.since),
         ..listing
     };
-    let slot = open_stream(&state.limits, authorized.auth_context()).await?;
+    let slot = authorized.open_stream(&state).await?;
     let follower = authorized
         .events
         .follow(authorized.caller(), listing)

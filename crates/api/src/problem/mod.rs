@@ -78,6 +78,18 @@ impl ApiError {
         self
     }
 
+    /// Returns true if the error is to be logged: a failure of the server that nothing else reports.
+    pub fn is_failure(&self) -> bool {
+        let is_expected = match self.code {
+            // An orderly shutdown; and the connection to the home region logs its outages itself.
+            ProblemCode::Draining | ProblemCode::HomeUnavailable => true,
+            // A tenant that exceeds its own share.
+            ProblemCode::Overloaded => self.source.is_none(),
+            _ => false,
+        };
+        self.code.status() >= 500 && !is_expected
+    }
+
     /// Creates an error with the faults of a body.
     pub fn faults(code: ProblemCode, faults: Vec<InputFault>) -> Self {
         Self {

@@ -80,13 +80,7 @@ pub fn respond(error: &ApiError, requested: &Url, request_id: Option<String>) ->
     };
     response.content_type(media_type);
     let mut response = response.body(body);
-    // An orderly shutdown is not a failure, and neither is a tenant that exceeds its own share.
-    let is_expected = match error.code {
-        ProblemCode::Draining => true,
-        ProblemCode::Overloaded => error.source.is_none(),
-        _ => false,
-    };
-    if status.is_server_error() && !is_expected {
+    if error.is_failure() {
         FailureCause::attach(&mut response, error.source.as_ref());
     }
     response

@@ -4,14 +4,18 @@ use std::sync::Arc;
 
 use actix_web::{
     HttpMessage as _, HttpRequest, HttpResponse,
+    http::header::HeaderValue,
     web::{self, Bytes, Data},
 };
 use domain::{ForwardedRequest, ProblemCode};
-use futures::StreamExt as _;
+use futures::{FutureExt as _, StreamExt as _};
 use uuid::Uuid;
 
 use super::{HomeRegion, RegionRole, access};
-use crate::{layers::resource_in, problem::ApiError, request::QueryParameters, state::ApiState};
+use crate::{
+    layers::resource_in, problem::ApiError, request::QueryParameters, sse::X_ACCEL_BUFFERING,
+    state::ApiState,
+};
 
 /// Registers the endpoints.
 pub fn configure_endpoints(config: &mut web::ServiceConfig) {
@@ -29,11 +33,13 @@ async fn open_stream(
     state: Data<ApiState>,
 ) -> Result<HttpResponse, ApiError> {
     let (home, process) = far_process(&request, &state)?;
-    let lines = home.nodes.open(process).map(Ok::<_, actix_web::Error>);
-    let end = state.closing.clone().cancelled_owned();
+    let closing = state.closing.clone().cancelled_owned();
+    let lines = home.nodes.open(process, closing.boxed());
+    let lines = lines.map(Ok::<_, actix_web::Error>);
     Ok(HttpResponse::Ok()
         .content_type("application/x-ndjson")
-        .streaming(lines.take_until(Box::pin(end))))
+        .insert_header((X_ACCEL_BUFFERING, HeaderValue::from_static("no")))
+        .streaming(lines))
 }
 
 /// Publishes the signals of a far node.

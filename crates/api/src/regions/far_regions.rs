@@ -80,6 +80,8 @@ impl SeenRequests {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicI64, Ordering};
+
     use domain::region::body_digest;
 
     use super::*;
@@ -95,21 +97,96 @@ mod tests {
         }
     }
 
+    /// A clock that the test sets, in milliseconds.
+    #[derive(Default)]
+    struct TestClock(AtomicI64);
+
+    impl TestClock {
+        fn advance(&self, milliseconds: i64) {
+            self.0.fetch_add(milliseconds, Ordering::Relaxed);
+        }
+    }
+
+    impl Clock for TestClock {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_milliseconds(self.0.load(Ordering::Relaxed))
+        }
+
+        fn running_for(&self) -> Duration {
+            Duration::ZERO
+        }
+    }
+
+    /// The home region of one far region.
+    struct Fixture {
+        key: RegionKey,
+        clock: Arc<TestClock>,
+        regions: FarRegions,
+    }
+
+    impl Fixture {
+        fn new() -> Self {
+            let key = RegionKey::parse(&"k".repeat(32)).unwrap();
+            let eu = FarRegion {
+                name: "eu".parse().unwrap(),
+                keys: vec![key.clone()],
+                url: String::new(),
+            };
+            let clock = Arc::new(TestClock(AtomicI64::new(1_000_000)));
+            let regions = FarRegions::new(&[eu], Arc::clone(&clock) as _);
+            Self {
+                key,
+                clock,
+                regions,
+            }
+        }
+
+        /// Signs a request that was sent so long after the current time, in milliseconds.
+        fn sign(&self, id: u128, sent_after: i64) -> String {
+            let sent_at = self.clock.now().milliseconds() + sent_after;
+            request(id, sent_at).sign(&self.key, "GET", "/")
+        }
+
+        fn admit(&self, head: &str) -> Result<(), RejectedRequest> {
+            self.regions.admit(head, "GET", "/").map(drop)
+        }
+    }
+
     #[test]
-    fn a_request_is_accepted_once() {
-        let key = RegionKey::parse(&"k".repeat(32)).unwrap();
-        let eu = FarRegion {
-            name: "eu".parse().unwrap(),
-            keys: vec![key.clone()],
-            url: String::new(),
-        };
-        let (clock, _) = crate::wiring::system();
-        let now = clock.now().milliseconds();
-        let regions = FarRegions::new(&[eu], clock);
-        let head = request(1, now).sign(&key, "GET", "/");
-        let admit = || regions.admit(&head, "GET", "/");
-        assert!(admit().is_ok());
-        assert!(matches!(admit(), Err(RejectedRequest::Repeated)));
+    fn a_request_is_accepted_once_however_long_it_is_repeated() {
+        for sent_after in [-30_000, 0, 30_000] {
+            let fixture = Fixture::new();
+            let head = fixture.sign(1, sent_after);
+            fixture.admit(&head).unwrap();
+            assert!(matches!(
+                fixture.admit(&head),
+                Err(RejectedRequest::Repeated)
+            ));
+            let mut next = 2;
+            for _ in 0..100 {
+                // Many others, so that old ones are forgotten.
+                for _ in 0..FORGET_AT / 4 {
+                    fixture.admit(&fixture.sign(next, 0)).unwrap();
+                    next += 1;
+                }
+                fixture.clock.advance(1_000);
+                assert!(fixture.admit(&head).is_err(), "{sent_after}");
+            }
+            let most = FORGET_AT / 4 * 32 * 2;
+            let remembered = fixture.regions.seen.lock().by_id.len();
+            assert!(remembered <= most, "{remembered} of {next}");
+        }
+    }
+
+    #[test]
+    fn an_old_request_is_rejected_and_one_of_a_clock_that_is_ahead_too() {
+        let fixture = Fixture::new();
+        for sent_after in [-30_001, 30_001] {
+            let rejected = fixture.admit(&fixture.sign(1, sent_after));
+            assert!(matches!(rejected, Err(RejectedRequest::Signature(_))));
+        }
+        // It was not recorded.
+        fixture.admit(&fixture.sign(1, 0)).unwrap();
     }
 
     #[test]

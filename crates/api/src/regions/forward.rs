@@ -10,14 +10,15 @@ use actix_web::{
         Method, StatusCode,
         header::{CONTENT_LENGTH, HeaderName, HeaderValue},
     },
-    web::Data,
 };
 use bytes::Bytes;
 use domain::{ProblemCode, Seq, Ticket};
-use ports::{HomeError, HomeRequest, HomeResponse};
+use futures::StreamExt as _;
+use ports::{HomeError, HomeRequest, HomeResponse, StreamSlot};
 
 use super::{
     FarNode, X_CONSISTENCY, X_SERVED_BY, forwarded_headers,
+    forwarded_stream::open_stream,
     positioned_body::{X_REGION_FRAMES, decode},
 };
 use crate::{
@@ -29,13 +30,18 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// Forwards a request with its whole body.
 pub(super) async fn forward(
+    state: &ApiState,
     far: &Arc<FarNode>,
     operation: &Operation,
     request: &HttpRequest,
     body: Bytes,
 ) -> Result<HttpResponse, ApiError> {
     let caller = request.extensions().get::<Arc<AuthContext>>().cloned();
-    let origin = bound_origin(operation, request)?;
+    let origin = bound_origin(state, operation, request)?;
+    let slot = match &caller {
+        Some(caller) => open_stream(&state.limits, caller, operation, request, &body).await?,
+        None => None,
+    };
     let forwarded = HomeRequest {
         method: request.method().as_str().to_owned(),
         path: path_and_query(request),
@@ -64,16 +70,19 @@ pub(super) async fn forward(
         Some(caller) => record_positions(far, caller, response),
         None => response,
     };
-    Ok(respond(response))
+    Ok(respond(response, slot))
 }
 
 /// Returns the origin of the page to which the response is bound. Only this region knows the
 /// origins that may open sockets here.
-fn bound_origin(operation: &Operation, request: &HttpRequest) -> Result<Option<String>, ApiError> {
-    let state = request.app_data::<Data<ApiState>>();
-    let Some(state) = state.filter(|_| operation.id == "create_ticket") else {
+fn bound_origin(
+    state: &ApiState,
+    operation: &Operation,
+    request: &HttpRequest,
+) -> Result<Option<String>, ApiError> {
+    if operation.id != "create_ticket" {
         return Ok(None);
-    };
+    }
     let page = check_socket_origin(request.headers(), &state.allowed_origins, &state.public_url)?;
     Ok(page.map(ToOwned::to_owned))
 }
@@ -140,7 +149,8 @@ pub(super) fn header<'a>(response: &'a HomeResponse, name: &str) -> Option<&'a B
         .map(|(_, value)| value)
 }
 
-fn respond(response: HomeResponse) -> HttpResponse {
+/// Returns the response for the client. `slot` is its open stream.
+fn respond(response: HomeResponse, slot: Option<StreamSlot>) -> HttpResponse {
     let status = StatusCode::from_u16(response.status).unwrap_or(StatusCode::BAD_GATEWAY);
     let length = header(&response, CONTENT_LENGTH.as_str());
     let length = length.and_then(|value| std::str::from_utf8(value).ok()?.parse().ok());
@@ -154,9 +164,14 @@ fn respond(response: HomeResponse) -> HttpResponse {
     if matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) {
         return builder.finish();
     }
+    let chunks = response.body.map(move |chunk| {
+        // Held until the body ends or is dropped.
+        let _open = &slot;
+        chunk
+    });
     let body = match length {
-        Some(length) => BoxBody::new(SizedStream::new(length, response.body)),
-        None => BoxBody::new(BodyStream::new(response.body)),
+        Some(length) => BoxBody::new(SizedStream::new(length, chunks)),
+        None => BoxBody::new(BodyStream::new(chunks)),
     };
     builder.body(body)
 }

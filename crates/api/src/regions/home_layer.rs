@@ -11,14 +11,16 @@ use actix_web::{
     middleware::Next,
     web::Data,
 };
-use domain::{ForwardedRequest, ProblemCode, Seq};
+use domain::{ForwardedRequest, Seq};
 
 use super::{
     X_CONSISTENCY,
     layer::{caller_of, header_position, operation_of, take_body},
     positioned_body::{X_REGION_FRAMES, encode},
 };
-use crate::{layers::reject, operations::Served, request::REPLAYED, state::ApiState};
+use crate::{
+    auth::rejected_region, layers::reject, operations::Served, request::REPLAYED, state::ApiState,
+};
 
 /// The maximum time for which a read at home waits for this node's caches.
 const CACHE_WAIT: Duration = Duration::from_millis(100);
@@ -35,7 +37,7 @@ pub(super) async fn serve_home(
         let body = take_body(&mut request).await?;
         if !forwarded.has_body(&body) {
             tracing::warn!(region = %forwarded.region, "forwarded request rejected: other body");
-            return Ok(reject(request, ProblemCode::InvalidCredentials.into()));
+            return Ok(reject(request, rejected_region()));
         }
         request.set_payload(Payload::from(body));
     }

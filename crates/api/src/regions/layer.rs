@@ -59,12 +59,12 @@ async fn serve_far(
     if caller_of(&request).is_none() {
         // Clients of the authorization server authenticate in the body.
         if operation.access == Access::Public && operation.served == Served::Home {
-            return Ok(forward_request(far, operation, request).await);
+            return Ok(forward_request(state, far, operation, request).await);
         }
         return Ok(next.call(request).await?.map_into_boxed_body());
     }
     if operation.served == Served::Home {
-        return Ok(forward_request(far, operation, request).await);
+        return Ok(forward_request(state, far, operation, request).await);
     }
     if operation.served == Served::Here {
         return Ok(next.call(request).await?.map_into_boxed_body());
@@ -81,7 +81,7 @@ async fn serve_far(
     let is_cancelled = is_store_unavailable(&response);
     if is_cancelled || response.status() == StatusCode::NOT_FOUND {
         // The replica may not have it yet, or has cancelled the query to replay a change.
-        let forwarded = forward(far, operation, response.request(), Bytes::new()).await;
+        let forwarded = forward(state, far, operation, response.request(), Bytes::new()).await;
         if is_cancelled && forwarded.is_err() {
             return Ok(response);
         }
@@ -114,7 +114,7 @@ async fn answer_ahead(
     if reached.await.unwrap_or(false) {
         return None;
     }
-    let response = forward(far, operation, request.request(), Bytes::new()).await;
+    let response = forward(state, far, operation, request.request(), Bytes::new()).await;
     let is_cut_off = matches!(&response, Err(error) if error.code == ProblemCode::HomeUnavailable);
     if is_cut_off {
         let reached = match requested {
@@ -140,6 +140,7 @@ fn count_read(served: &'static str) {
 }
 
 async fn forward_request(
+    state: &ApiState,
     far: &Arc<FarNode>,
     operation: &'static Operation,
     mut request: ServiceRequest,
@@ -148,7 +149,7 @@ async fn forward_request(
         Ok(body) => body,
         Err(error) => return reject(request, error),
     };
-    let response = forward(far, operation, request.request(), body).await;
+    let response = forward(state, far, operation, request.request(), body).await;
     answered_at_home(operation, request, response)
 }
 

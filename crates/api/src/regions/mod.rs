@@ -12,6 +12,7 @@ mod far_node;
 mod far_regions;
 mod forward;
 mod forwarded_headers;
+mod forwarded_stream;
 mod home_layer;
 mod layer;
 mod list;
@@ -27,6 +28,7 @@ pub use far_regions::FarRegions;
 pub use layer::serve_by_region;
 pub use list::{__path_list_regions, RegionEntry, RegionListing, list_regions};
 pub use ping::{__path_get_ping, Pong, get_ping};
+pub use socket_commands::HomeCommand;
 pub use state::{HomeRegion, Region, RegionRole};
 
 use actix_web::http::header::HeaderName;

@@ -13,6 +13,20 @@ use super::{
 };
 use crate::{chat::ChatRequest, problem::ApiError, request::REPLAYED};
 
+/// A command of a socket, as a request to the home region.
+pub struct HomeCommand {
+    /// The HTTP method, in capitals.
+    pub method: &'static str,
+    /// The path and the query.
+    pub path: String,
+    /// The headers, with names in lower case, without `content-length`.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body.
+    pub body: Bytes,
+    /// True if the command has no other effect when it is sent twice.
+    pub is_repeatable: bool,
+}
+
 /// A turn that was started or found at home.
 pub struct HomeTurn {
     /// The turn.
@@ -116,29 +130,46 @@ impl FarNode {
         &self,
         caller: &AuthContext,
         path: &str,
-        mut headers: Vec<(&str, String)>,
+        headers: Vec<(&'static str, String)>,
         body: Bytes,
         is_repeatable: bool,
     ) -> Result<HomeTurn, ApiError> {
-        headers.push(("content-length", body.len().to_string()));
+        let command = HomeCommand {
+            method: "POST",
+            path: path.to_owned(),
+            headers,
+            body,
+            is_repeatable,
+        };
+        turn(self.send(caller, command).await?).await
+    }
+
+    /// Sends a command of a caller to the home region.
+    pub async fn send(
+        &self,
+        caller: &AuthContext,
+        command: HomeCommand,
+    ) -> Result<HomeResponse, ApiError> {
+        let mut headers = command.headers;
+        headers.push(("content-length", command.body.len().to_string()));
         let headers = headers.into_iter();
         let request = HomeRequest {
-            method: "POST".to_owned(),
-            path: path.to_owned(),
+            method: command.method.to_owned(),
+            path: command.path,
             headers: headers
                 .map(|(name, value)| (name.to_owned(), value.into()))
                 .collect(),
-            body,
+            body: command.body,
             caller: Some(caller.to_ticket()),
             client_address: None,
-            is_repeatable,
+            is_repeatable: command.is_repeatable,
         };
         let response = self.home.send(request).await.map_err(problem)?;
         let position = header(&response, X_CONSISTENCY.as_str());
         if let Some(position) = position.and_then(|value| parse_position(value)) {
             self.record_write(caller, position);
         }
-        turn(response).await
+        Ok(response)
     }
 }
 

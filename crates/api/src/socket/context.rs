@@ -5,7 +5,7 @@ use std::{cell::RefCell, sync::Arc};
 use access::AuthContext;
 use actix_web::web::Data;
 use application::realtime::{LogReader, Tail};
-use domain::{Principal, ProblemCode};
+use domain::Principal;
 use ports::StreamSlot;
 
 use super::commands::CommandOrder;
@@ -101,8 +101,7 @@ impl Context {
     /// Converts an error to a problem for the client, and logs server errors.
     pub(super) fn report(&self, id: Option<u64>, error: &ApiError) -> ProblemBody {
         let request_id = self.request_id(id);
-        // A shutdown is not a failure.
-        if error.code.status() >= 500 && error.code != ProblemCode::Draining {
+        if error.is_failure() {
             let cause = error.source.as_ref();
             let cause = cause.map(|it| ports::error::one_line(&**it));
             let status = error.code.status();

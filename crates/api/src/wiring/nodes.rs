@@ -24,8 +24,30 @@ pub(super) struct NodeLinks {
 }
 
 impl NodeLinks {
+    /// Returns the parts of a node of a far region, whose bus leads to the home region. The nodes of
+    /// the region count limits together if they have a server between them.
+    pub(super) async fn in_far_region(
+        bus: Arc<dyn EventBus>,
+        settings: &BusSettings,
+        store: &Store,
+    ) -> Result<Self> {
+        let links = Self::with_bus(bus);
+        check_bus(settings)?;
+        #[cfg(feature = "redis")]
+        if let (Some(server), Store::Postgres(store)) = (redis(settings)?, store) {
+            let id = store.id().await.context("the store's id cannot be read")?;
+            return Ok(Self {
+                redis: Some((server, id)),
+                ..links
+            });
+        }
+        #[cfg(not(feature = "redis"))]
+        let _ = store;
+        Ok(links)
+    }
+
     /// Returns the parts of a process that shares only this bus.
-    pub(super) fn with_bus(bus: Arc<dyn EventBus>) -> Self {
+    fn with_bus(bus: Arc<dyn EventBus>) -> Self {
         Self {
             bus,
             #[cfg(feature = "redis")]

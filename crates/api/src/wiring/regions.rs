@@ -55,7 +55,7 @@ impl Peers {
         let links = if let Some(home) = &home {
             let known = Arc::clone(&listing);
             let bus = home_bus(home, storage, &*ids, known, tasks, stop);
-            NodeLinks::with_bus(Arc::new(bus))
+            NodeLinks::in_far_region(Arc::new(bus), &settings.bus, store).await?
         } else {
             NodeLinks::start(&settings.bus, store, &*ids, tasks, stop).await?
         };

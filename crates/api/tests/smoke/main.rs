@@ -8,11 +8,13 @@ mod logs;
 #[path = "../shared/postgres.rs"]
 mod postgres;
 mod process;
+mod regions;
 mod requests;
 mod scripted;
 mod serving;
 mod signing_keys;
 mod store_commands;
 mod terminated;
+mod tls_proxy;
 mod tool_servers;
 mod unwritable_log;

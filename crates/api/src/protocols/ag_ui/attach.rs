@@ -11,7 +11,7 @@ use super::{
     stream,
 };
 use crate::{
-    auth::{Authorized, TurnsRead, missing_conversations_read, open_stream},
+    auth::{Authorized, TurnsRead, missing_conversations_read},
     problem::ApiError,
     protocols::EndUser,
     request::{PagePermit, PathId, QueryParameters},
@@ -175,7 +175,7 @@ impl Attaching<'_> {
         events: RunEvents,
         turn: AcceptedTurn,
     ) -> Result<HttpResponse, ApiError> {
-        let slot = open_stream(&self.state.limits, self.authorized.auth_context()).await?;
+        let slot = self.authorized.open_stream(self.state).await?;
         Ok(stream::respond(
             self.state,
             self.authorized,

@@ -17,7 +17,7 @@ use super::{
     stream,
 };
 use crate::{
-    auth::{Authorized, ChatWrite, open_stream},
+    auth::{Authorized, ChatWrite},
     layers::RequestId,
     problem::ApiError,
     protocols::EndUser,
@@ -51,7 +51,7 @@ pub(super) async fn run(
     input.check_run_id()?;
     let cursor = last_event_id(&request)?;
     // Opened before the message is stored: if the stream is rejected, the message has no effect.
-    let slot = open_stream(&state.limits, authorized.auth_context()).await?;
+    let slot = authorized.open_stream(&state).await?;
     let (turn, received) = sending.send_or_continue(cursor).await?;
     let run = Run {
         thread: input.thread_id.clone(),

@@ -8,7 +8,7 @@ use super::{
     stream,
 };
 use crate::{
-    auth::{Authorized, TurnsRead, open_stream},
+    auth::{Authorized, TurnsRead},
     problem::ApiError,
     state::ApiState,
 };
@@ -21,7 +21,7 @@ pub(super) async fn follow_chat(
     chat: PathChat,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
-    let slot = open_stream(&state.limits, authorized.auth_context()).await?;
+    let slot = authorized.open_stream(&state).await?;
     let turn = match chat.0 {
         Some(chat) => current_turn(&authorized, &chat).await?,
         None => None,

@@ -50,21 +50,21 @@ impl ClientFrame {
     }
 }
 
-/// A frame of the server.
+/// A frame of the server. A chunk is a part, or the JSON of a part that another node has written.
 #[derive(Debug, Serialize)]
 #[serde(
     tag = "type",
     rename_all = "kebab-case",
     rename_all_fields = "camelCase"
 )]
-pub(super) enum ServerFrame<'a> {
+pub(super) enum ServerFrame<'a, C = Part> {
     Start {
         request_id: &'a str,
     },
     Chunk {
         request_id: &'a str,
         sequence: u64,
-        chunk: &'a Part,
+        chunk: &'a C,
     },
     End {
         request_id: &'a str,
@@ -78,7 +78,7 @@ pub(super) enum ServerFrame<'a> {
     },
 }
 
-impl ServerFrame<'_> {
+impl<C: Serialize> ServerFrame<'_, C> {
     /// Returns the text of the frame.
     pub(super) fn encode(&self) -> String {
         // Serialization cannot fail: frames contain only text, numbers and JSON.

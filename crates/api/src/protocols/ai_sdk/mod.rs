@@ -15,6 +15,7 @@ mod request;
 mod requested_turn;
 mod send;
 mod socket;
+mod socket_at_home;
 mod socket_request;
 mod stop;
 mod stream;

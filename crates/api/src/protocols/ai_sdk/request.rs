@@ -1,13 +1,13 @@
 //! The body of a chat.
 
 use domain::FaultCode;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::problem::ApiError;
 
 /// The body that a chat sends. Clients send all messages; only the newest one is used.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ChatBody {
     /// The chat.
@@ -25,7 +25,7 @@ pub(super) struct ChatBody {
 }
 
 /// The action of the user.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Trigger {
     /// The user has sent or edited a message.
@@ -61,6 +61,12 @@ struct ClientPart {
 }
 
 impl ChatBody {
+    /// Removes the messages that are not used.
+    pub(super) fn keep_newest(&mut self) {
+        let unused = self.messages.len().saturating_sub(1);
+        self.messages.drain(..unused);
+    }
+
     /// Returns the newest message.
     pub(super) fn take_user_message(&mut self) -> Result<UserMessage, ApiError> {
         let newest = self.message.take().or_else(|| self.messages.pop());

@@ -10,7 +10,7 @@ use super::{
     stream,
 };
 use crate::{
-    auth::{Authorized, ChatWrite, open_stream},
+    auth::{Authorized, ChatWrite},
     layers::RequestId,
     problem::ApiError,
     protocols::EndUser,
@@ -34,7 +34,7 @@ pub(super) async fn chat(
     };
     let requested = submission.resolve(body.0, &state.schemas).await?;
     // Opened before the message is stored: if the stream is rejected, the message has no effect.
-    let slot = open_stream(&state.limits, authorized.auth_context()).await?;
+    let slot = authorized.open_stream(&state).await?;
     let accepted = accept(&authorized, requested).await?;
     Ok(stream::respond(
         &state,

@@ -7,6 +7,7 @@ use actix_web::web::Data;
 use actix_ws::Session;
 use application::chat::AcceptedTurn;
 use domain::{AgentId, ProblemCode};
+use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -24,6 +25,7 @@ use crate::{
     operations::{CHAT_COST, ONE_REQUEST},
     problem::{ApiError, problem, store_problem},
     protocols::{EndUser, X_USER_ID},
+    regions::RegionRole,
     state::ApiState,
 };
 
@@ -51,11 +53,13 @@ pub(super) struct SocketRequest {
 }
 
 /// The connection is lost.
-struct Disconnected;
+pub(super) struct Disconnected;
 
 /// An error that ends a request before its turn.
-enum Failure {
+pub(super) enum Failure {
     Rejected(ApiError),
+    /// The home region has rejected the request with this text.
+    RejectedAtHome(String),
     Disconnected,
 }
 
@@ -106,6 +110,10 @@ impl SocketRequest {
         } = self.context.clone();
         let authorized = services.open::<ChatWrite>(Arc::clone(&auth_context))?;
         count_request(&self.context.state, &self.context.auth_context, CHAT_COST).await?;
+        if let RegionRole::Far(far) = &state.region.role {
+            let _slot = open_stream(&state.limits, &auth_context).await?;
+            return self.send_home(far, &chat, body).await;
+        }
         let submission = Submission {
             authorized: &authorized,
             chat: chat.clone(),
@@ -133,13 +141,16 @@ impl SocketRequest {
             // An id that can be no chat's is that of a chat without turns.
             Err(_) => None,
         };
+        if let (RegionRole::Far(far), Some(chat)) = (&state.region.role, &chat) {
+            return self.resume_home(far, chat).await;
+        }
         let turn = match &chat {
             Some(chat) => current_turn(&authorized, chat).await?,
             None => None,
         };
         let (Some(turn), Some(chat)) = (turn, chat) else {
             let request_id = &self.id.clone();
-            let none = ServerFrame::NoActive { request_id };
+            let none: ServerFrame<'_> = ServerFrame::NoActive { request_id };
             return Ok(self.push(&none).await?);
         };
         self.stream(turn, &chat).await
@@ -148,7 +159,8 @@ impl SocketRequest {
     /// Sends the parts of a turn, and cancels the turn when the client stops it.
     async fn stream(&mut self, turn: AcceptedTurn, chat: &Chat) -> Result<(), Failure> {
         let request_id = &self.id.clone();
-        self.push(&ServerFrame::Start { request_id }).await?;
+        let start: ServerFrame<'_> = ServerFrame::Start { request_id };
+        self.push(&start).await?;
         let mut converter = PartConverter::new(Some(self.request_id()));
         let (mut events, mut parts, mut sequence) = (turn.events(), Vec::new(), 0);
         let mut is_ended = false;
@@ -171,7 +183,8 @@ impl SocketRequest {
             }
             parts.clear();
         }
-        Ok(self.push(&ServerFrame::End { request_id }).await?)
+        let end: ServerFrame<'_> = ServerFrame::End { request_id };
+        Ok(self.push(&end).await?)
     }
 
     /// Cancels the open turns of a chat. The client has already ended the request.
@@ -199,19 +212,13 @@ impl SocketRequest {
     }
 
     async fn report(&mut self, answered: Result<(), Failure>) {
-        let Err(Failure::Rejected(error)) = answered else {
-            return;
+        let error_text = match answered {
+            Err(Failure::Rejected(error)) => self.describe(&error),
+            Err(Failure::RejectedAtHome(text)) => text,
+            Ok(()) | Err(Failure::Disconnected) => return,
         };
-        let request_id = self.request_id();
-        let status = error.code.status();
-        if status >= 500 {
-            let cause = error.source.as_ref();
-            let cause = cause.map(|it| ports::error::one_line(&**it));
-            tracing::error!(request_id, status, cause, "request on a chat socket failed");
-        }
-        let error_text = error::text(&problem(&error, None, Some(request_id)));
         let request_id = self.id.clone();
-        let frame = ServerFrame::Error {
+        let frame: ServerFrame<'_> = ServerFrame::Error {
             request_id: &request_id,
             error_text: &error_text,
         };
@@ -219,13 +226,28 @@ impl SocketRequest {
         let _ = self.push(&frame).await;
     }
 
-    async fn push(&mut self, frame: &ServerFrame<'_>) -> Result<(), Disconnected> {
+    /// Returns the text of an error for the client, and logs a failure of the server.
+    fn describe(&self, error: &ApiError) -> String {
+        let request_id = self.request_id();
+        let status = error.code.status();
+        if error.is_failure() {
+            let cause = error.source.as_ref();
+            let cause = cause.map(|it| ports::error::one_line(&**it));
+            tracing::error!(request_id, status, cause, "request on a chat socket failed");
+        }
+        error::text(&problem(error, None, Some(request_id)))
+    }
+
+    pub(super) async fn push<C: Serialize>(
+        &mut self,
+        frame: &ServerFrame<'_, C>,
+    ) -> Result<(), Disconnected> {
         let sent = self.context.session.text(frame.encode()).await;
         sent.map_err(|_closed| Disconnected)
     }
 
     /// Returns the id of the request in the log and in errors.
-    fn request_id(&self) -> String {
+    pub(super) fn request_id(&self) -> String {
         self.id
             .chars()
             .filter(char::is_ascii_graphic)

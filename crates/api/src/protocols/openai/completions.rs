@@ -18,7 +18,7 @@ use super::{
     stream::ReplyStream,
 };
 use crate::{
-    auth::{Authorized, ChatWrite, open_stream},
+    auth::{Authorized, ChatWrite},
     layers::RequestId,
     problem::ApiError,
     protocols::EndUser,
@@ -41,7 +41,7 @@ pub(super) async fn create(
     let agent = models::find(&authorized, &completion.model).await?;
     // Opened before the message is stored: if the stream is rejected, the message has no effect.
     let slot = if completion.stream {
-        open_stream(&state.limits, authorized.auth_context()).await?
+        authorized.open_stream(&state).await?
     } else {
         None
     };

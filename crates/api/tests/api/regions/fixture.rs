@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
+
 use crate::{
     api_server::{ApiServer, ApiServerBuilder},
     postgres::Database,
@@ -10,6 +12,11 @@ use crate::{
 
 /// The key of the far region.
 pub(crate) const KEY: &str = "the-key-of-the-far-region-in-these-tests";
+
+/// The largest body that is accepted by default.
+const BODY_BYTES: usize = 256 * 1024;
+/// The bytes of one rule of a large agent.
+const RULE_BYTES: usize = 8_000;
 
 /// Two services of one deployment.
 pub(crate) struct Regions {
@@ -44,12 +51,20 @@ impl Regions {
     pub(crate) async fn start_with(
         change: impl FnOnce(ApiServerBuilder) -> ApiServerBuilder,
     ) -> Self {
+        Self::start_both(|home| home, change).await
+    }
+
+    /// With other settings for both services.
+    pub(crate) async fn start_both(
+        change_home: impl FnOnce(ApiServerBuilder) -> ApiServerBuilder,
+        change_far: impl FnOnce(ApiServerBuilder) -> ApiServerBuilder,
+    ) -> Self {
         let database = Database::make().await;
         let (engine, script) = scripted();
         let home = home_builder(&database).engine("scripted", engine);
-        let home = home.start().await;
+        let home = change_home(home).start().await;
         let url = format!("http://{}", home.address);
-        let far = change(far_builder(&database, &url)).join(&home).await;
+        let far = change_far(far_builder(&database, &url)).join(&home).await;
         wait_until_ready(&far).await;
         Self {
             home,
@@ -103,4 +118,18 @@ fn read_only(database: &Database) -> String {
     };
     let url = database.url();
     format!("{url}{separator}options[default_transaction_read_only]=on")
+}
+
+/// An agent whose JSON is nearly the largest body.
+pub(crate) fn large_agent() -> Value {
+    let reply = "x".repeat(RULE_BYTES - 100);
+    let rule = |number| json!({ "pattern": format!("rule {number}"), "reply": reply });
+    let rules: Vec<_> = (0..BODY_BYTES / RULE_BYTES).map(rule).collect();
+    let agent = json!({ "name": "Ada", "config": { "engine": "rules", "rules": rules } });
+    let bytes = agent.to_string().len();
+    assert!(
+        (BODY_BYTES - RULE_BYTES..=BODY_BYTES).contains(&bytes),
+        "{bytes}"
+    );
+    agent
 }

@@ -3,11 +3,17 @@
 mod access;
 mod cursors;
 mod delayed_log;
-mod fixture;
+pub(crate) mod fixture;
 mod forwarding;
+mod interest;
+mod large_bodies;
 mod nodes;
 mod positions;
+mod restarts;
+mod shared_limits;
 mod signals;
 mod signed_requests;
+mod slow_readers;
+mod stream_limits;
 mod unreachable_home;
 mod unreadable_replica;

@@ -9,7 +9,12 @@ use super::fixture::{KEY, Regions, home_builder};
 use crate::{address_guard::assert_rejected, api_server::id_of, postgres::Database};
 
 /// Signs a request with this body.
-fn sign(path: &str, body: &str) -> String {
+pub(super) fn sign(path: &str, body: &str) -> String {
+    sign_as("POST", path, body)
+}
+
+/// Signs a request with this method and body.
+pub(super) fn sign_as(method: &str, path: &str, body: &str) -> String {
     let (clock, ids) = wiring::system();
     let head = ForwardedRequest {
         region: "eu".parse().expect("a name"),
@@ -20,11 +25,11 @@ fn sign(path: &str, body: &str) -> String {
         body_digest: body_digest(body.as_bytes()),
     };
     let key = RegionKey::parse(KEY).expect("a key");
-    head.sign(&key, "POST", path)
+    head.sign(&key, method, path)
 }
 
 /// Sends a request with a signed head, and returns the status of the response.
-async fn send(regions: &Regions, path: &str, head: &str, body: &str) -> u16 {
+pub(super) async fn send(regions: &Regions, path: &str, head: &str, body: &str) -> u16 {
     let request = regions.home.anonymous().request("POST", path);
     let request = request.header("X-Region-Request", head);
     let response = request.raw_body(body.to_owned()).open().await;

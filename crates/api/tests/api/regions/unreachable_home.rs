@@ -64,6 +64,7 @@ async fn a_far_node_with_another_key_is_not_ready() {
         .writer()
         .post("/api/agents", json!({"name": "Ada"}))
         .await;
+    // The caller's credential is valid.
     rejected.problem(ProblemCode::HomeUnavailable);
 }
 

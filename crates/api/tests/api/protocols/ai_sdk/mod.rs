@@ -3,5 +3,6 @@
 mod clients;
 mod edits;
 mod nodes;
+mod regions;
 mod sockets;
 mod wire;

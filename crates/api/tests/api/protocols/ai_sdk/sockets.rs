@@ -30,10 +30,10 @@ use crate::{
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A chat socket.
-struct ChatSocket(WebSocketStream<TcpStream>);
+pub(super) struct ChatSocket(WebSocketStream<TcpStream>);
 
 impl ChatSocket {
-    async fn open(api: &ApiServer, agent: &str) -> Self {
+    pub(super) async fn open(api: &ApiServer, agent: &str) -> Self {
         Self::open_for(api, agent, None).await
     }
 
@@ -49,7 +49,7 @@ impl ChatSocket {
         Self(WebSocketStream::from_raw_socket(connection, Role::Client, None).await)
     }
 
-    async fn send(&mut self, frame: impl ToString) {
+    pub(super) async fn send(&mut self, frame: impl ToString) {
         let sent = self.0.send(Message::text(frame.to_string())).await;
         sent.expect("the socket is open");
     }
@@ -71,7 +71,7 @@ impl ChatSocket {
     }
 
     /// Waits for a frame of this type.
-    async fn frame(&mut self, kind: &str) -> Value {
+    pub(super) async fn frame(&mut self, kind: &str) -> Value {
         loop {
             let text = self.receive().await.into_text().expect("a text frame");
             let frame: Value = serde_json::from_str(&text).expect("JSON");
@@ -99,7 +99,7 @@ impl ChatSocket {
     }
 }
 
-fn send_frame(request_id: &str, chat: &str, text: &str) -> Value {
+pub(super) fn send_frame(request_id: &str, chat: &str, text: &str) -> Value {
     let parts = json!([{"type": "text", "text": text}]);
     json!({
         "type": "send", "requestId": request_id, "id": chat,

@@ -1,0 +1,93 @@
+//! The outcome of sending a request once.
+
+use std::error::Error;
+
+use bytes::Bytes;
+use domain::region::REGION_CHALLENGE;
+use futures::{StreamExt as _, TryStreamExt as _};
+use http::{Request, Response, header::WWW_AUTHENTICATE};
+use http_body_util::{BodyDataStream, Full};
+use hyper::{body::Incoming, client::conn::TrySendError};
+use ports::{BoxError, HomeError, HomeResponse};
+use tokio::sync::OwnedSemaphorePermit;
+
+/// The header that every response of a home node has.
+const REQUEST_ID: &str = "x-request-id";
+
+/// The outcome of sending a request once.
+pub(crate) enum Attempt {
+    /// The home region has responded.
+    Answered(Box<HomeResponse>),
+    /// The home region has provably not processed it.
+    Unprocessed(BoxError),
+    /// The home region does not accept the signature, and has not processed it.
+    Rejected,
+    /// It is unknown whether it took effect.
+    Lost(BoxError),
+}
+
+impl Attempt {
+    /// Classifies the outcome. `stream` is held until the body of the response is read or dropped.
+    pub(crate) fn of(
+        sent: Result<Response<Incoming>, TrySendError<Request<Full<Bytes>>>>,
+        stream: Option<OwnedSemaphorePermit>,
+    ) -> Self {
+        match sent {
+            // A proxy responds in place of a node.
+            Ok(response) if !response.headers().contains_key(REQUEST_ID) => {
+                let status = response.status();
+                Self::Lost(format!("a proxy has responded with status {status}").into())
+            }
+            Ok(response) if is_rejection(&response) => Self::Rejected,
+            Ok(response) => Self::Answered(Box::new(converted(response, stream))),
+            Err(failed) => {
+                let is_unsent = failed.message().is_some();
+                let error = failed.into_error();
+                if is_unsent || is_refused(&error) {
+                    Self::Unprocessed(error.into())
+                } else {
+                    Self::Lost(error.into())
+                }
+            }
+        }
+    }
+}
+
+/// Returns true for the response to a request whose signature is not valid.
+fn is_rejection(response: &Response<Incoming>) -> bool {
+    let challenge = response.headers().get(WWW_AUTHENTICATE);
+    challenge.is_some_and(|challenge| challenge == REGION_CHALLENGE)
+}
+
+/// Returns true if the server has provably not processed a request.
+fn is_refused(error: &hyper::Error) -> bool {
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<h2::Error>() {
+            let is_nack = error.reason() == Some(h2::Reason::REFUSED_STREAM);
+            let is_closing = error.is_go_away() && error.reason() == Some(h2::Reason::NO_ERROR);
+            return error.is_remote() && (is_nack || is_closing);
+        }
+        cause = error.source();
+    }
+    false
+}
+
+fn converted(response: Response<Incoming>, stream: Option<OwnedSemaphorePermit>) -> HomeResponse {
+    let (head, body) = response.into_parts();
+    let headers = head.headers.iter();
+    let copied = |value: &http::HeaderValue| Bytes::copy_from_slice(value.as_bytes());
+    HomeResponse {
+        status: head.status.as_u16(),
+        headers: headers
+            .map(|(name, value)| (name.as_str().to_owned(), copied(value)))
+            .collect(),
+        body: BodyDataStream::new(body)
+            .map_err(move |error| {
+                // Captured, so that it is released with the body.
+                let _held = &stream;
+                HomeError::Lost(error.into())
+            })
+            .boxed(),
+    }
+}

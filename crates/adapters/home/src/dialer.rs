@@ -1,0 +1,160 @@
+//! Opens a connection to the home region.
+
+use std::{io, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use http::Request;
+use http_body_util::Full;
+use hyper::client::conn::http2::{self, SendRequest};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use ports::error::with_causes;
+use rustls::{ClientConfig, pki_types::ServerName};
+use rustls_platform_verifier::ConfigVerifierExt as _;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpStream, lookup_host},
+    sync::Semaphore,
+    time::{Instant, timeout},
+};
+use tokio_rustls::TlsConnector;
+
+use crate::{address::HomeAddress, connect_error::ConnectError};
+
+/// The interval between two PINGs, also while nothing is sent.
+const PING_INTERVAL: Duration = Duration::from_millis(250);
+/// The time without an answer to a PING after which the connection is lost. It is longer than the
+/// longest round trip on earth with one lost packet.
+const PING_TIMEOUT: Duration = Duration::from_millis(750);
+/// The time for each address of a host: the longest round trip on earth, and the repetition of a lost
+/// first packet after a second.
+const ADDRESS_TIMEOUT: Duration = Duration::from_millis(1_400);
+/// The flow-control window of a response in bytes, so that no body waits for a round trip.
+const STREAM_WINDOW: u32 = 2 * 1024 * 1024;
+/// The window of all responses together: the maximum, so that those that clients do not read cannot
+/// block others. What may wait is limited for each tenant where clients are served.
+const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
+/// The number of streams that are kept free for requests of this node itself.
+const OWN_STREAMS: usize = 8;
+const H2: &[u8] = b"h2";
+
+/// The sending half of an open connection.
+pub(crate) type Sender = SendRequest<Full<Bytes>>;
+
+/// Ends when the connection does, with the cause.
+pub(crate) type Lost = BoxFuture<'static, Option<String>>;
+
+/// An open connection.
+#[derive(Debug, Clone)]
+pub(crate) struct OpenConnection {
+    pub(crate) sender: Sender,
+    /// The streams that the other end permits for requests of clients. A request that exceeds them
+    /// would wait without a limit.
+    pub(crate) streams: Arc<Semaphore>,
+    /// The time of the first request and its response.
+    pub(crate) round_trip: Duration,
+}
+
+/// Opens connections.
+pub(crate) struct Dialer {
+    address: HomeAddress,
+    /// `None` without TLS.
+    tls: Option<TlsConnector>,
+}
+
+impl Dialer {
+    /// Fails if the certificates of the operating system cannot be read.
+    pub(crate) fn new(address: HomeAddress) -> Result<Self, rustls::Error> {
+        let tls = address.is_tls.then(tls_connector).transpose()?;
+        Ok(Self { address, tls })
+    }
+
+    /// Opens a connection, which is served.
+    pub(crate) async fn connect(&self) -> Result<(OpenConnection, Lost), ConnectError> {
+        let stream = self.reach().await?;
+        // Otherwise a small request would wait for the acknowledgement of the previous one.
+        stream.set_nodelay(true)?;
+        let Some(tls) = &self.tls else {
+            return self.open(stream).await;
+        };
+        let name = ServerName::try_from(self.address.host.clone());
+        let name = name.map_err(|error| ConnectError::Tls(error.into()))?;
+        let stream = tls.connect(name, stream).await;
+        let stream = stream.map_err(ConnectError::of_tls)?;
+        if stream.get_ref().1.alpn_protocol() != Some(H2) {
+            return Err(ConnectError::NoHttp2);
+        }
+        self.open(stream).await
+    }
+
+    /// Connects to the first address of the host that responds.
+    async fn reach(&self) -> io::Result<TcpStream> {
+        let HomeAddress { host, port, .. } = &self.address;
+        let mut last = io::Error::from(io::ErrorKind::NotFound);
+        for address in lookup_host((host.as_str(), *port)).await? {
+            match timeout(ADDRESS_TIMEOUT, TcpStream::connect(address)).await {
+                Ok(Ok(stream)) => return Ok(stream),
+                Ok(Err(error)) => last = error,
+                Err(_elapsed) => last = io::ErrorKind::TimedOut.into(),
+            }
+        }
+        Err(last)
+    }
+
+    async fn open<S>(&self, stream: S) -> Result<(OpenConnection, Lost), ConnectError>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let unreachable = |error: hyper::Error| ConnectError::Unreachable(error.into());
+        let (mut sender, mut connection) = http2::Builder::new(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .initial_stream_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
+            .keep_alive_interval(PING_INTERVAL)
+            .keep_alive_timeout(PING_TIMEOUT)
+            .keep_alive_while_idle(true)
+            .handshake(TokioIo::new(stream))
+            .await
+            .map_err(unreachable)?;
+        // A request on a connection that nothing serves would count as sent.
+        let probe = self.probe();
+        let probe = probe.map_err(|error| ConnectError::Unreachable(error.into()))?;
+        let sent_at = Instant::now();
+        let answer = sender.send_request(probe);
+        let answer = tokio::select! {
+            ended = &mut connection => {
+                ended.map_err(unreachable)?;
+                return Err(ConnectError::Unreachable("closed by the other side".into()));
+            }
+            answer = answer => answer.map_err(unreachable)?,
+        };
+        let round_trip = sent_at.elapsed();
+        if !answer.status().is_success() {
+            return Err(ConnectError::Proxy(answer.status().as_u16()));
+        }
+        let permitted = connection.current_max_send_streams();
+        let streams = permitted.saturating_sub(OWN_STREAMS).max(1);
+        let open = OpenConnection {
+            sender,
+            streams: Arc::new(Semaphore::new(streams.min(Semaphore::MAX_PERMITS))),
+            round_trip,
+        };
+        let lost = async move { connection.await.err().map(|error| with_causes(&error)) };
+        Ok((open, Box::pin(lost)))
+    }
+
+    /// Returns the request that shows that a connection is served.
+    fn probe(&self) -> Result<Request<Full<Bytes>>, http::Error> {
+        let HomeAddress {
+            origin, base_path, ..
+        } = &self.address;
+        let url = format!("{origin}{base_path}/livez");
+        Request::get(url).body(Full::default())
+    }
+}
+
+fn tls_connector() -> Result<TlsConnector, rustls::Error> {
+    let mut config = ClientConfig::with_platform_verifier()?;
+    config.alpn_protocols = vec![H2.to_vec()];
+    Ok(TlsConnector::from(Arc::new(config)))
+}

@@ -1,0 +1,7 @@
+//! The connection to a home region, whose other end sends single frames of HTTP/2.
+
+mod log;
+mod outages;
+mod peer;
+mod responses;
+mod restarts;

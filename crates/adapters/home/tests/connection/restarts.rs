@@ -1,0 +1,66 @@
+//! Requests that are on their way when a home node shuts down or breaks off.
+
+use std::time::Duration;
+
+use ports::{Home as _, HomeError};
+use tokio::time::sleep;
+
+use crate::peer::{Client, Peer, Reaction, write};
+
+/// Sends a write to a server with these reactions. Returns whether there was a response, and the
+/// number of requests that the server has received.
+async fn send(is_repeatable: bool, reactions: &[Reaction]) -> (Result<u16, HomeError>, usize) {
+    let peer = Peer::start(reactions).await;
+    let client = Client::of(peer.address);
+    let response = client.home.send(write(is_repeatable)).await;
+    (response.map(|response| response.status), peer.received())
+}
+
+#[tokio::test]
+async fn what_was_provably_not_processed_is_sent_again() {
+    for unprocessed in [Reaction::GoAwayUnprocessed, Reaction::Refuse] {
+        for is_repeatable in [false, true] {
+            let (response, received) = send(is_repeatable, &[unprocessed; 2]).await;
+            assert_eq!(response.expect("a response"), 200, "{unprocessed:?}");
+            assert_eq!(received, 3, "{unprocessed:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_processed_by_a_node_that_shuts_down_is_sent_once() {
+    for is_repeatable in [false, true] {
+        let (response, received) = send(is_repeatable, &[Reaction::GoAwayProcessed]).await;
+        assert_eq!(response.expect("a response"), 200);
+        assert_eq!(received, 1);
+    }
+}
+
+#[tokio::test]
+async fn what_may_have_been_processed_is_sent_again_once_if_it_is_repeatable() {
+    let (response, received) = send(false, &[Reaction::Close]).await;
+    assert!(matches!(response, Err(HomeError::Lost(_))));
+    assert_eq!(received, 1);
+    let (response, received) = send(true, &[Reaction::Close]).await;
+    assert_eq!(response.expect("a response"), 200);
+    assert_eq!(received, 2);
+    let (response, received) = send(true, &[Reaction::Close; 2]).await;
+    assert!(matches!(response, Err(HomeError::Lost(_))));
+    assert_eq!(received, 2);
+}
+
+#[tokio::test]
+async fn a_repeatable_request_waits_for_a_node_that_restarts() {
+    let peer = Peer::start(&[Reaction::Stop]).await;
+    let (client, address) = (Client::of(peer.address), peer.address);
+    let restart = async {
+        while peer.received() == 0 {
+            sleep(Duration::from_millis(1)).await;
+        }
+        sleep(Duration::from_millis(300)).await;
+        Peer::start_at(address, &[]).await
+    };
+    let (response, peer) = tokio::join!(client.home.send(write(true)), restart);
+    assert_eq!(response.expect("a response").status, 200);
+    assert_eq!(peer.received(), 1);
+}
