@@ -5,7 +5,7 @@ mod cursors;
 mod delayed_log;
 pub(crate) mod fixture;
 mod forwarding;
-mod interest;
+mod home_stream;
 mod large_bodies;
 mod nodes;
 mod positions;

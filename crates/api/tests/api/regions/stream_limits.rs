@@ -19,10 +19,10 @@ async fn forwarded_streams_are_counted_in_the_region_of_their_client() {
     let open = |api: &crate::api_server::ApiServer| {
         EventStream::open(api.writer().request("POST", "/api/chat").json(&chat))
     };
-    let mut streams = Vec::new();
+    let (mut streams, mut calls) = (Vec::new(), Vec::new());
     for _ in 0..2 {
         streams.push(open(&regions.far).await);
-        regions.script.next_call().await.answer("yes.").await;
+        calls.push(regions.script.next_call().await);
     }
     let third = regions.far.writer().post("/api/chat", chat.clone()).await;
     let problem = third.problem(ProblemCode::TooManyStreams);
@@ -47,6 +47,9 @@ async fn forwarded_streams_are_counted_in_the_region_of_their_client() {
     call.answer("yes.").await;
 
     streams.clear();
+    for call in calls {
+        call.answer("yes.").await;
+    }
     loop {
         let again = regions
             .far

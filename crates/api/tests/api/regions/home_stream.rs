@@ -1,4 +1,4 @@
-//! The live replies that the home region sends to far nodes.
+//! The stream of the home region to far nodes.
 
 use serde_json::json;
 use uuid::Uuid;
@@ -98,4 +98,12 @@ async fn a_far_node_receives_the_replies_that_its_readers_want() {
         "{}",
         first.received
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_shuts_down_announces_the_end_of_the_stream() {
+    let regions = Regions::start().await;
+    let mut node = FarNode::connect(&regions, 1).await;
+    let stopping = regions.home.stop();
+    tokio::join!(stopping, node.receive_until("\"closing\""));
 }
