@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use actix_web::{HttpMessage as _, HttpRequest, dev::ServiceRequest};
+use actix_web::{HttpMessage, HttpRequest, dev::ServiceRequest};
 use domain::{ForwardedRequest, ProblemCode, Ticket, region::REGION_CHALLENGE};
 
 use super::authenticate::with_challenge;

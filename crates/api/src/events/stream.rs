@@ -65,7 +65,7 @@ pub(super) async fn respond(
         since: last_event_id(request)?.or(listing.since),
         ..listing
     };
-    let slot = authorized.open_stream(&state).await?;
+    let slot = authorized.open_stream(state).await?;
     let follower = authorized
         .events
         .follow(authorized.caller(), listing)

@@ -70,8 +70,11 @@ pub(super) async fn wire(
     }
     let clients = client_authentication(parts, key_sets, clock, &last_used);
     let (limiter, limiter_check) = start_limiter(parts, node);
-    let checks = home.iter().flat_map(home_checks).chain(limiter_check);
-    let checks = checks.collect();
+    let checks = home
+        .iter()
+        .flat_map(home_checks)
+        .chain(limiter_check)
+        .collect();
     let rates = parts.settings.limits.rates;
     let limits = Arc::new(PrincipalLimits::new(limiter, rates, Arc::clone(clock)));
     let server = AuthorizationServer::new(
@@ -89,15 +92,7 @@ pub(super) async fn wire(
     )
     .with_home(home);
 
-    let (tasks, stop) = (&parts.tasks, &parts.stop);
-    if parts.peers.home.is_none() {
-        tasks.spawn(signing_keys.run(stop.clone()));
-    }
-    tasks.spawn(Arc::clone(&authenticator).run(stop.clone()));
-    let exchange = Arc::clone(&authenticator)
-        .exchange_changes(Arc::clone(&parts.peers.links.bus), stop.clone());
-    tasks.spawn(exchange);
-    tasks.spawn(last_used.run(stop.clone()));
+    start_tasks(parts, signing_keys, &authenticator, last_used);
     Ok(Auth {
         authenticator,
         server,
@@ -105,6 +100,24 @@ pub(super) async fn wire(
         limits,
         checks,
     })
+}
+
+/// Starts the background tasks. The home region rotates the signing keys of a replica.
+fn start_tasks(
+    parts: &Parts<'_>,
+    signing_keys: Arc<SigningKeys>,
+    authenticator: &Arc<Authenticator>,
+    last_used: Arc<LastUseRecorder>,
+) {
+    let (tasks, stop) = (&parts.tasks, &parts.stop);
+    if parts.peers.home.is_none() {
+        tasks.spawn(signing_keys.run(stop.clone()));
+    }
+    tasks.spawn(Arc::clone(authenticator).run(stop.clone()));
+    let exchange = Arc::clone(authenticator)
+        .exchange_changes(Arc::clone(&parts.peers.links.bus), stop.clone());
+    tasks.spawn(exchange);
+    tasks.spawn(last_used.run(stop.clone()));
 }
 
 /// Returns the signing keys. A replica has those of the home region.

@@ -93,7 +93,12 @@ async fn judge(
     report.expect_no(&["rate limited"]);
     for acks in &mut all {
         // All limits are far above the load, whatever killed nodes have taken of them.
-        for _ in 0..acks.rejections.get("rate_limited").copied().unwrap_or_default() {
+        for _ in 0..acks
+            .rejections
+            .get("rate_limited")
+            .copied()
+            .unwrap_or_default()
+        {
             report.record_loss("rate limited", || acks.chat.tag.clone());
         }
         if acks.chat.key.is_some() && !acks.replied.is_empty() {
