@@ -22,6 +22,8 @@ pub(crate) enum Attempt {
     Unprocessed(BoxError),
     /// The home region does not accept the signature, and has not processed it.
     Rejected,
+    /// A proxy has responded with this status in place of a node: it is unknown whether it took effect.
+    OfProxy(u16),
     /// It is unknown whether it took effect.
     Lost(BoxError),
 }
@@ -33,10 +35,8 @@ impl Attempt {
         stream: Option<OwnedSemaphorePermit>,
     ) -> Self {
         match sent {
-            // A proxy responds in place of a node.
             Ok(response) if !response.headers().contains_key(REQUEST_ID) => {
-                let status = response.status();
-                Self::Lost(format!("a proxy has responded with status {status}").into())
+                Self::OfProxy(response.status().as_u16())
             }
             Ok(response) if is_rejection(&response) => Self::Rejected,
             Ok(response) => Self::Answered(Box::new(converted(response, stream))),

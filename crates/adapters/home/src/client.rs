@@ -197,7 +197,7 @@ impl HomeClient {
                 // It was sent once, and it is unknown what became of it.
                 Err(error) => return Err(lost.unwrap_or(error)),
             };
-            match attempt {
+            let error = match attempt {
                 Attempt::Answered(response) => {
                     self.is_rejected.store(false, Ordering::Relaxed);
                     return Ok(*response);
@@ -206,16 +206,25 @@ impl HomeClient {
                 Attempt::Unprocessed(error) if Instant::now() >= deadline => {
                     return Err(lost.unwrap_or(HomeError::Unreachable(error)));
                 }
-                Attempt::Unprocessed(_) => {}
-                Attempt::Lost(error) if lost.is_none() && request.is_repeatable => {
-                    lost = Some(HomeError::Lost(error));
-                    // A node that was restarted may be back by then.
-                    deadline = Instant::now() + CONNECTION_WAIT;
+                Attempt::Unprocessed(_) => {
+                    // The connection is closing, and its task replaces it.
+                    tokio::task::yield_now().await;
+                    continue;
                 }
-                Attempt::Lost(error) => return Err(HomeError::Lost(error)),
+                Attempt::OfProxy(status) => {
+                    // If no node is behind the proxy, there will be no other connection.
+                    self.replace_connection();
+                    format!("a proxy has responded with status {status}").into()
+                }
+                Attempt::Lost(error) => error,
+            };
+            let error = HomeError::Lost(error);
+            if lost.is_some() || !request.is_repeatable {
+                return Err(error);
             }
-            // The connection is closing, and its task replaces it.
-            tokio::task::yield_now().await;
+            lost = Some(error);
+            // A node that was restarted may be back by then.
+            deadline = Instant::now() + CONNECTION_WAIT;
         }
     }
 

@@ -122,17 +122,9 @@ impl Connector {
     }
 
     fn record(&self, outage: &mut Outage, error: &ConnectError) {
-        let is_unreachable = self.state.send_if_modified(|state| {
-            // A connection that is to be replaced serves until there is another.
-            let is_open = matches!(state, ConnectionState::Open(open) if !open.sender.is_closed());
-            if !is_open {
-                *state = ConnectionState::Unreachable;
-            }
-            !is_open
-        });
-        if is_unreachable {
-            outage.record(error);
-        }
+        // Also drops a connection that was to be replaced: a node that shuts down waits for its end.
+        self.state.send_replace(ConnectionState::Unreachable);
+        outage.record(error);
     }
 
     /// Uses a connection until it is lost or to be replaced.
@@ -145,7 +137,7 @@ impl Connector {
             }
             () = self.replace.notified() => {
                 tracing::info!("opening another connection to the home region");
-                // It ends with its last request.
+                // It serves until there is another, and ends with its last request.
                 self.tasks.spawn(lost);
             }
         }

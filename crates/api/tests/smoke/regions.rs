@@ -139,7 +139,7 @@ async fn the_log_names_what_is_wrong_with_the_proxy_of_the_home_region() {
         let far = home.far(&proxy.url, &authority);
         let refused = create_agent(&far, &home.key).await;
         assert_eq!(refused, (503, "home_unavailable".to_owned()));
-        far.stop();
+        far.abort();
         let (_, log) = far.wait_for_exit();
         let warnings = log.lines().filter(|line| line.contains("WARN"));
         let named = warnings.filter(|line| line.contains(cause)).count();

@@ -72,6 +72,8 @@ pub(crate) enum Reaction {
     Begin,
     /// Responds with status 502, as a proxy does.
     BadGateway,
+    /// Responds so to all that follows, also on new connections.
+    LoseNodes,
     /// Responds that the signature is not valid.
     Reject,
 }
@@ -80,10 +82,17 @@ pub(crate) enum Reaction {
 pub(crate) struct Peer {
     pub(crate) address: SocketAddr,
     received: Arc<AtomicUsize>,
+    reactions: Arc<Mutex<VecDeque<Reaction>>>,
     _tasks: JoinSet<()>,
 }
 
 impl Peer {
+    /// Makes it a proxy without nodes.
+    pub(crate) fn lose_nodes(&self) {
+        let mut reactions = self.reactions.lock().expect("no panic");
+        reactions.push_front(Reaction::LoseNodes);
+    }
+
     /// Starts a server that reacts to the requests so, and responds to all later ones.
     pub(crate) async fn start(reactions: &[Reaction]) -> Self {
         Self::start_at(([127, 0, 0, 1], 0).into(), reactions).await
@@ -96,6 +105,7 @@ impl Peer {
         let count = Arc::clone(&received);
         let reactions: VecDeque<Reaction> = reactions.iter().copied().collect();
         let reactions = Arc::new(Mutex::new(reactions));
+        let list = Arc::clone(&reactions);
         let mut tasks = JoinSet::new();
         tasks.spawn(async move {
             let mut connections = JoinSet::new();
@@ -116,6 +126,7 @@ impl Peer {
         Self {
             address,
             received,
+            reactions: list,
             _tasks: tasks,
         }
     }
@@ -124,6 +135,12 @@ impl Peer {
     pub(crate) fn received(&self) -> usize {
         self.received.load(Ordering::SeqCst)
     }
+}
+
+/// Returns true if no node is behind the proxy any more.
+fn are_lost(reactions: &Mutex<VecDeque<Reaction>>) -> bool {
+    let reactions = reactions.lock().expect("no panic");
+    matches!(reactions.front(), Some(Reaction::LoseNodes))
 }
 
 struct Connection {
@@ -142,11 +159,18 @@ impl Connection {
         // The first request shows that the connection is served.
         let probe = self.next_request().await?;
         let answer = [STATUS_200, REQUEST_ID].concat();
+        if are_lost(reactions) {
+            return self.respond(probe, STATUS_502).await;
+        }
         self.respond(probe, &answer).await?;
         loop {
             let request = self.next_request().await?;
             received.fetch_add(1, Ordering::SeqCst);
-            let reaction = reactions.lock().expect("no panic").pop_front();
+            let reaction = if are_lost(reactions) {
+                Some(Reaction::BadGateway)
+            } else {
+                reactions.lock().expect("no panic").pop_front()
+            };
             match reaction.unwrap_or(Reaction::Answer) {
                 Reaction::Answer => self.respond(request, &answer).await?,
                 Reaction::GoAwayUnprocessed => self.go_away(request - 2).await?,
@@ -169,7 +193,9 @@ impl Connection {
                     let head = [STATUS_401, REQUEST_ID, REGION_CHALLENGE].concat();
                     self.respond(request, &head).await?;
                 }
-                Reaction::BadGateway => self.respond(request, STATUS_502).await?,
+                Reaction::LoseNodes | Reaction::BadGateway => {
+                    self.respond(request, STATUS_502).await?
+                }
             }
         }
     }

@@ -23,6 +23,26 @@ async fn a_gateway_error_of_a_proxy_leaves_the_outcome_open() {
 }
 
 #[tokio::test]
+async fn a_proxy_without_nodes_is_an_outage() {
+    let log = Log::default();
+    let _capture = log.capture();
+    let peer = Peer::start(&[]).await;
+    let client = Client::of(peer.address);
+    client.home.send(write(false)).await.expect("a response");
+    peer.lose_nodes();
+    let mut results = Vec::new();
+    for _ in 0..50 {
+        results.push(client.home.send(write(false)).await.map(|it| it.status));
+    }
+    assert!(matches!(results[0], Err(HomeError::Lost(_))));
+    let last = results.last().expect("results");
+    assert!(matches!(last, Err(HomeError::Unreachable(_))), "{last:?}");
+    let warnings = log.lines("WARN");
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("status 502"), "{warnings:?}");
+}
+
+#[tokio::test]
 async fn a_region_that_home_rejects_is_logged_once() {
     let log = Log::default();
     let _capture = log.capture();

@@ -1,8 +1,6 @@
 //! Requests on a socket of a far region. The home region answers them over HTTP, and the events of its
 //! response become the frames of the socket.
 
-use std::fmt::Write as _;
-
 use bytes::{Bytes, BytesMut};
 use domain::ProblemCode;
 use futures::{StreamExt as _, TryStreamExt as _};
@@ -137,16 +135,8 @@ async fn rejection(response: HomeResponse) -> Failure {
     }
 }
 
-/// Returns the path of an operation on a chat.
+/// Returns the path of an operation on a chat, whose key needs no escapes.
 fn chat_path(chat: &Chat, operation: &str) -> String {
-    let mut key = String::new();
-    for byte in chat.key.as_str().bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            key.push(byte.into());
-        } else {
-            // Writing to text cannot fail.
-            let _ = write!(key, "%{byte:02X}");
-        }
-    }
-    format!("/ai-sdk/agents/{}/chat/{key}/{operation}", chat.agent_id)
+    let (agent, key) = (chat.agent_id, chat.key.as_str());
+    format!("/ai-sdk/agents/{agent}/chat/{key}/{operation}")
 }

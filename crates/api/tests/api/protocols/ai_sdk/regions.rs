@@ -38,11 +38,11 @@ async fn newest_status(regions: &Regions) -> Value {
 async fn a_message_is_answered_at_home_and_can_be_resumed() {
     let (mut regions, agent) = regions().await;
     let mut socket = ChatSocket::open(&regions.far, &agent).await;
-    let resume = |request: &str| json!({"type": "resume", "requestId": request, "id": "ä/c 1"});
+    let resume = |request: &str| json!({"type": "resume", "requestId": request, "id": "c:1@a"});
     socket.send(resume("r0")).await;
     assert_eq!(socket.frame("no-active").await["requestId"], "r0");
 
-    socket.send(send_frame("r1", "ä/c 1", "Hello")).await;
+    socket.send(send_frame("r1", "c:1@a", "Hello")).await;
     assert_eq!(socket.frame("start").await["requestId"], "r1");
     let call = regions.script.next_call().await;
     call.send_text("Well, ").await;
@@ -61,6 +61,7 @@ async fn a_turn_that_the_client_stops_is_cancelled_at_home() {
     let (mut regions, agent) = regions().await;
     let mut socket = ChatSocket::open(&regions.far, &agent).await;
     socket.send(send_frame("r1", "c1", "Hello")).await;
+    socket.frame("start").await;
     let call = regions.script.next_call().await;
     call.send_text("Well, ").await;
     text_until(&mut socket, "text-delta").await;
