@@ -1,9 +1,9 @@
 //! Written by `npm run build` in `clients/console`.
 
 pub(super) const FILES: &[(&str, &[u8])] = &[
-    ("assets/feed-mWMvVZ6r.js", include_bytes!("assets/feed-mWMvVZ6r.js")),
-    ("assets/index-BEz5y75I.js", include_bytes!("assets/index-BEz5y75I.js")),
-    ("assets/index-BFO1xszX.css", include_bytes!("assets/index-BFO1xszX.css")),
+    ("assets/feed-D8dm_sa0.js", include_bytes!("assets/feed-D8dm_sa0.js")),
+    ("assets/index-CQlcNUJM.css", include_bytes!("assets/index-CQlcNUJM.css")),
+    ("assets/index-Dn8JqASR.js", include_bytes!("assets/index-Dn8JqASR.js")),
     ("icon.svg", include_bytes!("icon.svg")),
     ("index.html", include_bytes!("index.html")),
 ];
