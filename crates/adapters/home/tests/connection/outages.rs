@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The time for which a request waits for a connection that is being opened, and a tolerance.
-const LIMIT: Duration = Duration::from_millis(1_000);
+const LIMIT: Duration = Duration::from_secs(1);
 /// The time of a request that does not wait.
 const AT_ONCE: Duration = Duration::from_millis(100);
 

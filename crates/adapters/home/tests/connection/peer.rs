@@ -40,7 +40,7 @@ const ACK: u8 = 1;
 const END_HEADERS: u8 = 4;
 const NO_ERROR: u32 = 0;
 const REFUSED: u32 = 7;
-/// The setting SETTINGS_MAX_CONCURRENT_STREAMS of 10, of which a client keeps 8 for itself.
+/// The setting `SETTINGS_MAX_CONCURRENT_STREAMS` of 10, of which a client keeps 8 for itself.
 const TEN_STREAMS: &[u8] = &[0, 3, 0, 0, 0, 10];
 /// The number of streams for requests of others.
 pub(crate) const STREAMS: usize = 2;
@@ -194,7 +194,7 @@ impl Connection {
                     self.respond(request, &head).await?;
                 }
                 Reaction::LoseNodes | Reaction::BadGateway => {
-                    self.respond(request, STATUS_502).await?
+                    self.respond(request, STATUS_502).await?;
                 }
             }
         }

@@ -24,6 +24,7 @@ async fn regions(round_trip: Duration) -> (Regions, Link) {
         far,
         script,
         database,
+        _replica: None,
     };
     (regions, link)
 }
