@@ -158,7 +158,7 @@ async fn the_size_of_an_http_2_body_without_a_length_is_limited() {
     let regions = Regions::start().await;
     let connection = TcpStream::connect(regions.home.address).await.unwrap();
     let (mut requests, connection) = h2::client::handshake(connection).await.unwrap();
-    let connection = tokio::spawn(connection);
+    let connection = actix_web::rt::spawn(connection);
     let request = http::Request::post("http://test/oauth2/token");
     let request = request.header("content-type", "application/x-www-form-urlencoded");
     let (response, mut body) = requests

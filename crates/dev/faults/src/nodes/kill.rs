@@ -28,9 +28,11 @@ use crate::{
 const READERS: usize = 24;
 /// The longest until a lost socket has resumed.
 const RESUMED: Duration = Duration::from_secs(5);
-/// The time from a kill to the restart of the node, and to the next kill.
+/// The time from a kill to the restart of the node.
 const DOWN: Duration = Duration::from_secs(2);
-const BETWEEN: Duration = Duration::from_secs(5);
+/// The time from a kill to the next: longer than a lease, after which the turns of the killed node fail.
+/// Otherwise conversations are blocked more often than they can catch up.
+const BETWEEN: Duration = Duration::from_secs(12);
 /// The longest until the turns of killed nodes are final.
 const FINAL: Duration = Duration::from_secs(20);
 
