@@ -80,7 +80,7 @@ export const startConsole = async (settings: Record<string, string> = {}) => {
     async open(path = "", credential: string | undefined = key, isKept = false, host = "127.0.0.1"): Promise<Page> {
       const context: BrowserContext = await browser.newContext({ permissions: ["clipboard-read", "clipboard-write"], viewport: { width: 1280, height: 800 } });
       const page = await context.newPage();
-      page.setDefaultTimeout(5_000);
+      page.setDefaultTimeout(15_000);
       watch(page);
       await page.goto(`${at(host)}/console${path}`);
       if (credential !== "") await signIn(page, credential, isKept);
