@@ -142,7 +142,9 @@ async fn open_sockets_and_streams_end_when_access_does() {
     let stream = far.request("GET", "/api/events");
     let mut stream = EventStream::open(stream.header("Accept", "text/event-stream")).await;
     regions.home.stop().await;
-    let end = socket.wait_for_end().await;
+    // Heartbeats would go on for ever.
+    let end = tokio::time::timeout(Duration::from_secs(20), socket.wait_for_end());
+    let end = end.await.expect("a close");
     let goodbye = end.goodbye.expect("a goodbye");
     assert_eq!((end.code, &goodbye["code"]), (4205, &4205.into()));
     assert_eq!(goodbye["reason"], "use_another_region");
