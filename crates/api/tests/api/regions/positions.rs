@@ -1,5 +1,7 @@
 //! Positions of the event log that reads require.
 
+use std::sync::Arc;
+
 use domain::ProblemCode;
 use serde_json::json;
 
@@ -7,7 +9,11 @@ use super::{
     delayed_log::Replayed,
     fixture::{Regions, home_builder},
 };
-use crate::{api_server::id_of, sse_client::EventStream};
+use crate::{
+    api_server::id_of,
+    sse_client::EventStream,
+    storage_probe::{InjectedFault, StorageProbe},
+};
 
 #[actix_web::test]
 async fn a_read_that_requires_a_position_of_the_replica_is_local() {
@@ -122,22 +128,30 @@ async fn another_node_at_home_reads_again_what_a_read_requires() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancellation_through_another_node_has_the_position_of_its_event() {
     let mut regions = Regions::start().await;
-    let other = home_builder(&regions.database).join(&regions.home).await;
+    let probe = Arc::new(StorageProbe::default());
+    let wrapped = Arc::clone(&probe);
+    let other = home_builder(&regions.database)
+        .wrap_storage(move |storage| wrapped.wrap_storage(storage))
+        .join(&regions.home)
+        .await;
+    let (home, other_writer) = (regions.home.writer(), other.writer());
     let draft = json!({"name": "Ada", "config": {"engine": "scripted"}});
     let agent = id_of(&regions.home.agent(draft).await);
-    let (home, other_writer) = (regions.home.writer(), other.writer());
-    for _ in 0..10 {
-        let chat = home.request("POST", "/api/chat");
-        let chat = chat.json(&json!({"agentId": agent, "message": "Hello"}));
-        let turn = chat.header("Prefer", "respond-async").send().await;
-        let path = format!("/api/turns/{}/cancel", id_of(&turn.json()));
-        let call = regions.script.next_call().await;
-        call.send_text("Well").await;
-        let cancelled = other_writer.request("POST", &path).send().await;
-        let position = cancelled.header("x-consistency").to_owned();
-        assert_eq!(cancelled.ok()["status"], "cancelled");
-        let newest = home.get("/api/events").await.ok();
-        assert_eq!(newest["headSeq"].to_string(), position);
-    }
+    let own = json!({"name": "Grace"});
+    other_writer.post("/api/agents", own).await.created();
+    // From now on, the other node does not learn what this one writes.
+    probe.inject("events.changes", InjectedFault::Slow);
+    let chat = home.request("POST", "/api/chat");
+    let chat = chat.json(&json!({"agentId": agent, "message": "Hello"}));
+    let turn = chat.header("Prefer", "respond-async").send().await;
+    let path = format!("/api/turns/{}/cancel", id_of(&turn.json()));
+    let call = regions.script.next_call().await;
+    call.send_text("Well").await;
+    let cancelled = other_writer.request("POST", &path).send().await;
+    let position = cancelled.header("x-consistency").to_owned();
+    assert_eq!(cancelled.ok()["status"], "cancelled");
+    let newest = home.get("/api/events").await.ok();
+    assert_eq!(newest["headSeq"].to_string(), position);
+    probe.clear_faults();
     other.stop().await;
 }
