@@ -172,7 +172,8 @@ async fn the_parts_that_wait_are_limited() {
     let held: usize = gate.replies.values().map(|held| held.parts.len()).sum();
     assert_eq!(held, MAX_HELD_PARTS);
     replica.replay(&tenant(), 5);
-    gate.look().await.unwrap();
+    let read = gate.read_heads().await;
+    gate.apply(read).unwrap();
     assert!(gate.replies.is_empty() && gate.heads.is_empty());
     for turn in 0..2 * MAX_PASSED {
         gate.accept(part(u128::try_from(turn).unwrap(), 0)).unwrap();
