@@ -843,8 +843,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Check that the process can serve requests: the store responds, and the process is not shutting
-         *     down.
+         * Check that the process can serve requests: the store responds, the process is not shutting down,
+         *     and, in a far region, credentials are accepted.
          */
         get: operations["get_readyz"];
         put?: never;
@@ -1845,7 +1845,7 @@ export interface components {
         Health: {
             /**
              * @description The connections of the process, with `verbose`: each is `ok` or `unavailable`. Only `store`
-             *     is required; the service works without the others.
+             *     and, in a far region, `access` are required; the service works without the others.
              */
             checks?: {
                 [key: string]: string;
