@@ -7,10 +7,11 @@ use sqlx::{AssertSqlSafe, Either, Executor, PgConnection, SqlSafeStr, Statement}
 use crate::database::Database;
 
 /// Tables with few rows, which may be read completely.
-const SMALL: [&str; 5] = [
+const SMALL: [&str; 6] = [
     "tenants",
     "store_state",
     "nodes",
+    "far_nodes",
     "signing_keys",
     "_sqlx_migrations",
 ];
