@@ -66,6 +66,8 @@ pub struct HomeAuthority {
     offline_for: Duration,
     /// True until the replica is known to have the access version that the home region has reported.
     is_behind: AtomicBool,
+    /// True once the access version of the replica was compared with a report.
+    is_compared: AtomicBool,
 }
 
 impl HomeAuthority {
@@ -75,6 +77,7 @@ impl HomeAuthority {
             home,
             offline_for,
             is_behind: AtomicBool::new(true),
+            is_compared: AtomicBool::new(false),
         }
     }
 
@@ -88,6 +91,7 @@ impl HomeAuthority {
         let reported = self.home.status().access_version;
         let is_behind = replica < reported;
         self.is_behind.store(is_behind, Ordering::Release);
+        self.is_compared.store(true, Ordering::Release);
         Ok(reported.max(replica) * 2 + i64::from(is_behind))
     }
 
@@ -105,6 +109,12 @@ impl HomeAuthority {
     /// not too long ago.
     pub fn is_open(&self) -> bool {
         !self.access_left().is_zero()
+    }
+
+    /// Returns true if this region accepts credentials, and has learned since its start whether the
+    /// replica is current.
+    pub fn is_ready(&self) -> bool {
+        self.is_open() && self.is_compared.load(Ordering::Acquire)
     }
 
     /// Returns the time for which access goes on unless the home region sends a report.

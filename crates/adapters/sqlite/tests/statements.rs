@@ -22,10 +22,11 @@ async fn every_statement_can_be_prepared() {
 }
 
 /// Tables with few rows, which may be read completely.
-const SMALL: [&str; 6] = [
+const SMALL: [&str; 7] = [
     "tenants",
     "store_state",
     "nodes",
+    "far_nodes",
     "signing_keys",
     "sqlite_master",
     "_sqlx_migrations",
