@@ -1,6 +1,6 @@
 //! The signals in the stream of a server.
 
-use super::redis_values;
+use super::redis_values::{first_value, is_message};
 
 /// Bytes of the type and the length of a message of Postgres.
 const HEAD_BYTES: usize = 5;
@@ -26,14 +26,14 @@ impl Protocol {
                 let length = usize::try_from(u32::from_be_bytes(length)).ok()? + 1;
                 (length <= bytes.len()).then_some(length)
             }
-            Self::Redis => redis_values::first_value(bytes),
+            Self::Redis => first_value(bytes),
         }
     }
 
     fn is_signal(self, message: &[u8]) -> bool {
         match self {
             Self::Postgres => message.first() == Some(&NOTIFICATION),
-            Self::Redis => redis_values::is_message(message),
+            Self::Redis => is_message(message),
         }
     }
 }
