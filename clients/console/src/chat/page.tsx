@@ -6,7 +6,7 @@ import { Link, useSearchParams } from "wouter";
 import { AgentName, useAgent } from "../agents/agent-name.js";
 import { useScope, useSession } from "../session/session.js";
 import { Icon } from "../ui/icon.js";
-import { ErrorNotice, Loading, MissingScope } from "../ui/notice.js";
+import { ErrorNotice, Loading, MissingScope, problemIn } from "../ui/notice.js";
 import { PageHeader } from "../ui/page-header.js";
 import { Composer } from "./composer.js";
 import { MessageView } from "./message.js";
@@ -45,6 +45,9 @@ const isHidden = (message: ConversationMessage) => {
   return isRejected(message) || (role === "agent" && status === "failed" && text === "" && toolCalls.length === 0);
 };
 
+/** Returns whether the page only receives no live updates, since it has another origin. */
+const isWithoutUpdates = (error: unknown) => problemIn(error)?.code === "origin_not_allowed";
+
 const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
   const { service } = useSession();
   const [search] = useSearchParams();
@@ -56,7 +59,7 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
   const { messages, status, error, send, stop, regenerate, edit } = useChat(conversation);
   const { data } = useTurns(agentId, chatKey, userId, messages);
   const agentGreeting = useGreeting(agentId);
-  const isNew = messages.length === 0 && status === "ready";
+  const isNew = messages.length === 0 && (status === "ready" || isWithoutUpdates(error));
   const greeting = isNew ? agentGreeting : undefined;
   const [draft, setDraft] = useDraft(messages);
   const [editing, setEditing] = useState<{ id: string; text: string }>();
