@@ -80,7 +80,9 @@ impl Laboratory {
         let deadline = Instant::now() + CONNECTED;
         for node in &self.far {
             let endpoint = node.service.endpoint()?;
-            while endpoint.metric("region_home_connected").await? != Some(1.0) {
+            // A node rejects requests until home has sent a report.
+            let connected = async || endpoint.metric("region_home_connected").await.ok();
+            while connected().await.flatten() != Some(1.0) {
                 if Instant::now() > deadline {
                     bail!("{} is not connected to home", node.region.name());
                 }
