@@ -255,7 +255,7 @@ impl Authenticator {
         self.tokens.own()
     }
 
-    /// Returns the time for which access goes on unless the home region is heard; `None` for as long as
+    /// Returns the time for which access goes on unless the home region sends a report; `None` for as long as
     /// this region is the home region.
     pub(crate) fn access_left(&self) -> Option<Duration> {
         self.home.as_ref().map(|home| home.access_left())

@@ -21,7 +21,7 @@ pub enum CredentialEnd {
     Revoked,
     /// Its credential has expired or was replaced.
     Expired,
-    /// The home region, which decides about access, has not been heard for too long.
+    /// The home region, which decides about access, has sent no report for too long.
     HomeUnavailable,
 }
 

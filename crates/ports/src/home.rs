@@ -35,7 +35,7 @@ pub struct HomeResponse {
     pub status: u16,
     /// The headers, with names in lower case.
     pub headers: Vec<(String, Bytes)>,
-    /// The body, as it arrives. Dropping it informs the home region that nobody reads it.
+    /// The body, as it arrives. Dropping it informs the home region that it is not read.
     pub body: BoxStream<'static, Result<Bytes, HomeError>>,
 }
 

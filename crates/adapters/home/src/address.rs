@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_addresses_that_nobody_can_listen_on_are_accepted() {
+    fn addresses_without_tls_are_accepted_at_loopback_only() {
         let address = HomeAddress::parse("https://agents.example.org/base/").unwrap();
         assert_eq!((address.port, address.is_tls), (443, true));
         assert_eq!(address.origin, "https://agents.example.org");

@@ -41,7 +41,7 @@ pub(crate) struct StreamNotice {
     pub(crate) notice: Notice,
 }
 
-/// What happens to a stream.
+/// A notice about the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Notice {

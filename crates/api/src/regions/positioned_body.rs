@@ -137,7 +137,7 @@ mod tests {
 
     use super::*;
 
-    /// What arrives of frames that are received in chunks of `size` bytes.
+    /// Returns the bodies and positions of frames that are received in chunks of `size` bytes.
     async fn received(frames: &Bytes, size: usize) -> (Vec<u8>, Vec<Seq>, bool) {
         let chunks: Vec<_> = frames.chunks(size).map(Bytes::copy_from_slice).collect();
         let positions = Arc::new(Mutex::new(Vec::new()));

@@ -51,7 +51,7 @@ const STATUS_502: &[u8] = &[0x08, 0x03, b'5', b'0', b'2'];
 const REQUEST_ID: &[u8] = b"\x00\x0cx-request-id\x011";
 const REGION_CHALLENGE: &[u8] = b"\x0f\x2e\x06Region";
 
-/// What the server does with a request.
+/// The reaction of the server to a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Reaction {
     /// Responds with status 200.

@@ -24,7 +24,7 @@ async fn the_units_of_killed_nodes_do_not_add_up() {
     let quota = Quota::new(600, 100);
     let began = Instant::now();
     for number in 0..KILLED {
-        // What killed nodes have taken is missing until it is refilled.
+        // The units of killed nodes are missing until they are refilled.
         while !take(&**nodes.node(number), "ada", quota).await.is_admitted {
             assert!(began.elapsed() < PATIENCE, "nothing is refilled");
         }

@@ -1,4 +1,4 @@
-//! What the replica of a far region does not know yet.
+//! Conversations and cursors that the replica of a far region does not have yet.
 
 use application::realtime::LogReader;
 use domain::{AgentId, ConversationId, ProblemCode, Seq};

@@ -28,7 +28,7 @@ async fn forwarded_streams_are_counted_in_the_region_of_their_client() {
     let problem = third.problem(ProblemCode::TooManyStreams);
     assert_eq!(problem["violatedPolicies"], json!(["streams"]), "{problem}");
     regions.script.assert_no_more_calls();
-    // What needs no stream is not counted.
+    // A whole reply is not counted as a stream.
     let whole = json!({"agentId": agent, "message": "Hello"});
     let whole = regions
         .far

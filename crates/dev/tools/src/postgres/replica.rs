@@ -64,9 +64,11 @@ fn follow(user: &SystemUser, data: &Path, primary: SocketAddr, password: &str) -
     fs::write(&signal, "").context("cannot write standby.signal")?;
     user.own(&signal)?;
     let (host, port) = (primary.ip(), primary.port());
+    // Replication ignores `connect_timeout`; without this one, an attempt to connect during an outage
+    // blocks the next ones for long after it.
     let setting = format!(
         "primary_conninfo = 'host={host} port={port} user=postgres password={password} \
-         sslmode=disable gssencmode=disable connect_timeout=2'\n"
+         sslmode=disable gssencmode=disable tcp_user_timeout=3000'\n"
     );
     let settings = data.join("postgresql.auto.conf");
     let mut file = fs::File::options().append(true).open(settings)?;
