@@ -1,6 +1,6 @@
 import { type InfiniteData, type Query, type QueryClient, type QueryFunction, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
-import { useScope, useSession } from "./session/session.js";
+import { useSession } from "./session/session.js";
 
 /** The time in milliseconds in which events are collected, so that a burst of them is one refresh. */
 const COLLECTED = 400;
@@ -42,9 +42,8 @@ const refreshQueries = (queries: QueryClient, queryKey: string[]): void => {
 
 /** Reads what is shown again when the event log reports a change, or when the credential is another. */
 export const LiveQueries = () => {
-  const { service } = useSession();
+  const { service, position } = useSession();
   const queries = useQueryClient();
-  const canFollow = useScope("events:read");
 
   const before = useRef(service);
   useEffect(() => {
@@ -53,7 +52,7 @@ export const LiveQueries = () => {
   }, [service, queries]);
 
   useEffect(() => {
-    if (!canFollow) return;
+    if (position === undefined) return;
     const ended = new AbortController();
     const changed = new Set<string>();
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -74,7 +73,7 @@ export const LiveQueries = () => {
       wait();
     };
     const follow = async () => {
-      const events = service.events({ signal: ended.signal, onReload: () => refresh() });
+      const events = service.events({ since: position, signal: ended.signal, onReload: () => refresh() });
       for await (const { type, agentId, conversationId } of events) {
         if (type.startsWith("agent.")) {
           refresh("agents");
@@ -93,7 +92,7 @@ export const LiveQueries = () => {
       clearTimeout(timer);
       ended.abort();
     };
-  }, [service, queries, canFollow]);
+  }, [service, queries, position]);
 
   return null;
 };

@@ -53,6 +53,18 @@ it("recovers by itself once the service is back", async () => {
   await page.getByText("After the restart").waitFor({ timeout: 20_000 });
 });
 
+it("shows a change that was made before the event log could be read", async () => {
+  await app.service.newAgent();
+  const page = await app.open("/agents", "");
+  // The position at which the session begins is known.
+  await page.route("**/api/events?*", (route) => (route.request().url().endsWith("?limit=1") ? route.continue() : route.abort()));
+  await signIn(page, app.key);
+  await page.getByRole("list", { name: "Agents" }).waitFor();
+  await app.service.call("POST", "/api/agents", { name: "Before the log" });
+  await page.unroute("**/api/events?*");
+  await page.getByText("Before the log").waitFor();
+});
+
 it("sends a message that an outage has kept once the service is back", async () => {
   const agent = await app.service.newAgent({ engine: "rules" });
   const page = await app.open(`/chat/${agent}/outage`);

@@ -120,6 +120,7 @@ it("announces the state of a reply", async () => {
   await page.getByLabel("Message", { exact: true }).fill("hold");
   await page.keyboard.press("Enter");
   await page.getByRole("status").filter({ hasText: "The agent is writing." }).waitFor();
+  await see(page, "First half,");
   app.service.model.release();
   await see(page, "second half.");
   expect(await page.getByRole("log", { name: "Messages" }).getByRole("article", { name: "Agent" }).count()).toBe(1);

@@ -1,5 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { type Client, type components, createClient } from "agent-service-client";
+import { type Client, type components, createClient, ProblemError } from "agent-service-client";
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useRef, useState } from "react";
 import { serviceUrl } from "../location.js";
 import { openStorage } from "../storage.js";
@@ -14,6 +14,8 @@ export interface Session {
   credential: string;
   principal: Principal;
   limits: Limits;
+  /** A position of the event log before everything that the pages show, if the credential may read the log. */
+  position: number | undefined;
 }
 
 interface SessionContext {
@@ -33,6 +35,15 @@ const REJECTED = "The service no longer accepts your credential. Sign in again t
 
 const Context = createContext<SessionContext | undefined>(undefined);
 
+const positionOf = (service: Client): Promise<number | undefined> =>
+  service.events.list({ limit: 1 }).then(
+    ({ headSeq }) => headSeq,
+    (error: unknown) => {
+      if (error instanceof ProblemError && error.code === "insufficient_scope") return undefined;
+      throw error;
+    },
+  );
+
 const openSession = async (credential: string, onRejected: () => void): Promise<Session> => {
   const send: typeof fetch = async (...request) => {
     const response = await fetch(...request);
@@ -40,8 +51,8 @@ const openSession = async (credential: string, onRejected: () => void): Promise<
     return response;
   };
   const service = createClient({ url: serviceUrl, apiKey: credential, fetch: send });
-  const [principal, limits] = await Promise.all([service.principal.get(), service.limits.get()]);
-  return { service, credential, principal, limits };
+  const [principal, limits, position] = await Promise.all([service.principal.get(), service.limits.get(), positionOf(service)]);
+  return { service, credential, principal, limits, position };
 };
 
 export const SessionProvider = ({ children }: { children: ReactNode }) => {
