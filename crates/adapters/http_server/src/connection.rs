@@ -15,9 +15,11 @@ use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
 };
+use tokio_util::sync::CancellationToken;
 
 mod connection_state;
 mod deadline;
+mod go_away;
 mod header_timeout;
 mod parser_refusal;
 mod read_throttle;
@@ -29,6 +31,7 @@ mod write;
 pub use connection_state::ConnectionState;
 use connection_state::Phase;
 use deadline::Deadline;
+use go_away::GoAway;
 use header_timeout::HeaderTimeout;
 use read_throttle::ReadThrottle;
 pub use response_guard::hold_until_sent;
@@ -53,6 +56,8 @@ pub(crate) struct Connection<S = TcpStream> {
     linger: Deadline,
     /// The bytes of a parser's refusal that have been written.
     refusal_bytes_written: usize,
+    /// For a connection of HTTP/2.
+    go_away: Option<GoAway>,
 }
 
 impl<S> Connection<S> {
@@ -68,15 +73,20 @@ impl<S> Connection<S> {
             is_shut_down: false,
             linger: Deadline::default(),
             refusal_bytes_written: 0,
+            go_away: None,
         }
     }
 
     /// Wraps a connection of HTTP/2, on which several requests run at the same time. Its library has
-    /// deadlines of its own, so only a client that blocks writing is disconnected here.
-    pub(crate) fn shared(stream: S) -> Self {
+    /// deadlines of its own, so only a client that blocks writing is disconnected here. Its client is
+    /// asked to use another connection once `closing` is cancelled.
+    pub(crate) fn shared(stream: S, closing: CancellationToken) -> Self {
         let connection = Self::new(stream);
         connection.state.switch_protocol();
-        connection
+        Self {
+            go_away: Some(GoAway::new(closing)),
+            ..connection
+        }
     }
 
     /// Returns true if several requests run on the connection at the same time.
@@ -97,6 +107,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Connection<S> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
+        if let Some(go_away) = &mut this.go_away
+            && let Poll::Ready(Err(error)) = go_away.poll(context, &mut this.stream)
+        {
+            return Poll::Ready(Err(error));
+        }
         let phase = this.state.phase();
         if phase == Phase::Closed {
             return Poll::Ready(Ok(()));

@@ -2,9 +2,15 @@
 //!
 //! This crate knows nothing of the product: it serves any actix application.
 
-use std::{fmt, io, net::TcpListener, time::Duration};
+use std::{
+    fmt, io,
+    net::{SocketAddr, TcpListener},
+    time::Duration,
+};
 
-use actix_http::{HttpService, Protocol, Request, Response, body::MessageBody};
+use actix_http::{
+    HttpService, Protocol, Request, Response, body::MessageBody, error::DispatchError,
+};
 use actix_server::{Server, ServerHandle};
 use actix_service::{
     IntoServiceFactory, Service, ServiceFactory, ServiceFactoryExt as _, fn_service, map_config,
@@ -38,8 +44,8 @@ pub enum Versions {
     Http1And2,
 }
 
-/// Runs the HTTP server with `workers` threads. Idle connections are closed once `closing` is
-/// cancelled; after the server is stopped, running requests have the time `grace`. Replaces
+/// Runs the HTTP server with `workers` threads. Once `closing` is cancelled, idle connections are
+/// closed, and clients of HTTP/2 are asked to use another one; after the server is stopped, running requests have the time `grace`. Replaces
 /// `actix_web::HttpServer`, which cannot use these connections.
 pub fn serve<F, I, S, B>(
     listener: TcpListener,
@@ -67,7 +73,7 @@ where
     let closing = closing.clone();
     let address = listener.local_addr()?;
     let builder = builder.listen("http", listener, move || {
-        let closing = closing.clone();
+        let (closing, at_end) = (closing.clone(), closing.clone());
         let app = app().into_factory().map_err(|error| {
             let error: Error = error.into();
             error.error_response()
@@ -88,22 +94,28 @@ where
                 }
             })
             .finish(map_config(app, |()| AppConfig::default()));
-        fn_service(move |stream: TcpStream| async move {
-            // Without this, the first part of a stream would wait for the client's next packet.
-            stream.set_nodelay(true)?;
-            limit_unsent(&stream)?;
-            let peer = stream.peer_addr().ok();
-            let is_http2 = versions == Versions::Http1And2 && preface::is_http2(&stream).await?;
-            let (connection, protocol) = if is_http2 {
-                (Connection::shared(stream), Protocol::Http2)
-            } else {
-                (Connection::new(stream), Protocol::Http1)
-            };
-            Ok::<_, actix_http::error::DispatchError>((connection, protocol, peer))
-        })
-        .and_then(http)
+        fn_service(move |stream| accept(stream, versions, at_end.clone())).and_then(http)
     })?;
     Ok(builder.run())
+}
+
+/// Prepares a connection that a client has opened.
+async fn accept(
+    stream: TcpStream,
+    versions: Versions,
+    closing: CancellationToken,
+) -> Result<(Connection, Protocol, Option<SocketAddr>), DispatchError> {
+    // Without this, the first part of a stream would wait for the client's next packet.
+    stream.set_nodelay(true)?;
+    limit_unsent(&stream)?;
+    let peer = stream.peer_addr().ok();
+    let is_http2 = versions == Versions::Http1And2 && preface::is_http2(&stream).await?;
+    let (connection, protocol) = if is_http2 {
+        (Connection::shared(stream, closing), Protocol::Http2)
+    } else {
+        (Connection::new(stream), Protocol::Http1)
+    };
+    Ok((connection, protocol, peer))
 }
 
 /// Makes a running server refuse new connections; `listener` is a clone of its listener.

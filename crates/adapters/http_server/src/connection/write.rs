@@ -45,6 +45,22 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
+    /// Writes bytes that need no change, and GOAWAY before them if it is due.
+    fn write_frames(
+        &mut self,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        if let Some(go_away) = &mut self.go_away {
+            ready!(go_away.poll(context, &mut self.stream))?;
+        }
+        let written = ready!(Pin::new(&mut self.stream).poll_write_vectored(context, slices))?;
+        if let Some(go_away) = &mut self.go_away {
+            go_away.record(slices, written);
+        }
+        Poll::Ready(Ok(written))
+    }
+
     fn watch_write(
         &mut self,
         context: &mut Context<'_>,
@@ -110,6 +126,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Connection<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        if self.go_away.is_some() {
+            return self.poll_write_vectored(context, &[IoSlice::new(bytes)]);
+        }
         let polled = if self.state.phase() == Phase::Upgraded {
             Pin::new(&mut self.stream).poll_write(context, bytes)
         } else {
@@ -123,7 +142,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Connection<S> {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let polled = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        let polled = self.write_frames(context, slices);
         self.watch_write(context, polled)
     }
 

@@ -7,6 +7,10 @@ use std::{
 
 use futures::future::join_all;
 use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
 
 use super::fixture::{Regions, home_builder};
 use crate::caller::Caller;
@@ -70,4 +74,40 @@ async fn no_write_with_a_key_is_lost_or_doubled() {
         .map(|agent| agent["name"].to_string())
         .collect();
     assert_eq!((agents.len(), names.len()), (WRITES, WRITES));
+}
+
+/// Reads frames of HTTP/2 up to GOAWAY.
+async fn read_to_go_away(stream: &mut TcpStream) {
+    loop {
+        let mut head = [0; 9];
+        stream.read_exact(&mut head).await.expect("a frame");
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+        let mut payload = vec![0; usize::try_from(length).expect("a length")];
+        stream.read_exact(&mut payload).await.expect("a payload");
+        if head[3] == 7 {
+            return;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idle_connection_of_http_2_does_not_delay_the_end() {
+    let regions = Regions::start().await;
+    let mut proxy = TcpStream::connect(regions.home.address)
+        .await
+        .expect("a service");
+    // The preface, and SETTINGS without any.
+    let opening = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+    proxy.write_all(opening).await.expect("a connection");
+    let began = Instant::now();
+    let leaving = async {
+        read_to_go_away(&mut proxy).await;
+        drop(proxy);
+    };
+    tokio::join!(regions.home.stop(), leaving);
+    assert!(
+        began.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        began.elapsed()
+    );
 }

@@ -1,6 +1,7 @@
 //! Tests of connections to clients in memory.
 
 mod closing;
+mod go_away;
 mod header_deadlines;
 mod slow_readers;
 
