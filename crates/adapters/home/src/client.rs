@@ -269,11 +269,23 @@ fn is_own(request: &HomeRequest) -> bool {
     request.path.starts_with(OWN_PATHS)
 }
 
+/// Counts a request of a client.
+fn count(outcome: &Result<HomeResponse, HomeError>) {
+    let outcome = match outcome {
+        Ok(_) => "answered",
+        Err(HomeError::Unreachable(_)) => "home_unavailable",
+        Err(HomeError::Lost(_)) => "lost",
+    };
+    metrics::counter!("region_forwarded", "outcome" => outcome).increment(1);
+}
+
 #[async_trait]
 impl Home for HomeClient {
     async fn send(&self, request: HomeRequest) -> Result<HomeResponse, HomeError> {
         if !is_own(&request) {
-            return self.exchange(&request).await;
+            let outcome = self.exchange(&request).await;
+            count(&outcome);
+            return outcome;
         }
         // A proxy answers PINGs although no node responds.
         let exchange = timeout(OWN_TIMEOUT, self.exchange(&request)).await;

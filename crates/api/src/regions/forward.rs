@@ -58,9 +58,9 @@ pub(super) async fn forward(
         client_address: client_address(far, request),
         is_repeatable: is_repeatable(operation, request),
     };
-    let outcome = far.home.send(forwarded).await;
-    count(&outcome);
-    let response = outcome.map_err(problem)?;
+    let is_read = request.method() == Method::GET;
+    let response = far.home.send(forwarded).await;
+    let response = response.map_err(if is_read { problem_of_read } else { problem })?;
     let position = header(&response, X_CONSISTENCY.as_str());
     let position = position.and_then(|value| parse_position(value));
     if let (Some(caller), Some(position)) = (&caller, position) {
@@ -124,15 +124,6 @@ fn is_repeatable(operation: &Operation, request: &HttpRequest) -> bool {
     request.method() == Method::GET || operation.idempotent && has_key
 }
 
-fn count(outcome: &Result<HomeResponse, HomeError>) {
-    let outcome = match outcome {
-        Ok(_) => "answered",
-        Err(HomeError::Unreachable(_)) => "home_unavailable",
-        Err(HomeError::Lost(_)) => "lost",
-    };
-    metrics::counter!("region_forwarded", "outcome" => outcome).increment(1);
-}
-
 /// Converts an error of the home region.
 pub(super) fn problem(error: HomeError) -> ApiError {
     let code = match &error {
@@ -140,6 +131,11 @@ pub(super) fn problem(error: HomeError) -> ApiError {
         HomeError::Lost(_) => ProblemCode::StoreUnavailable,
     };
     ApiError::new(code).with_source(error)
+}
+
+/// Converts an error of the home region about a request that changes nothing.
+pub(super) fn problem_of_read(error: HomeError) -> ApiError {
+    ApiError::new(ProblemCode::HomeUnavailable).with_source(error)
 }
 
 pub(super) fn header<'a>(response: &'a HomeResponse, name: &str) -> Option<&'a Bytes> {

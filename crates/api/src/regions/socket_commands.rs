@@ -9,7 +9,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{
     FarNode, X_CONSISTENCY,
-    forward::{header, parse_position, problem},
+    forward::{header, parse_position, problem, problem_of_read},
 };
 use crate::{chat::ChatRequest, problem::ApiError, request::REPLAYED};
 
@@ -123,7 +123,7 @@ impl FarNode {
             client_address: None,
             is_repeatable: true,
         };
-        self.home.send(request).await.map_err(problem)
+        self.home.send(request).await.map_err(problem_of_read)
     }
 
     async fn post(

@@ -10,6 +10,7 @@ mod large_bodies;
 mod nodes;
 mod positions;
 mod restarts;
+mod round_trips;
 mod shared_limits;
 mod signals;
 mod signed_requests;
