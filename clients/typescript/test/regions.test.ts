@@ -63,25 +63,57 @@ test("the newest position goes to far regions alone", async () => {
   expect(received).toEqual([undefined, undefined, undefined, "7", "7", "9"]);
 });
 
-test("a client leaves a region that has lost the home region, with its position", async () => {
+test.each([
+  ["has lost the home region", 503, { code: "home_unavailable", retryable: true }],
+  ["is down behind its proxy", 502, {}],
+])("a client leaves a region that %s, with its position", async (_, status, problem) => {
   let isCutOff = false;
   const received: (string | undefined)[] = [];
   const delayed = (delay: number, answer: Answer) => serve((request, response) => void setTimeout(() => answer(request, response), delay));
-  const near = await delayed(0, (_, response) => {
-    if (isCutOff) response.statusCode = 503;
+  const near = await delayed(0, (request, response) => {
+    // It answers pings by itself.
+    if (isCutOff && request.url !== "/api/ping") response.statusCode = status;
     response.setHeader("X-Consistency", "7");
-    json(response, { code: "home_unavailable", retryable: true, data: ["near"] });
+    json(response, { ...problem, data: ["near"] });
   });
   const far = await delayed(50, (request, response) => {
     if (request.url === "/api/agents") received.push(request.headers["x-consistency"] as string | undefined);
     json(response, { data: ["far"] });
   });
-  const home = await serve((_, response) => json(response, { data: [{ url: near }, { url: far }] }));
+  const home = await serve((_, response) => {
+    if (isCutOff) response.statusCode = 503;
+    json(response, { data: [{ url: near }, { url: far }] });
+  });
   const client = createClient(await inNearestRegion({ url: home, apiKey: "key", webSocket: null }));
   expect((await client.agents.list()).data).toEqual(["near"]);
   isCutOff = true;
   expect((await client.agents.list()).data).toEqual(["far"]);
   expect(received).toEqual(["7"]);
+});
+
+test("a client stays in a region whose agents or models fail, and returns if all regions have lost home", async () => {
+  let code = "engine_unavailable";
+  const asked: string[] = [];
+  const regionNamed = (name: string, delay: number) =>
+    serve((request, response) => {
+      if (request.url === "/api/ping") return void setTimeout(() => json(response, {}), delay);
+      asked.push(name);
+      response.statusCode = 503;
+      json(response, { code, retryable: false });
+    });
+  const [near, far] = [await regionNamed("near", 0), await regionNamed("far", 50)];
+  const home = await serve((_, response) => json(response, { data: [{ url: far }, { url: near }] }));
+  const options = await inNearestRegion({ url: home, apiKey: "key", webSocket: null, retries: 0 });
+  const client = createClient(options);
+  const fail = () => client.agents.list().catch(() => {});
+  await fail();
+  await fail();
+  expect(asked).toEqual(["near", "near"]);
+  code = "home_unavailable";
+  await fail();
+  await expect.poll(() => options.url).toBe(far);
+  await fail();
+  await expect.poll(() => options.url).toBe(near);
 });
 
 test("a socket that is closed with 4205 is replaced in another region", async () => {
