@@ -1,6 +1,6 @@
 //! Opening, migrating and closing the store.
 
-use std::{sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 use ports::{RepositoryError, Storage};
 use relational::{
@@ -86,9 +86,10 @@ impl SqliteStore {
         } else {
             None
         };
-        let writer_thread =
-            WriterThread::start().map_err(|error| RepositoryError::Unavailable(error.into()))?;
+        let no_thread = |error: io::Error| RepositoryError::Unavailable(error.into());
+        let writer_thread = WriterThread::start().map_err(no_thread)?;
         let writer = Writer::start(&connect, lock, tasks, writer_thread.clone());
+        let writer = writer.map_err(no_thread)?;
         // The first transaction creates the file, which read connections cannot do.
         writer
             .transaction(|_connection| Box::pin(async { Ok(()) }))

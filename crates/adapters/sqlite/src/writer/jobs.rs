@@ -7,7 +7,7 @@ use relational::Work;
 use sqlx::{Connection as _, SqliteConnection};
 use tokio::sync::{mpsc, oneshot};
 
-use super::{WriteError, connections::Connections};
+use super::{WriteError, checkpoints::Checkpoints, connections::Connections};
 use crate::error::{code_of, from_rusqlite, from_sqlx, is_full};
 
 /// The start of every transaction.
@@ -30,18 +30,30 @@ pub(super) enum Command {
 /// Runs jobs until the queue is closed and empty. Returns the sender for the caller of `close`.
 pub(super) async fn run(
     mut connections: Connections,
+    checkpoints: Checkpoints,
     mut queue: mpsc::Receiver<Command>,
 ) -> Option<oneshot::Sender<()>> {
     let mut closing = None;
     while let Some(command) = queue.recv().await {
         match command {
-            Command::Run(job) => job(&mut connections).await,
+            Command::Run(job) => {
+                job(&mut connections).await;
+                checkpoints.record_commit();
+                if checkpoints.is_log_long()
+                    && let Err(error) = connections.copy_log()
+                {
+                    let error = one_line(&error);
+                    tracing::warn!(error, "SQLite checkpoint failed; the log grows");
+                }
+            }
             Command::Close(done) => {
                 queue.close();
                 closing = Some(done);
             }
         }
     }
+    // The last connection that is closed merges the log into the database.
+    checkpoints.stop();
     connections.close().await;
     closing
 }

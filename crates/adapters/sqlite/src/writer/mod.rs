@@ -4,10 +4,11 @@
 //! (Another process may, such as a command that creates a key beside a running server; `BEGIN
 //! IMMEDIATE` waits for it.)
 
+mod checkpoints;
 mod connections;
 mod jobs;
 
-use std::{fs::File, time::Duration};
+use std::{fs::File, io, time::Duration};
 
 use ports::RepositoryError;
 use relational::{Work, WriterThread};
@@ -20,6 +21,7 @@ use tokio_util::task::TaskTracker;
 
 pub(crate) use self::jobs::from_direct_commit;
 use self::{
+    checkpoints::Checkpoints,
     connections::Connections,
     jobs::{Command, Job, WholeTransaction, in_transaction, read_then_write, run, run_job},
 };
@@ -54,18 +56,19 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Starts the task on `thread`. The task holds the thread and `lock` until it ends.
+    /// Starts the task on `thread`, and the thread of checkpoints. The task holds the thread and `lock` until it ends.
     pub(crate) fn start(
         options: &SqliteConnectOptions,
         lock: Option<File>,
         tasks: &TaskTracker,
         thread: WriterThread,
-    ) -> Self {
+    ) -> io::Result<Self> {
+        let checkpoints = Checkpoints::start(options.get_filename())?;
         let (commands, queue) = mpsc::channel(MAX_QUEUED_JOBS);
         let connections = Connections::new(options);
         let runtime = thread.runtime().clone();
         let task = async move {
-            let closing = run(connections, queue).await;
+            let closing = run(connections, checkpoints, queue).await;
             drop(lock);
             if let Some(done) = closing {
                 let _ = done.send(());
@@ -73,7 +76,7 @@ impl Writer {
             drop(thread);
         };
         tasks.spawn_on(task, &runtime);
-        Self { commands }
+        Ok(Self { commands })
     }
 
     /// Runs `work` in a transaction and commits it, or rolls it back if `work` returns an error.

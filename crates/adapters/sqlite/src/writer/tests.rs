@@ -2,7 +2,7 @@ use sqlx::sqlite::SqliteConnectOptions;
 use tempfile::TempDir;
 
 use super::*;
-use crate::error::from_sqlx;
+use crate::error::{from_rusqlite, from_sqlx};
 
 /// A writer on a file with one table of blobs, whose rows can refer to each other.
 async fn writer() -> (TempDir, Writer) {
@@ -13,7 +13,8 @@ async fn writer() -> (TempDir, Writer) {
         None,
         &TaskTracker::new(),
         WriterThread::start().unwrap(),
-    );
+    )
+    .unwrap();
     run(
         &writer,
         "create table things (id integer primary key, other integer references things (id), \
@@ -172,4 +173,61 @@ async fn a_transaction_that_cannot_begin_in_time_is_withdrawn() {
         Err(WriteError::RolledBack(RepositoryError::Unavailable(_)))
     ));
     assert_eq!(count(&writer).await, 0);
+}
+
+/// The number of pages in the log, and that of copied ones.
+async fn log_pages(writer: &Writer) -> (i64, i64) {
+    let pages = writer.run_directly(|connection| {
+        let pages = connection.query_row("pragma wal_checkpoint(noop)", [], |row| {
+            Ok((row.get(1)?, row.get(2)?))
+        });
+        pages.map_err(|error| WriteError::RolledBack(from_rusqlite(error)))
+    });
+    pages.await.unwrap()
+}
+
+const WRITE_250_PAGES: &str =
+    "insert or replace into things (id, content) values (1, randomblob(1000000))";
+
+#[tokio::test]
+async fn the_log_is_copied_without_another_write() {
+    let (_folder, writer) = writer().await;
+    for _ in 0..3 {
+        run(&writer, WRITE_250_PAGES).await.unwrap();
+    }
+    let (pages, copied) = log_pages(&writer).await;
+    assert!(pages > 700 && copied == 0, "{copied} of {pages}");
+    run(&writer, WRITE_250_PAGES).await.unwrap();
+    run(&writer, WRITE_250_PAGES).await.unwrap();
+    let began = Instant::now();
+    loop {
+        let (pages, copied) = log_pages(&writer).await;
+        // The next write begins the log anew.
+        if pages == copied {
+            break;
+        }
+        assert!(began.elapsed() < CALL_TIMEOUT, "{copied} of {pages}");
+    }
+    run(&writer, WRITE_250_PAGES).await.unwrap();
+    assert!(log_pages(&writer).await.0 < 500);
+}
+
+#[tokio::test]
+async fn the_log_stays_short_under_steady_writes() {
+    let (folder, writer) = writer().await;
+    for _ in 0..120 {
+        run(&writer, WRITE_250_PAGES).await.unwrap();
+    }
+    let log = folder.path().join("test.db-wal");
+    let bytes = log.metadata().unwrap().len();
+    assert!(bytes < 80 << 20, "{bytes} bytes");
+}
+
+#[tokio::test]
+async fn the_log_is_merged_at_the_end() {
+    let (folder, writer) = writer().await;
+    run(&writer, WRITE_250_PAGES).await.unwrap();
+    writer.close().await;
+    assert!(!folder.path().join("test.db-wal").exists());
+    assert!(folder.path().join("test.db").metadata().unwrap().len() > 1_000_000);
 }
