@@ -1,6 +1,6 @@
 //! The task that keeps the connection to the rows while there are several nodes.
 
-use std::{sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 use ports::{Membership, error::one_line};
 use sqlx::{ConnectOptions as _, Connection as _, PgConnection, postgres::PgConnectOptions};
@@ -29,6 +29,8 @@ pub(crate) struct ConnectionTask {
     exchange: Exchange,
     connect: PgConnectOptions,
     membership: watch::Receiver<Membership>,
+    /// True once the current connection has answered.
+    has_answered: bool,
     has_warned: bool,
 }
 
@@ -57,6 +59,7 @@ impl ConnectionTask {
             shared,
             connect,
             membership,
+            has_answered: false,
             has_warned: false,
         }
     }
@@ -64,18 +67,26 @@ impl ConnectionTask {
     /// Queries rows until the task is dropped.
     pub(crate) async fn run(mut self) {
         let mut pause = FIRST_PAUSE;
+        let mut limit = CONNECT_TIMEOUT;
         loop {
             self.wait_until_several().await;
-            match self.connect().await {
+            match self.connect(limit).await {
                 Ok(connection) => {
                     pause = FIRST_PAUSE;
                     match self.serve(connection).await {
                         Stop::Alone => continue,
+                        // Requests wait for another connection: restarts and firewalls cut those that
+                        // were idle, although the rows can be reached.
+                        Stop::Unreachable(error) if self.has_answered && !is_timeout(&error) => {
+                            limit = CALL_TIMEOUT;
+                            continue;
+                        }
                         Stop::Unreachable(error) => self.report(&error),
                     }
                 }
                 Err(error) => self.report(&error),
             }
+            limit = CONNECT_TIMEOUT;
             self.count_locally_for(pause).await;
             pause = LONGEST_PAUSE.min(pause * 2);
         }
@@ -127,14 +138,14 @@ impl ConnectionTask {
         }
     }
 
-    async fn connect(&self) -> Result<PgConnection, sqlx::Error> {
+    async fn connect(&self, limit: Duration) -> Result<PgConnection, sqlx::Error> {
         let connect = async {
             let mut connection = self.connect.connect().await?;
             let settings = sqlx::raw_sql(SETTINGS);
             settings.execute(&mut connection).await?;
             Ok(connection)
         };
-        in_time(CONNECT_TIMEOUT, connect).await
+        in_time(limit, connect).await
     }
 
     /// Queries rows until this node is alone or the rows cannot be reached.
@@ -155,6 +166,7 @@ impl ConnectionTask {
         &mut self,
         connection: &mut PgConnection,
     ) -> Result<std::convert::Infallible, Stop> {
+        self.has_answered = false;
         self.shared.set_shared(true);
         self.exchange.queue_all();
         let mut ticks = interval(TICK);
@@ -163,6 +175,7 @@ impl ConnectionTask {
         loop {
             let membership = *self.membership.borrow();
             self.exchange.query(connection, membership).await?;
+            self.has_answered = true;
             metrics::gauge!("limits_shared").set(1.0);
             if std::mem::replace(&mut self.has_warned, false) {
                 tracing::info!("counters of rate limits can be reached; limits are shared again");
@@ -185,4 +198,9 @@ impl ConnectionTask {
             }
         }
     }
+}
+
+/// Returns true if the rows did not answer in time: requests have waited long enough.
+fn is_timeout(error: &sqlx::Error) -> bool {
+    matches!(error, sqlx::Error::Io(error) if error.kind() == io::ErrorKind::TimedOut)
 }

@@ -73,7 +73,7 @@ impl Exchange {
         shared.push(unused, Vec::new());
     }
 
-    /// Queries queued rows for a node. After an error, all requests are decided without the rows.
+    /// Queries queued rows for a node. After an error, all requests still wait.
     pub(crate) async fn query(
         &mut self,
         connection: &mut PgConnection,
@@ -86,9 +86,7 @@ impl Exchange {
             Err(error) => Err(error),
         };
         if queried.is_err() {
-            self.shared.set_shared(false);
             self.shared.push(buckets, holders);
-            self.decide_locally();
         }
         queried
     }

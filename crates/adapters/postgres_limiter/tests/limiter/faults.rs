@@ -55,6 +55,27 @@ async fn a_terminated_connection_is_replaced() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn requests_after_a_cut_while_idle_wait_for_another_connection() {
+    let nodes = nodes().await;
+    let (one, other) = (nodes.node(0), nodes.node(1));
+    wait_until_shared(&**one, &**other).await;
+    let quota = Quota::new(1, 5);
+    for round in 0..5 {
+        let mut connection = nodes.database.connect().await;
+        let terminate = sqlx::query_scalar::<_, i64>(TERMINATE);
+        assert!(terminate.fetch_one(&mut connection).await.unwrap() >= 2);
+        let name = format!("user {round}");
+        let mut admitted = 0;
+        for _ in 0..10 {
+            for limiter in [one, other] {
+                admitted += usize::from(take(&**limiter, &name, quota).await.is_admitted);
+            }
+        }
+        assert_eq!(admitted, 5, "round {round}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_does_not_respond_delays_few_requests() {
     let nodes = nodes().await;
     let (one, other) = (nodes.node(0), nodes.node(1));
