@@ -14,7 +14,7 @@ pub(crate) async fn round<T>(work: impl Future<Output = T>) -> Option<T> {
 }
 
 /// Runs a round at once and then every `period`, until `stop`. The error of a round is logged as
-/// `failure`, and the next round follows at its time.
+/// `failure`, as a warning only if the round before had none, and the next round follows at its time.
 pub async fn every<Round, Failure>(
     period: Duration,
     stop: &CancellationToken,
@@ -26,9 +26,19 @@ pub async fn every<Round, Failure>(
 {
     let mut ticks = interval(period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut has_failed = false;
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-        if let Some(Err(error)) = round(work()).await {
-            tracing::warn!(error = ports::error::one_line(&error), "{failure}");
+        let Some(result) = round(work()).await else {
+            continue;
+        };
+        let had_failed = std::mem::replace(&mut has_failed, result.is_err());
+        let Err(error) = result.map_err(|error| ports::error::one_line(&error)) else {
+            continue;
+        };
+        if had_failed {
+            tracing::debug!(error, "{failure}");
+        } else {
+            tracing::warn!(error, "{failure}");
         }
     }
 }

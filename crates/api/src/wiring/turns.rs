@@ -10,7 +10,7 @@ use application::{
     engines::BreakerHints,
     node::Node,
     recovery::{LocalTurnReconciler, Sweeper},
-    remote_turns::{ReplyForwarder, ReplyReceiver},
+    remote_turns::{ForwardedReplies, ReplyForwarder, ReplyReceiver},
     turns::CancellationListener,
 };
 use tokio::time::Instant;
@@ -33,7 +33,7 @@ fn start_exchange(
     let (tasks, stop) = (&parts.tasks, &parts.stop);
     let bus = || Arc::clone(&parts.peers.links.bus);
     let (live, node) = (|| Arc::clone(&context.live), || Arc::clone(&context.node));
-    let forwarder = ReplyForwarder::new(bus(), live(), node());
+    let forwarder = ReplyForwarder::new(live(), Arc::clone(&context.forwarded));
     let turns = Arc::clone(&parts.storage.turns);
     let receiver = ReplyReceiver::new(bus(), live(), turns, Arc::clone(&caches.applied), node());
     let cancellations = CancellationListener::new(Arc::clone(context), Arc::clone(runner), bus());
@@ -65,11 +65,13 @@ impl Turns {
         caches: &Caches,
     ) -> Result<Self> {
         let (storage, tasks, stop) = (&parts.storage, &parts.tasks, &parts.stop);
+        let bus = Arc::clone(&parts.peers.links.bus);
         let context = Arc::new(ChatContext::new(
             chat.clone(),
             Arc::clone(engines),
             Arc::clone(node),
             Arc::clone(&caches.live),
+            Arc::new(ForwardedReplies::new(bus, Arc::clone(node))),
             tasks.clone(),
         ));
         let runner = Arc::new(TurnRunner::new(

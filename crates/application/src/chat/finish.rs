@@ -86,6 +86,7 @@ impl TurnFinisher<'_> {
         ending: TurnEnding,
         time: Timestamp,
     ) -> Result<FinishOutcome, RepositoryError> {
+        self.context.forwarded.send_last_parts(&self.ownership.live);
         let subject = self.ownership.live.subject();
         let mut pause = FIRST_PAUSE;
         let mut pending = None;

@@ -42,6 +42,7 @@ use pending_finishes::PendingFinishes;
 
 use crate::{
     Engines, cache::HistoryCache, detach_on_drop::Background, live_turns::LiveTurns, node::Node,
+    remote_turns::ForwardedReplies,
 };
 
 /// The dependencies that all turns of a process share.
@@ -54,6 +55,8 @@ pub struct ChatContext {
     pub node: Arc<Node>,
     /// The turns that this process runs or waits for.
     pub live: Arc<LiveTurns>,
+    /// What other nodes have received of these turns' replies.
+    pub forwarded: Arc<ForwardedReplies>,
     /// The histories of recent conversations, for their next turns.
     histories: HistoryCache,
     pending_finishes: Arc<PendingFinishes>,
@@ -68,6 +71,7 @@ impl ChatContext {
         engines: Arc<Engines>,
         node: Arc<Node>,
         live: Arc<LiveTurns>,
+        forwarded: Arc<ForwardedReplies>,
         tasks: TaskTracker,
     ) -> Self {
         Self {
@@ -75,6 +79,7 @@ impl ChatContext {
             engines,
             node,
             live,
+            forwarded,
             histories: HistoryCache::default(),
             pending_finishes: Arc::default(),
             background: Background::new(tasks, Handle::current()),

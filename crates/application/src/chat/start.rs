@@ -232,7 +232,7 @@ impl TurnStarter {
                 Ok(accept(started))
             }
             Ok(BeginOutcome::Queued(_)) => {
-                live.mark_queued();
+                live.mark_queued_here();
                 Ok(accept(started(true)))
             }
             Ok(BeginOutcome::Replayed(record)) => {

@@ -187,6 +187,12 @@ impl LiveTurn {
         self.update(|progress| !std::mem::replace(&mut progress.was_queued, true));
     }
 
+    /// Records that this process has queued the turn, for a caller of its own.
+    pub(crate) fn mark_queued_here(&self) {
+        self.progress().is_queued_here = true;
+        self.mark_queued();
+    }
+
     /// Sets the node id under which this process runs the turn; `None` if it no longer runs it, and
     /// only the store knows its state.
     pub(crate) fn set_local_node(&self, node: Option<NodeId>) {

@@ -81,6 +81,8 @@ impl CompletedChat {
 pub struct Progress {
     /// True if the turn is or was queued.
     pub was_queued: bool,
+    /// True if this process has queued it, for a caller of its own.
+    pub(crate) is_queued_here: bool,
     /// The content of `turn.started`, once it has started.
     pub started: Option<TurnStarted>,
     /// The reply so far.

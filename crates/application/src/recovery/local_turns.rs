@@ -138,12 +138,13 @@ impl LocalTurnReconciler {
         Ok(())
     }
 
-    /// Fails queued turns when the process ends: those that this process waits for, because nothing
-    /// would receive their replies, and all queued turns if no other process can run them.
+    /// Fails queued turns when the process ends: those of its own callers, because nothing would
+    /// receive their replies, and all queued turns if no other process can run them.
     pub async fn fail_queued(&self) {
-        let awaited = self.context.live.queued();
+        let mut own = self.context.live.queued();
+        own.retain(|turn| turn.progress().is_queued_here);
         let mut outcome = Ok(());
-        for turn in awaited {
+        for turn in own {
             let subject = turn.subject();
             let started_by = subject.started_by.clone();
             let failed = self.fail_one(&subject.tenant, subject.turn_id, started_by);

@@ -6,6 +6,7 @@
 //! Parts can be lost, late or repeated: each has its position, and a gap is closed by another
 //! request. The end of a turn comes from the event log.
 
+mod forwarded_replies;
 mod forwarder;
 mod lookups;
 mod received_reply;
@@ -15,6 +16,7 @@ mod requested_replies;
 #[cfg(test)]
 mod tests;
 
+pub use forwarded_replies::ForwardedReplies;
 pub use forwarder::ReplyForwarder;
 pub use receiver::ReplyReceiver;
 

@@ -11,7 +11,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
-use super::{ReplyForwarder, ReplyReceiver};
+use super::{ForwardedReplies, ReplyForwarder, ReplyReceiver};
 use crate::{
     cache::LogProgress,
     live_turns::{
@@ -212,7 +212,8 @@ async fn other_requests_do_not_delay_the_restart_of_a_reply() {
     let turn = live.get_or_register(subject());
     turn.set_local_node(Some(node.id()));
     let mut parts = bus.subscribe(Box::new(|it| matches!(it, Signal::ReplyPart { .. })));
-    let forwarder = ReplyForwarder::new(Arc::clone(&bus), live, node);
+    let replies = Arc::new(ForwardedReplies::new(Arc::clone(&bus), node));
+    let forwarder = ReplyForwarder::new(live, replies);
     TaskTracker::new().spawn(forwarder.run(CancellationToken::new()));
     sleep(Duration::from_millis(1)).await;
     let other = ConversationId::new(Uuid::from_u128(77));

@@ -10,6 +10,7 @@ use application::{
     node::Node,
     realtime::LogTails,
     recovery::{LocalTurnReconciler, Sweeper},
+    remote_turns::ForwardedReplies,
 };
 use contract::fixture;
 use domain::{ConversationId, IdempotencyKey, Principal, Scopes, config::Metadata};
@@ -55,6 +56,7 @@ impl Process {
             Arc::new(engines.expect("there is the default")),
             Arc::clone(&node),
             Arc::clone(&caches.live),
+            Arc::new(ForwardedReplies::new(Arc::clone(&bus), Arc::clone(&node))),
             tasks.clone(),
         ));
         let runner = Arc::new(TurnRunner::new(

@@ -104,3 +104,32 @@ async fn followers_of_another_node_s_turn_are_notified_of_its_drain_in_time() {
     );
     b.api.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_queued_turn_of_another_node_survives_its_followers() {
+    let mut pair = NodePair::start().await;
+    let id = pair.conversation().await;
+    let first = pair.b.chat(&pair.command(&id, "one")).begin();
+    let call = pair.b.script.next_call().await;
+    let command = pair.command(&id, "two");
+    let chat = |node: &Node| node.chat(&command).header("Idempotency-Key", "two");
+    let accepted = chat(&pair.b).header("Prefer", "respond-async").send().await;
+    assert_eq!(accepted.status, 202);
+    let stream = chat(&pair.a).header("Accept", "text/event-stream");
+    let mut stream = EventStream::open(stream).await;
+    let queued = stream.next_of_type("turn.queued").await;
+
+    let NodePair { a, mut b, .. } = pair;
+    a.api.stop().await;
+    let failed = stream.next_of_type("turn.failed").await;
+    assert_eq!(failed["error"]["code"], "draining");
+    call.answer("One.").await;
+    first.await.expect("an answer").ok();
+    let call = b.script.next_call().await;
+    let turn = call.turn();
+    assert_eq!(queued["turnId"], turn);
+    call.answer("Two.").await;
+    let turn = b.turn_after("in_progress", &turn).await;
+    assert_eq!(turn["status"], "completed");
+    b.api.stop().await;
+}

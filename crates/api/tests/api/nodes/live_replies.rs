@@ -71,6 +71,41 @@ async fn a_socket_of_the_other_node_receives_a_reply_while_it_is_written() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn all_parts_of_a_reply_precede_its_end() {
+    let mut pair = NodePair::start().await;
+    let id = pair.conversation().await;
+    let channel = format!("conversation:{id}");
+    let mut socket = SocketClient::connected(&pair.b.api, &pair.b.api.reader(), &[&channel]).await;
+    // From then on, node A knows that the other has a reader.
+    pair.start_turn(&pair.a, &id, "one").await;
+    let call = pair.a.script.next_call().await;
+    call.send_text("Well").await;
+    assert_eq!(text_up_to(&mut socket, "Well".len()).await, "Well");
+    call.end();
+    for number in 0..20 {
+        let turn = pair.start_turn(&pair.a, &id, "one").await;
+        let call = pair.a.script.next_call().await;
+        for piece in ["Well, ", "yes."] {
+            call.send_text(piece).await;
+        }
+        call.end();
+        let mut text = String::new();
+        loop {
+            let frame = socket.next().await;
+            let event = &frame["event"];
+            match event["type"].as_str() {
+                Some("reply.delta") => text.push_str(&word(&event["text"])),
+                Some("reply.snapshot") => text = word(&event["text"]),
+                Some("turn.completed") if event["turnId"] == turn => break,
+                _ => {}
+            }
+        }
+        assert_eq!(text, "Well, yes.", "reply {number}");
+    }
+    pair.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_socket_that_joins_during_a_reply_receives_its_text_so_far() {
     let mut pair = NodePair::start().await;
     let id = pair.conversation().await;
