@@ -95,14 +95,22 @@ impl HomeAuthority {
         Ok(reported.max(replica) * 2 + i64::from(is_behind))
     }
 
+    /// Returns true if the home region has sent a report since the start of this process.
+    pub(crate) fn has_reported(&self) -> bool {
+        self.home.status().report_age.is_some()
+    }
+
     /// Fails if this region must not accept credentials.
     pub(crate) fn check(&self) -> Result<(), AccessError> {
         if self.is_open() {
             return Ok(());
         }
-        Err(AccessError::HomeUnavailable(
-            "the home region has sent no report for longer than REGION__OFFLINE_FOR".into(),
-        ))
+        let reason = if self.has_reported() {
+            "the home region has sent no report for longer than REGION__OFFLINE_FOR"
+        } else {
+            "the home region has sent no report since the start of this process"
+        };
+        Err(AccessError::HomeUnavailable(reason.into()))
     }
 
     /// Returns true while this region accepts credentials: the home region has sent a report, and

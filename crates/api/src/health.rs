@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use actix_web::{HttpRequest, HttpResponse, web::Data};
+use domain::ProblemCode;
 use serde::Serialize;
 use url::form_urlencoded;
 use utoipa::ToSchema;
@@ -56,7 +57,8 @@ pub async fn get_readyz(
     request: HttpRequest,
     state: Data<ApiState>,
 ) -> Result<HttpResponse, ApiError> {
-    state.readiness.check().await?;
+    let ready = state.readiness.check().await;
+    ready.map_err(|code| not_ready(&state, code))?;
     let mut parameters = form_urlencoded::parse(request.query_string().as_bytes());
     let is_verbose = parameters.any(|(name, _)| name == "verbose");
     let checks = is_verbose.then(|| {
@@ -65,6 +67,21 @@ pub async fn get_readyz(
         shown.chain([("store", OK)]).collect()
     });
     Ok(HttpResponse::Ok().json(Health { status: OK, checks }))
+}
+
+/// Returns the problem of a process that is not ready, with what it lacks.
+fn not_ready(state: &ApiState, code: ProblemCode) -> ApiError {
+    if code == ProblemCode::Draining {
+        return code.into();
+    }
+    let connections = state.readiness.connections();
+    let mut lost: Vec<_> = connections
+        .filter_map(|(name, is_ok)| (!is_ok).then_some(name))
+        .collect();
+    if code == ProblemCode::StoreUnavailable {
+        lost.push("store");
+    }
+    ApiError::new(code).with_detail(format!("Unavailable: {}.", lost.join(", ")))
 }
 
 /// Read the service's metrics, in the Prometheus text format.

@@ -24,7 +24,8 @@ pub struct NodeListing {
 pub struct NodeEntry {
     /// The id, which is new at each start.
     id: NodeId,
-    /// True for the node that responds.
+    /// True for the node that responds. A request to a far region is passed on to a node of the home
+    /// region, which responds.
     responding: bool,
     /// The name of its region; absent if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -132,7 +132,9 @@ async fn register_node(parts: &Parts<'_>, ids: &Arc<dyn IdSource>) -> Result<Nod
     let (nodes, bus) = (&parts.storage.nodes, &parts.peers.links.bus);
     let version = env!("CARGO_PKG_VERSION");
     let node = Node::register(Arc::clone(nodes), Arc::clone(ids), Arc::clone(bus), version).await?;
-    tracing::info!(node = %node.id(), "node registered");
+    if parts.settings.region.home.is_none() {
+        tracing::info!(node = %node.id(), "node registered");
+    }
     Ok(node)
 }
 

@@ -87,7 +87,7 @@ problem_codes! {
     EngineFailed = "engine_failed", 502, "The reply engine failed.", false, "Check the agent's configuration; see the server's log for details.";
     EngineUnavailable = "engine_unavailable", 503, "The reply engine is unavailable.", true, "Try again later, or give the agent fallbacks.";
     StoreUnavailable = "store_unavailable", 503, "The store cannot be reached.", true, "The outcome of a write is unknown: repeat it with the same Idempotency-Key.";
-    HomeUnavailable = "home_unavailable", 503, "The home region cannot be reached.", true, "Nothing was changed: send the request again after the seconds in `retryAfter`. Reads still work.";
+    HomeUnavailable = "home_unavailable", 503, "The home region cannot be reached.", true, "Nothing was changed: send the request again after the seconds in `retryAfter`.";
     IssuerUnavailable = "issuer_unavailable", 503, "The token's issuer cannot be reached.", true, "The token could not be checked: send it again after the seconds in `retryAfter`.";
     Overloaded = "overloaded", 503, "The server is overloaded.", true, "Try again after the seconds in `retryAfter`.";
     Draining = "draining", 503, "The server is shutting down.", true, "Try again; another node will reply.";

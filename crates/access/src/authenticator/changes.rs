@@ -60,6 +60,8 @@ impl Authenticator {
         let until = self.clock.running_for() + VERSION_TRUSTED_FOR;
         let version = self.credentials.access_version().await?;
         let version = match &self.home {
+            // Nothing is accepted before, and the connection logs why there is none.
+            Some(home) if !home.has_reported() => return Ok(()),
             Some(home) => home.version(version)?,
             None => version,
         };

@@ -169,7 +169,9 @@ fn home_bus(
         }
     };
     let events = Arc::clone(&storage.events);
-    let process = (ids.next_id(), env!("CARGO_PKG_VERSION"));
+    let process = ids.next_id();
+    tracing::info!(node = %process, "node of a far region started");
+    let process = (process, env!("CARGO_PKG_VERSION"));
     HomeBus::start(home, events, process, Box::new(on_report), tasks, stop)
 }
 
