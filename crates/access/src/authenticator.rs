@@ -261,6 +261,12 @@ impl Authenticator {
         self.home.as_ref().map(|home| home.access_left())
     }
 
+    /// Returns false in a far region whose replica cannot be read.
+    pub fn is_replica_readable(&self) -> bool {
+        let home = self.home.as_ref();
+        home.is_none_or(|home| home.is_replica_readable())
+    }
+
     /// The current time of day.
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()

@@ -68,6 +68,8 @@ pub struct HomeAuthority {
     is_behind: AtomicBool,
     /// True once the access version of the replica was compared with a report.
     is_compared: AtomicBool,
+    /// True while the access version of the replica can be read.
+    is_replica_readable: AtomicBool,
 }
 
 impl HomeAuthority {
@@ -78,21 +80,47 @@ impl HomeAuthority {
             offline_for,
             is_behind: AtomicBool::new(true),
             is_compared: AtomicBool::new(false),
+            is_replica_readable: AtomicBool::new(true),
         }
     }
 
-    /// Returns the version of access from that of the replica. It changes when the home region
-    /// reports a change, and again when the replica contains it.
-    pub(crate) fn version(&self, replica: i64) -> Result<i64, RepositoryError> {
+    /// Returns the version of access from that of the replica, if it can be read. It changes when the
+    /// home region reports a change, and again when the replica contains it. A replica that cannot be
+    /// read counts as one that is behind, so that changes take effect without it.
+    pub(crate) fn version(
+        &self,
+        replica: Result<i64, RepositoryError>,
+    ) -> Result<i64, RepositoryError> {
         self.check().map_err(|error| match error {
             AccessError::Store(error) => error,
             other => RepositoryError::Unavailable(other.into()),
         })?;
         let reported = self.home.status().access_version;
-        let is_behind = replica < reported;
+        self.set_replica_readable(&replica);
+        let replica = replica.ok();
+        let is_behind = replica.is_none_or(|replica| replica < reported);
         self.is_behind.store(is_behind, Ordering::Release);
         self.is_compared.store(true, Ordering::Release);
-        Ok(reported.max(replica) * 2 + i64::from(is_behind))
+        Ok(replica.unwrap_or(reported).max(reported) * 2 + i64::from(is_behind))
+    }
+
+    fn set_replica_readable(&self, replica: &Result<i64, RepositoryError>) {
+        let was_readable = self
+            .is_replica_readable
+            .swap(replica.is_ok(), Ordering::AcqRel);
+        match replica {
+            Err(error) if was_readable => {
+                let error = ports::error::one_line(error);
+                tracing::warn!(error, "the replica cannot be read; the home region answers");
+            }
+            Ok(_) if !was_readable => tracing::info!("the replica can be read again"),
+            _ => {}
+        }
+    }
+
+    /// Returns true while the replica can be read.
+    pub(crate) fn is_replica_readable(&self) -> bool {
+        self.is_replica_readable.load(Ordering::Acquire)
     }
 
     /// Returns true if the home region has sent a report since the start of this process.

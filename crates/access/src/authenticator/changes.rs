@@ -7,6 +7,7 @@ use std::{
 
 use futures::StreamExt as _;
 use ports::{EventBus, RepositoryError, Signal};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::Authenticator;
@@ -16,6 +17,9 @@ use super::Authenticator;
 const REFRESH_INTERVAL: Duration = Duration::from_millis(250);
 /// The time without a successful read of the access version after which the cache is not used.
 const VERSION_TRUSTED_FOR: Duration = Duration::from_secs(5);
+/// The time after which a replica that does not respond cannot be read. It is shorter than the time in
+/// which a revocation takes effect.
+const REPLICA_TIMEOUT: Duration = Duration::from_millis(500);
 /// The maximum number of reported changes that lead to one refresh.
 const MAX_REPORTS: usize = 1_024;
 
@@ -58,16 +62,17 @@ impl Authenticator {
     /// Reads the access version once, and clears the cache if it has changed.
     pub async fn refresh(&self) -> Result<(), RepositoryError> {
         let until = self.clock.running_for() + VERSION_TRUSTED_FOR;
-        let version = self.credentials.access_version().await?;
         let version = match &self.home {
             // Nothing is accepted before, and the connection logs why there is none.
             Some(home) if !home.has_reported() => return Ok(()),
-            Some(home) => home.version(version)?,
-            None => version,
+            Some(home) => home.version(self.version_of_replica().await)?,
+            None => self.credentials.access_version().await?,
         };
         if self.version.load(Ordering::Acquire) != version {
             self.cache.invalidate_all();
-            self.tokens.reload().await?;
+            if self.is_replica_readable() {
+                self.tokens.reload().await?;
+            }
             // Credentials that were verified meanwhile may depend on signing keys that are no
             // longer valid.
             self.cache.invalidate_all();
@@ -77,6 +82,12 @@ impl Authenticator {
         let until = u64::try_from(until.as_millis()).unwrap_or(u64::MAX);
         self.current_until.store(until, Ordering::Release);
         Ok(())
+    }
+
+    /// Reads the access version of the replica.
+    async fn version_of_replica(&self) -> Result<i64, RepositoryError> {
+        let version = timeout(REPLICA_TIMEOUT, self.credentials.access_version()).await;
+        version.unwrap_or_else(|elapsed| Err(RepositoryError::Unavailable(elapsed.into())))
     }
 
     /// Clears the cache at once, after this process has changed credentials, and then reads the

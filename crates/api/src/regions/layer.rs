@@ -97,8 +97,8 @@ async fn serve_far(
     ))
 }
 
-/// Answers a read at home if the replica has not reached the position that it requires. Without home, a
-/// position that only this node remembers is no reason to fail.
+/// Answers a read at home if the replica cannot be read, or has not reached the position that the read
+/// requires. Without home, a position that only this node remembers is no reason to fail.
 async fn answer_ahead(
     state: &ApiState,
     far: &Arc<FarNode>,
@@ -107,6 +107,10 @@ async fn answer_ahead(
     requested: Option<Seq>,
 ) -> Option<Result<HttpResponse, ApiError>> {
     let caller = caller_of(request)?;
+    if !state.authenticator.is_replica_readable() {
+        let response = forward(state, far, operation, request.request(), Bytes::new()).await;
+        return (!is_cut_off(&response)).then_some(response);
+    }
     let position = far.required_position(&caller, requested)?;
     let (tenant, wait) = (&caller.principal.tenant, far.wait_for_replica());
     let positions = &state.region.positions;
@@ -115,8 +119,7 @@ async fn answer_ahead(
         return None;
     }
     let response = forward(state, far, operation, request.request(), Bytes::new()).await;
-    let is_cut_off = matches!(&response, Err(error) if error.code == ProblemCode::HomeUnavailable);
-    if is_cut_off {
+    if is_cut_off(&response) {
         let reached = match requested {
             None => Ok(true),
             Some(requested) => positions.reaches(tenant, requested, Duration::ZERO).await,
@@ -126,6 +129,10 @@ async fn answer_ahead(
         }
     }
     Some(response)
+}
+
+fn is_cut_off(response: &Result<HttpResponse, ApiError>) -> bool {
+    matches!(response, Err(error) if error.code == ProblemCode::HomeUnavailable)
 }
 
 /// Returns whether a handler could not read the replica: it is unavailable, or has cancelled the query.
