@@ -22,8 +22,8 @@ const listRegions = async (options: ClientOptions): Promise<string[]> => {
 const fastestOf = async (urls: string[], options: ClientOptions): Promise<string | undefined> => {
   const answered = urls.map(async (url) => {
     const { send } = createTransport({ ...options, url, retries: 0 });
-    const ping = () => send({ method: "GET", path: "/api/ping", signal: AbortSignal.timeout(TIMEOUT) });
-    // The first one opens the connection.
+    const ping = () => send({ method: "GET", path: "/api/ping", signal: AbortSignal.timeout(TIMEOUT) }, (response) => response.text());
+    // The first one opens the connection. It can be used again once the response has been read.
     await ping();
     const start = performance.now();
     await ping();
@@ -36,7 +36,7 @@ const fastestOf = async (urls: string[], options: ClientOptions): Promise<string
 
 /**
  * Returns the URL of the region that answers fastest, of those that the service at `options.url` lists;
- * `options.url` itself if none answers.
+ * `options.url` itself if none of them answers. Rejects if the service cannot list them.
  */
 export const nearestRegion = async (options: ClientOptions): Promise<string> => {
   const shared = withOneToken(options);

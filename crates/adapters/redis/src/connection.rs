@@ -1,7 +1,9 @@
 //! A connection to a server of any kind.
 
+use std::io;
+
 use redis::{
-    Cmd, ErrorKind, Pipeline, RedisError, RedisFuture, Value,
+    Cmd, Pipeline, RedisError, RedisFuture, Value,
     aio::{ConnectionLike, MultiplexedConnection},
     cluster_async::ClusterConnection,
 };
@@ -43,5 +45,6 @@ impl ConnectionLike for Connection {
 
 /// The error of a server that has not responded in time.
 pub(crate) fn timed_out() -> RedisError {
-    RedisError::from((ErrorKind::Io, "the server has not responded in time"))
+    let reason = "the server has not responded in time";
+    io::Error::new(io::ErrorKind::TimedOut, reason).into()
 }

@@ -8,7 +8,7 @@ use actix_web::{
     body::{BodyStream, BoxBody, SizedStream},
     http::{
         Method, StatusCode,
-        header::{CONTENT_LENGTH, HeaderName, HeaderValue},
+        header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue},
     },
 };
 use bytes::Bytes;
@@ -22,7 +22,11 @@ use super::{
     positioned_body::{X_REGION_FRAMES, decode},
 };
 use crate::{
-    auth::check_socket_origin, layers::RequestId, operations::Operation, problem::ApiError,
+    auth::check_socket_origin,
+    layers::RequestId,
+    operations::Operation,
+    problem::ApiError,
+    sse::{EVENT_STREAM, X_ACCEL_BUFFERING},
     state::ApiState,
 };
 
@@ -157,6 +161,11 @@ fn respond(response: HomeResponse, slot: Option<StreamSlot>) -> HttpResponse {
         }
     }
     builder.insert_header((X_SERVED_BY, HeaderValue::from_static("home")));
+    let content_type = header(&response, CONTENT_TYPE.as_str());
+    if content_type.is_some_and(|it| it.starts_with(EVENT_STREAM.as_bytes())) {
+        // A proxy in front of the home region applies this header, and removes it.
+        builder.insert_header((X_ACCEL_BUFFERING, HeaderValue::from_static("no")));
+    }
     if matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) {
         return builder.finish();
     }

@@ -8,10 +8,12 @@ use std::{
 
 use domain::Quota;
 use local_bus::Backoff;
-use parking_lot::RwLock;
 use ports::error::one_line;
 use redis::{RedisError, RedisResult};
-use tokio::{sync::Notify, time::timeout};
+use tokio::{
+    sync::{Notify, watch},
+    time::{Instant, timeout},
+};
 use uuid::Uuid;
 
 use super::take::take;
@@ -25,21 +27,30 @@ const CALL_TIMEOUT: Duration = Duration::from_millis(250);
 /// The interval at which the server is probed.
 const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The connection of the limiter. The first failed or late call opens the circuit: further calls are
-/// not sent until a new connection has answered a probe.
+/// The connection of the limiter. A late call, or a failed one that a new connection does not help at
+/// once, opens the circuit: further calls are not sent until a new connection has answered a probe.
 pub(super) struct Circuit {
     server: RedisServer,
     /// A key that no principal has.
     probe_key: String,
-    current: RwLock<Option<Current>>,
-    failed: Notify,
+    state: watch::Sender<State>,
     closed: Notify,
     has_failed: AtomicBool,
 }
 
 #[derive(Clone)]
+enum State {
+    Connected(Current),
+    /// A connection that had worked was lost, as after a restart or if it was idle for too long. Calls
+    /// wait for the next one.
+    Reconnecting,
+    Disconnected,
+}
+
+#[derive(Clone)]
 struct Current {
     number: u64,
+    since: Instant,
     connection: Connection,
 }
 
@@ -48,34 +59,48 @@ impl Circuit {
         Self {
             server,
             probe_key: format!("agent-service:{}:probe", store.simple()),
-            current: RwLock::new(None),
-            failed: Notify::new(),
+            state: watch::Sender::new(State::Disconnected),
             closed: Notify::new(),
             has_failed: AtomicBool::new(false),
         }
     }
 
-    /// Calls the server; `None` if it does not respond, which is logged.
+    /// Calls the server, a second time if the connection was lost; `None` if it does not respond, which
+    /// is logged.
     pub(super) async fn call<T>(
         &self,
-        call: impl AsyncFnOnce(&mut Connection) -> RedisResult<T>,
+        call: impl AsyncFn(&mut Connection) -> RedisResult<T>,
     ) -> Option<T> {
-        let Current {
-            number,
-            mut connection,
-        } = self.current.read().clone()?;
-        match in_time(call(&mut connection)).await {
-            Ok(result) => Some(result),
-            Err(error) => {
-                self.open(number, &error);
-                None
+        for _ in 0..2 {
+            let Current {
+                number,
+                mut connection,
+                ..
+            } = self.connection().await?;
+            match in_time(call(&mut connection)).await {
+                Ok(result) => return Some(result),
+                Err(error) => self.lose(number, &error),
             }
+        }
+        None
+    }
+
+    /// Returns the connection, or waits for the one that replaces it.
+    async fn connection(&self) -> Option<Current> {
+        if let State::Connected(current) = &*self.state.borrow() {
+            return Some(current.clone());
+        }
+        let mut state = self.state.subscribe();
+        let decided = state.wait_for(|it| !matches!(it, State::Reconnecting));
+        match &*timeout(CALL_TIMEOUT, decided).await.ok()?.ok()? {
+            State::Connected(current) => Some(current.clone()),
+            State::Reconnecting | State::Disconnected => None,
         }
     }
 
     /// Returns true if calls are sent.
     pub(super) fn is_closed(&self) -> bool {
-        self.current.read().is_some()
+        !matches!(*self.state.borrow(), State::Disconnected)
     }
 
     /// Waits until a new connection has answered.
@@ -92,8 +117,14 @@ impl Circuit {
                     self.close(number, connection);
                     backoff.reset();
                     self.probe_until_failure().await;
+                    if self.is_closed() {
+                        continue;
+                    }
                 }
-                Err(error) => self.report(&error),
+                Err(error) => {
+                    self.state.send_replace(State::Disconnected);
+                    self.report(&error);
+                }
             }
             backoff.pause().await;
         }
@@ -106,11 +137,10 @@ impl Circuit {
     }
 
     async fn probe_until_failure(&self) {
+        let mut state = self.state.subscribe();
         loop {
-            let failed = timeout(PROBE_INTERVAL, self.failed.notified())
-                .await
-                .is_ok();
-            if failed && !self.is_closed() {
+            let lost = state.wait_for(|it| !matches!(it, State::Connected(_)));
+            if timeout(PROBE_INTERVAL, lost).await.is_ok() {
                 return;
             }
             self.call(async |connection| self.probe(connection).await)
@@ -127,7 +157,12 @@ impl Circuit {
     }
 
     fn close(&self, number: u64, connection: Connection) {
-        *self.current.write() = Some(Current { number, connection });
+        let since = Instant::now();
+        self.state.send_replace(State::Connected(Current {
+            number,
+            since,
+            connection,
+        }));
         set_connected(true);
         if self.has_failed.swap(false, Ordering::Relaxed) {
             tracing::info!("Redis available again for rate limits");
@@ -135,15 +170,24 @@ impl Circuit {
         self.closed.notify_one();
     }
 
-    /// Opens the circuit, unless the failed connection was already replaced.
-    fn open(&self, number: u64, error: &RedisError) {
-        let mut current = self.current.write();
-        if current.as_ref().is_some_and(|it| it.number == number) {
-            *current = None;
-            drop(current);
-            self.failed.notify_one();
-            self.report(error);
-        }
+    /// Replaces a connection after an error, unless it was already replaced.
+    fn lose(&self, number: u64, error: &RedisError) {
+        self.state.send_if_modified(|state| {
+            let State::Connected(current) = state else {
+                return false;
+            };
+            if current.number != number {
+                return false;
+            }
+            let has_worked = current.since.elapsed() > PROBE_INTERVAL;
+            if has_worked && error.is_connection_dropped() {
+                *state = State::Reconnecting;
+            } else {
+                *state = State::Disconnected;
+                self.report(error);
+            }
+            true
+        });
     }
 
     /// Logs the first failure since the last connection.

@@ -171,6 +171,29 @@ async fn killed_connections_are_reported_and_replaced() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn limits_hold_after_connections_were_killed_while_idle() {
+    let server = RedisProcess::start(&[]).unwrap();
+    let node = Node::on(&server.url(), new_id());
+    let limiters = [node.limiter(Some(local())), node.limiter(Some(local()))];
+    for limiter in &limiters {
+        wait_until(limiter.connectivity()).await;
+    }
+    for round in 0..3 {
+        // Longer than a connection that has just been opened and lost again.
+        tokio::time::sleep(Duration::from_millis(1_500)).await;
+        server.command("CLIENT KILL TYPE normal").unwrap();
+        let name = format!("user {round}");
+        let mut admitted = 0;
+        for _ in 0..20 {
+            for limiter in &limiters {
+                admitted += u32::from(take(limiter, &name).await.is_admitted);
+            }
+        }
+        assert_eq!(admitted, 2, "round {round}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_subscriber_that_is_dropped_for_its_backlog_is_told() {
     // Output beyond four kilobytes ends a subscriber, and one message is longer.
     let limit = ["--client-output-buffer-limit", "pubsub 4096 0 0"];
