@@ -67,17 +67,15 @@ impl Circuit {
 
     /// Calls the server, a second time if the connection was lost; `None` if it does not respond, which
     /// is logged.
-    pub(super) async fn call<T>(
-        &self,
-        call: impl AsyncFn(&mut Connection) -> RedisResult<T>,
-    ) -> Option<T> {
+    pub(super) async fn call<T, Called>(&self, call: impl Fn(Connection) -> Called) -> Option<T>
+    where
+        Called: Future<Output = RedisResult<T>>,
+    {
         for _ in 0..2 {
             let Current {
-                number,
-                mut connection,
-                ..
+                number, connection, ..
             } = self.connection().await?;
-            match in_time(call(&mut connection)).await {
+            match in_time(call(connection)).await {
                 Ok(result) => return Some(result),
                 Err(error) => self.lose(number, &error),
             }
@@ -131,8 +129,8 @@ impl Circuit {
     }
 
     async fn connect(&self) -> RedisResult<Connection> {
-        let mut connection = self.server.connect(CALL_TIMEOUT, None).await?;
-        in_time(self.probe(&mut connection)).await?;
+        let connection = self.server.connect(CALL_TIMEOUT, None).await?;
+        in_time(self.probe(connection.clone())).await?;
         Ok(connection)
     }
 
@@ -143,15 +141,14 @@ impl Circuit {
             if timeout(PROBE_INTERVAL, lost).await.is_ok() {
                 return;
             }
-            self.call(async |connection| self.probe(connection).await)
-                .await;
+            self.call(|connection| self.probe(connection)).await;
         }
     }
 
     /// Calls the script as a request does: a server may respond, but not execute it.
-    async fn probe(&self, connection: &mut Connection) -> RedisResult<()> {
+    async fn probe(&self, mut connection: Connection) -> RedisResult<()> {
         let quota = Quota::new(u32::MAX, 1);
-        take(connection, &self.probe_key, quota, NonZeroU32::MIN)
+        take(&mut connection, &self.probe_key, quota, NonZeroU32::MIN)
             .await
             .map(drop)
     }

@@ -141,9 +141,11 @@ impl OpenStreams {
             .for_each_concurrent(CONCURRENT_CALLS, async |updates| {
                 let change = |it: &Update| self.change(&it.holder, None, &it.open, &it.closed);
                 let changes: Vec<_> = updates.iter().map(change).collect();
-                let applied =
-                    circuit.call(async |connection| apply_all(connection, &changes).await);
-                if applied.await.is_some() {
+                let apply = |mut connection| {
+                    let changes = &changes;
+                    async move { apply_all(&mut connection, changes).await }
+                };
+                if circuit.call(apply).await.is_some() {
                     self.forget(updates);
                 }
             })

@@ -82,9 +82,11 @@ impl RateLimiter for RedisLimiter {
         units: NonZeroU32,
     ) -> Result<QuotaDecision, RateLimiterError> {
         let key = key(self.store, holder, policy, quota);
-        let taken = self
-            .circuit
-            .call(async |connection| take(connection, &key, quota, units).await);
+        let take = |mut connection| {
+            let key = &key;
+            async move { take(&mut connection, key, quota, units).await }
+        };
+        let taken = self.circuit.call(take);
         match (taken.await, &self.fallback) {
             (Some(decision), Some(fallback)) if decision.is_admitted => {
                 // The units that this process granted count if the server does not respond later.
@@ -120,9 +122,11 @@ impl RateLimiter for RedisLimiter {
             None => None,
         };
         let stream = self.streams.open(holder);
-        let admitted = self
-            .circuit
-            .call(async |connection| self.streams.admit(connection, &stream, most).await);
+        let admit = |mut connection| {
+            let stream = &stream;
+            async move { self.streams.admit(&mut connection, stream, most).await }
+        };
+        let admitted = self.circuit.call(admit);
         let is_admitted = admitted.await.unwrap_or_else(|| {
             count_fallback(if local.is_some() { "local" } else { "refused" });
             local.is_some()
