@@ -18,8 +18,9 @@ const MAX_SIGNALS: usize = 4_096;
 /// their readers request them again.
 const MAX_PART_BYTES: usize = 16 * 1024 * 1024;
 
-/// The signals that wait to be sent. Of several heads of one tenant only the highest is kept, and of
-/// equal signals without members one.
+/// The signals that wait to be sent, in the order in which they were added. Of several heads of one
+/// tenant only the highest is kept, at the place of the last one: the parts of a reply precede the head
+/// with its end. Of equal signals without members one is kept.
 #[derive(Default)]
 pub struct Outbox {
     waiting: Mutex<Waiting>,
@@ -28,8 +29,11 @@ pub struct Outbox {
 
 #[derive(Default)]
 struct Waiting {
-    heads: HashMap<TenantId, Seq>,
-    others: VecDeque<Signal>,
+    /// The number of signals that were added.
+    added: u64,
+    /// The heads and the other signals, each with its number.
+    heads: HashMap<TenantId, (u64, Seq)>,
+    others: VecDeque<(u64, Signal)>,
     part_bytes: usize,
 }
 
@@ -42,7 +46,11 @@ impl Waiting {
         if let Signal::ReplyPart { part, .. } = &signal {
             self.part_bytes += part.bytes();
         }
-        self.others.push_back(signal);
+        self.others.push_back((self.added, signal));
+    }
+
+    fn contains(&self, signal: &Signal) -> bool {
+        self.others.iter().any(|(_, known)| known == signal)
     }
 }
 
@@ -51,14 +59,16 @@ impl Outbox {
     pub fn push(&self, signal: &Signal) {
         let mut waiting = self.waiting.lock();
         let was_empty = waiting.heads.is_empty() && waiting.others.is_empty();
+        waiting.added += 1;
+        let number = waiting.added;
         match signal {
             Signal::LogAppended { tenant, head } => match waiting.heads.get_mut(tenant) {
-                Some(known) => *known = (*known).max(*head),
-                None => drop(waiting.heads.insert(tenant.clone(), *head)),
+                Some((last, known)) => (*last, *known) = (number, (*known).max(*head)),
+                None => drop(waiting.heads.insert(tenant.clone(), (number, *head))),
             },
             Signal::SignalsLost => return,
             Signal::AccessChanged | Signal::NodeJoined | Signal::FallbackRequested
-                if waiting.others.contains(signal) => {}
+                if waiting.contains(signal) => {}
             Signal::ReplyPart { part, .. }
                 if waiting.part_bytes + part.bytes() > MAX_PART_BYTES =>
             {
@@ -83,8 +93,10 @@ impl Outbox {
         let Waiting { heads, others, .. } = take(&mut *self.waiting.lock());
         let heads = heads
             .into_iter()
-            .map(|(tenant, head)| Signal::LogAppended { tenant, head });
-        heads.chain(others).collect()
+            .map(|(tenant, (number, head))| (number, Signal::LogAppended { tenant, head }));
+        let mut signals: Vec<_> = heads.chain(others).collect();
+        signals.sort_unstable_by_key(|(number, _)| *number);
+        signals.into_iter().map(|(_, signal)| signal).collect()
     }
 }
 
@@ -114,10 +126,19 @@ mod tests {
         ] {
             outbox.push(&signal);
         }
-        let mut taken = outbox.take();
-        taken.sort_by_key(|signal| format!("{signal:?}"));
-        assert_eq!(taken, [appended("a", 3), appended("b", 7)]);
+        assert_eq!(outbox.take(), [appended("b", 7), appended("a", 3)]);
         assert_eq!(outbox.take(), []);
+    }
+
+    #[test]
+    fn other_signals_keep_their_place_before_a_later_head() {
+        let outbox = Outbox::default();
+        let signals = [appended("a", 1), Signal::AccessChanged, appended("a", 2)];
+        signals.iter().for_each(|signal| outbox.push(signal));
+        assert_eq!(outbox.take(), [Signal::AccessChanged, appended("a", 2)]);
+        outbox.push(&signals[0]);
+        outbox.push(&signals[1]);
+        assert_eq!(outbox.take(), signals[..2]);
     }
 
     #[test]
