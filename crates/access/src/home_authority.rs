@@ -70,6 +70,8 @@ pub struct HomeAuthority {
     is_compared: AtomicBool,
     /// True while the access version of the replica can be read.
     is_replica_readable: AtomicBool,
+    /// True before the first report of the home region, and from the end of access until the next one.
+    is_closed: AtomicBool,
 }
 
 impl HomeAuthority {
@@ -81,27 +83,29 @@ impl HomeAuthority {
             is_behind: AtomicBool::new(true),
             is_compared: AtomicBool::new(false),
             is_replica_readable: AtomicBool::new(true),
+            is_closed: AtomicBool::new(true),
         }
     }
 
     /// Returns the version of access from that of the replica, if it can be read. It changes when the
     /// home region reports a change, and again when the replica contains it. A replica that cannot be
     /// read counts as one that is behind, so that changes take effect without it.
-    pub(crate) fn version(
-        &self,
-        replica: Result<i64, RepositoryError>,
-    ) -> Result<i64, RepositoryError> {
-        self.check().map_err(|error| match error {
-            AccessError::Store(error) => error,
-            other => RepositoryError::Unavailable(other.into()),
-        })?;
+    /// `None` while this region must not accept credentials.
+    pub(crate) fn version(&self, replica: Result<i64, RepositoryError>) -> Option<i64> {
+        let is_open = self.is_open();
+        if self.is_closed.swap(!is_open, Ordering::AcqRel) == is_open {
+            log_access(is_open);
+        }
+        if !is_open {
+            return None;
+        }
         let reported = self.home.status().access_version;
         self.set_replica_readable(&replica);
         let replica = replica.ok();
         let is_behind = replica.is_none_or(|replica| replica < reported);
         self.is_behind.store(is_behind, Ordering::Release);
         self.is_compared.store(true, Ordering::Release);
-        Ok(replica.unwrap_or(reported).max(reported) * 2 + i64::from(is_behind))
+        Some(replica.unwrap_or(reported).max(reported) * 2 + i64::from(is_behind))
     }
 
     fn set_replica_readable(&self, replica: &Result<i64, RepositoryError>) {
@@ -248,5 +252,17 @@ impl HomeAuthority {
                 format!("the home region has responded with {status}").into(),
             )),
         }
+    }
+}
+
+/// Logs that access has ended or goes on.
+fn log_access(is_open: bool) {
+    if is_open {
+        tracing::info!("the home region has sent a report; credentials are accepted");
+    } else {
+        tracing::warn!(
+            "the home region has sent no report for longer than REGION__OFFLINE_FOR; all requests \
+             are rejected"
+        );
     }
 }
