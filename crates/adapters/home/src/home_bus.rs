@@ -5,7 +5,9 @@ use std::{sync::Arc, time::Duration};
 use bytes::{Bytes, BytesMut};
 use futures::{StreamExt as _, stream::BoxStream};
 use local_bus::{Backoff, Inbox, LocalBus, Message, MessageWriter, Outbox};
-use ports::{BoxError, EventBus, EventLog, Home as _, HomeRequest, Signal, SignalFilter};
+use ports::{
+    BoxError, EventBus, EventLog, Home as _, HomeError, HomeRequest, Signal, SignalFilter,
+};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::{
     sync::{CancellationToken, DropGuard},
@@ -166,7 +168,13 @@ impl Receiver {
     /// Receives signals until the stream ends.
     async fn receive(&mut self, backoff: &mut Backoff) -> Result<(), BoxError> {
         let path = format!("{STREAM_PATH}?process={}", self.process);
-        let response = self.home.send(request("GET", path, Bytes::new())).await?;
+        let response = self.home.send(request("GET", path, Bytes::new())).await;
+        if let Err(HomeError::Lost(_)) = &response {
+            // A proxy answers PINGs although no node responds. If so, there will be no other connection,
+            // and requests of clients are rejected in place of waiting.
+            self.home.replace_connection();
+        }
+        let response = response?;
         if response.status != 200 {
             let status = response.status;
             return Err(format!("the home region has responded with status {status}").into());
