@@ -1,5 +1,7 @@
 //! Access in a far region, where the home region decides what a replica cannot.
 
+mod questions;
+
 use std::{
     sync::{
         Arc,
@@ -9,10 +11,12 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
-use domain::{CredentialId, Ticket, Timestamp};
+use domain::{CredentialId, Timestamp};
 use futures::TryStreamExt as _;
 use ports::{Home, HomeError, HomeRequest, RepositoryError};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Serialize, de::DeserializeOwned};
+
+pub use questions::{AccessAnswer, AccessQuestion};
 
 use crate::{AccessError, AuthContext, CredentialStatus};
 
@@ -21,44 +25,6 @@ const REPORT_TRUSTED_FOR: Duration = Duration::from_secs(5);
 /// The paths of the home region.
 const ACCESS_PATH: &str = "/region/access";
 const USES_PATH: &str = "/region/uses";
-
-/// A question about access.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "camelCase")]
-pub enum AccessQuestion {
-    /// Asks for the caller that an API key or an access token authenticates.
-    Credential {
-        /// The key or the token.
-        text: String,
-    },
-    /// Asks for the caller that a ticket authenticates, and uses it up.
-    Ticket {
-        /// The ticket.
-        text: String,
-        /// The origin of the page that sends it.
-        origin: Option<String>,
-    },
-    /// Asks if the credential of a caller is still valid.
-    Caller {
-        /// The caller.
-        caller: Box<Ticket>,
-    },
-}
-
-/// The answer of the home region.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "camelCase")]
-pub enum AccessAnswer {
-    /// The credential is valid.
-    Valid {
-        /// The caller.
-        caller: Box<Ticket>,
-    },
-    /// It is unknown or revoked.
-    Invalid,
-    /// It has expired.
-    Expired,
-}
 
 /// The home region, as the authority of a far region about access.
 pub struct HomeAuthority {
