@@ -1,5 +1,7 @@
 //! Access in a far region, where the home region decides what a replica cannot.
 
+mod questions;
+
 use std::{
     sync::{
         Arc,
@@ -9,10 +11,12 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
-use domain::{CredentialId, Ticket, Timestamp};
+use domain::{CredentialId, Timestamp};
 use futures::TryStreamExt as _;
 use ports::{Home, HomeError, HomeRequest, RepositoryError};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Serialize, de::DeserializeOwned};
+
+pub use questions::{AccessAnswer, AccessQuestion};
 
 use crate::{AccessError, AuthContext, CredentialStatus};
 
@@ -21,44 +25,6 @@ const REPORT_TRUSTED_FOR: Duration = Duration::from_secs(5);
 /// The paths of the home region.
 const ACCESS_PATH: &str = "/region/access";
 const USES_PATH: &str = "/region/uses";
-
-/// A question about access.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "camelCase")]
-pub enum AccessQuestion {
-    /// Asks for the caller that an API key or an access token authenticates.
-    Credential {
-        /// The key or the token.
-        text: String,
-    },
-    /// Asks for the caller that a ticket authenticates, and uses it up.
-    Ticket {
-        /// The ticket.
-        text: String,
-        /// The origin of the page that sends it.
-        origin: Option<String>,
-    },
-    /// Asks if the credential of a caller is still valid.
-    Caller {
-        /// The caller.
-        caller: Box<Ticket>,
-    },
-}
-
-/// The answer of the home region.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "camelCase")]
-pub enum AccessAnswer {
-    /// The credential is valid.
-    Valid {
-        /// The caller.
-        caller: Box<Ticket>,
-    },
-    /// It is unknown or revoked.
-    Invalid,
-    /// It has expired.
-    Expired,
-}
 
 /// The home region, as the authority of a far region about access.
 pub struct HomeAuthority {
@@ -70,6 +36,8 @@ pub struct HomeAuthority {
     is_compared: AtomicBool,
     /// True while the access version of the replica can be read.
     is_replica_readable: AtomicBool,
+    /// True before the first report of the home region, and from the end of access until the next one.
+    is_closed: AtomicBool,
 }
 
 impl HomeAuthority {
@@ -81,27 +49,29 @@ impl HomeAuthority {
             is_behind: AtomicBool::new(true),
             is_compared: AtomicBool::new(false),
             is_replica_readable: AtomicBool::new(true),
+            is_closed: AtomicBool::new(true),
         }
     }
 
     /// Returns the version of access from that of the replica, if it can be read. It changes when the
     /// home region reports a change, and again when the replica contains it. A replica that cannot be
     /// read counts as one that is behind, so that changes take effect without it.
-    pub(crate) fn version(
-        &self,
-        replica: Result<i64, RepositoryError>,
-    ) -> Result<i64, RepositoryError> {
-        self.check().map_err(|error| match error {
-            AccessError::Store(error) => error,
-            other => RepositoryError::Unavailable(other.into()),
-        })?;
+    /// `None` while this region must not accept credentials.
+    pub(crate) fn version(&self, replica: Result<i64, RepositoryError>) -> Option<i64> {
+        let is_open = self.is_open();
+        if self.is_closed.swap(!is_open, Ordering::AcqRel) == is_open {
+            log_access(is_open);
+        }
+        if !is_open {
+            return None;
+        }
         let reported = self.home.status().access_version;
         self.set_replica_readable(&replica);
         let replica = replica.ok();
         let is_behind = replica.is_none_or(|replica| replica < reported);
         self.is_behind.store(is_behind, Ordering::Release);
         self.is_compared.store(true, Ordering::Release);
-        Ok(replica.unwrap_or(reported).max(reported) * 2 + i64::from(is_behind))
+        Some(replica.unwrap_or(reported).max(reported) * 2 + i64::from(is_behind))
     }
 
     fn set_replica_readable(&self, replica: &Result<i64, RepositoryError>) {
@@ -124,7 +94,7 @@ impl HomeAuthority {
     }
 
     /// Returns true if the home region has sent a report since the start of this process.
-    pub(crate) fn has_reported(&self) -> bool {
+    fn has_reported(&self) -> bool {
         self.home.status().report_age.is_some()
     }
 
@@ -256,5 +226,17 @@ impl HomeAuthority {
                 format!("the home region has responded with {status}").into(),
             )),
         }
+    }
+}
+
+/// Logs that access has ended or goes on.
+fn log_access(is_open: bool) {
+    if is_open {
+        tracing::info!("the home region has sent a report; credentials are accepted");
+    } else {
+        tracing::warn!(
+            "the home region has sent no report for longer than REGION__OFFLINE_FOR; all requests \
+             are rejected"
+        );
     }
 }

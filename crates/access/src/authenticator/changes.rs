@@ -63,9 +63,11 @@ impl Authenticator {
     pub async fn refresh(&self) -> Result<(), RepositoryError> {
         let until = self.clock.running_for() + VERSION_TRUSTED_FOR;
         let version = match &self.home {
-            // Nothing is accepted before, and the connection logs why there is none.
-            Some(home) if !home.has_reported() => return Ok(()),
-            Some(home) => home.version(self.version_of_replica().await)?,
+            Some(home) => match home.version(self.version_of_replica().await) {
+                Some(version) => version,
+                // The cache is not used.
+                None => return Ok(()),
+            },
             None => self.credentials.access_version().await?,
         };
         if self.version.load(Ordering::Acquire) != version {

@@ -30,20 +30,23 @@ pub struct FarStreams {
     bus: Arc<dyn EventBus>,
     credentials: Arc<dyn CredentialRepository>,
     regions: Vec<ReportedRegion>,
+    store: Option<Uuid>,
     nodes: ConnectedNodes,
 }
 
 impl FarStreams {
-    /// Creates the streams of a home region that reports these `regions`.
+    /// Creates the streams of a home region that reports these `regions` and the id of its store.
     pub fn new(
         bus: Arc<dyn EventBus>,
         credentials: Arc<dyn CredentialRepository>,
         regions: Vec<ReportedRegion>,
+        store: Option<Uuid>,
     ) -> Self {
         Self {
             bus,
             credentials,
             regions,
+            store,
             nodes: ConnectedNodes::default(),
         }
     }
@@ -52,6 +55,7 @@ impl FarStreams {
         Reporter {
             credentials: Arc::clone(&self.credentials),
             regions: self.regions.clone(),
+            store: self.store,
         }
     }
 }
@@ -120,6 +124,7 @@ struct FarStream {
 struct Reporter {
     credentials: Arc<dyn CredentialRepository>,
     regions: Vec<ReportedRegion>,
+    store: Option<Uuid>,
 }
 
 impl FarStream {
@@ -179,6 +184,7 @@ impl Reporter {
         let report = HomeReport {
             access_version: self.credentials.access_version().await?,
             regions: self.regions.clone(),
+            store: self.store,
         };
         // All members are serialisable.
         let mut line = serde_json::to_string(&report).unwrap_or_default();

@@ -5,7 +5,9 @@ use std::{sync::Arc, time::Duration};
 use bytes::{Bytes, BytesMut};
 use futures::{StreamExt as _, stream::BoxStream};
 use local_bus::{Backoff, Inbox, LocalBus, Message, MessageWriter, Outbox};
-use ports::{BoxError, EventBus, EventLog, Home as _, HomeRequest, Signal, SignalFilter};
+use ports::{
+    BoxError, EventBus, EventLog, Home as _, HomeError, HomeRequest, Signal, SignalFilter,
+};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::{
     sync::{CancellationToken, DropGuard},
@@ -14,7 +16,8 @@ use tokio_util::{
 use uuid::Uuid;
 
 use crate::{
-    HomeClient, presence,
+    HomeClient,
+    presence::{self, FarProcess},
     replay_gate::ReplayGate,
     wire::{HomeReport, Notice, SIGNALS_PATH, STREAM_PATH, StreamNotice, is_sent_home},
 };
@@ -41,16 +44,16 @@ pub struct HomeBus {
 }
 
 impl HomeBus {
-    /// Starts the tasks of the bus. `process` is unique to this process, `version` is that of the
-    /// program, and `events` is the log of the replica. The tasks also end with `stop`.
+    /// Starts the tasks of the bus. `events` is the log of the replica. The tasks also end with `stop`.
     pub fn start(
         home: &Arc<HomeClient>,
         events: Arc<dyn EventLog>,
-        (process, version): (Uuid, &'static str),
+        process: &FarProcess,
         on_report: OnReport,
         tasks: &TaskTracker,
         stop: &CancellationToken,
     ) -> Self {
+        let &FarProcess { id, version, store } = process;
         let (local, arriving) = (Arc::new(LocalBus::new()), Arc::new(LocalBus::new()));
         let outbox = Arc::new(Outbox::default());
         let stop = stop.child_token();
@@ -58,21 +61,23 @@ impl HomeBus {
         let gate = gate.run(arriving.subscribe(Box::new(|_| true)));
         let receiver = Receiver {
             home: Arc::clone(home),
-            process,
-            inbox: Inbox::new(process, Arc::downgrade(&arriving)),
+            process: id,
+            store,
+            is_other_store: false,
+            inbox: Inbox::new(id, Arc::downgrade(&arriving)),
             _arriving: arriving,
             on_report,
         };
         let sender = Sender {
             home: Arc::clone(home),
-            path: format!("{SIGNALS_PATH}?process={process}"),
-            writer: MessageWriter::new(process, MAX_MESSAGE_BYTES),
+            path: format!("{SIGNALS_PATH}?process={id}"),
+            writer: MessageWriter::new(id, MAX_MESSAGE_BYTES),
             outbox: Arc::clone(&outbox),
         };
         tasks.spawn(stop.clone().run_until_cancelled_owned(gate));
         tasks.spawn(stop.clone().run_until_cancelled_owned(receiver.run()));
         tasks.spawn(stop.clone().run_until_cancelled_owned(sender.run()));
-        let reports = presence::report(Arc::clone(home), process, version);
+        let reports = presence::report(Arc::clone(home), id, version);
         tasks.spawn(stop.clone().run_until_cancelled_owned(reports));
         Self {
             local,
@@ -132,6 +137,10 @@ impl Sender {
 struct Receiver {
     home: Arc<HomeClient>,
     process: Uuid,
+    /// The id of the store that the replica is a copy of.
+    store: Uuid,
+    /// True after a report about another store.
+    is_other_store: bool,
     inbox: Inbox,
     /// Held, because the inbox does not keep it.
     _arriving: Arc<LocalBus>,
@@ -159,7 +168,13 @@ impl Receiver {
     /// Receives signals until the stream ends.
     async fn receive(&mut self, backoff: &mut Backoff) -> Result<(), BoxError> {
         let path = format!("{STREAM_PATH}?process={}", self.process);
-        let response = self.home.send(request("GET", path, Bytes::new())).await?;
+        let response = self.home.send(request("GET", path, Bytes::new())).await;
+        if let Err(HomeError::Lost(_)) = &response {
+            // A proxy answers PINGs although no node responds. If so, there will be no other connection,
+            // and requests of clients are rejected in place of waiting.
+            self.home.replace_connection();
+        }
+        let response = response?;
         if response.status != 200 {
             let status = response.status;
             return Err(format!("the home region has responded with status {status}").into());
@@ -187,6 +202,10 @@ impl Receiver {
     fn read(&mut self, line: &[u8]) -> Result<(), local_bus::Closed> {
         let text = String::from_utf8_lossy(line);
         if let Ok(report) = serde_json::from_str::<HomeReport>(&text) {
+            if self.is_about_other_store(&report) {
+                // Without a report this node accepts no credential.
+                return Ok(());
+            }
             self.home.record_report(report.access_version);
             (self.on_report)(report);
             return Ok(());
@@ -199,6 +218,19 @@ impl Receiver {
             return Ok(());
         }
         Message::read(&text).map_or(Ok(()), |message| self.inbox.receive(message))
+    }
+
+    /// Returns true if the replica is not one of the home region's store, and logs it once.
+    fn is_about_other_store(&mut self, report: &HomeReport) -> bool {
+        let was_other = self.is_other_store;
+        self.is_other_store = report.store.is_some_and(|store| store != self.store);
+        if self.is_other_store && !was_other {
+            tracing::error!(
+                "DATABASE_URL leads to another store than that of the home region; no credential \
+                 is accepted"
+            );
+        }
+        self.is_other_store
     }
 }
 

@@ -25,5 +25,6 @@ pub use address::HomeAddress;
 pub use client::{HomeClient, Signer};
 pub use far_streams::FarStreams;
 pub use home_bus::{HomeBus, OnReport};
+pub use presence::FarProcess;
 pub use replica::replica_storage;
 pub use wire::{HomeReport, ReportedRegion};

@@ -15,6 +15,16 @@ use crate::{HomeClient, home_bus::request, wire::NODE_PATH};
 /// The interval between two reports: that at which nodes on one store renew their leases.
 const INTERVAL: Duration = Duration::from_secs(3);
 
+/// This process, as a node of a far region.
+pub struct FarProcess {
+    /// An id that is unique to it.
+    pub id: Uuid,
+    /// The version of the program.
+    pub version: &'static str,
+    /// The id of the store that its replica is a copy of.
+    pub store: Uuid,
+}
+
 /// Reports this process until the task is dropped: every few seconds, and once its stream is open.
 pub(crate) async fn report(home: Arc<HomeClient>, process: Uuid, version: &'static str) {
     let started_at = Instant::now();

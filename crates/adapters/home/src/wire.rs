@@ -6,6 +6,7 @@
 use domain::RegionName;
 use ports::Signal;
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 /// The path of the stream of signals to a far node.
 pub(crate) const STREAM_PATH: &str = "/region/stream";
@@ -32,6 +33,9 @@ pub struct HomeReport {
     /// All regions.
     #[serde(default)]
     pub regions: Vec<ReportedRegion>,
+    /// The random id of the store, which is also that of each replica.
+    #[serde(default)]
+    pub store: Option<Uuid>,
 }
 
 /// A line about the stream itself.

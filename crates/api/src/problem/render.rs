@@ -18,6 +18,7 @@ use super::{
 use crate::{
     layers::RequestId,
     oauth, operations,
+    regions::X_SERVED_BY,
     request::{REPLAYED, routed_path},
 };
 
@@ -109,8 +110,12 @@ pub fn into_problem(response: ServiceResponse) -> ServiceResponse {
     replace(response, filled)
 }
 
-/// Returns true if a response already has the body of an error.
+/// Returns true if a response already has the body of an error, as all of the home region do.
 fn has_error_body(response: &ServiceResponse) -> bool {
+    let served_by = response.headers().get(X_SERVED_BY);
+    if served_by.is_some_and(|it| it == "home") {
+        return true;
+    }
     let expected = if operations::is_oauth(routed_path(response.request())) {
         OAUTH_JSON
     } else {

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 use application::{LogPositions, cache::Caches, node::Node};
 use home_client::{
-    FarStreams, HomeAddress, HomeBus, HomeClient, HomeReport, ReportedRegion, Signer,
+    FarProcess, FarStreams, HomeAddress, HomeBus, HomeClient, HomeReport, ReportedRegion, Signer,
 };
 use parking_lot::RwLock;
 use ports::{Clock, IdSource, Storage};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use uuid::Uuid;
 
 use super::{Parts, Store, nodes::NodeLinks};
 use crate::{
@@ -37,6 +38,8 @@ pub struct Peers {
     pub(super) home: Option<Arc<HomeClient>>,
     /// The regions, as far as this process knows them.
     pub(super) listing: Arc<RwLock<Vec<RegionEntry>>>,
+    /// The id of the store, in a service of several regions.
+    store: Option<Uuid>,
 }
 
 impl Peers {
@@ -52,9 +55,21 @@ impl Peers {
         let (clock, ids) = super::system();
         let home = connect_home(&settings.region, &clock, &ids, tasks, stop)?;
         let listing = Arc::new(RwLock::new(listing(settings, public_url)));
-        let links = if let Some(home) = &home {
+        let id = match store {
+            Store::Postgres(store) if settings.region.are_configured() => {
+                Some(store.id().await.context("the store's id cannot be read")?)
+            }
+            _ => None,
+        };
+        let links = if let (Some(home), Some(store_id)) = (&home, id) {
+            let process = FarProcess {
+                id: ids.next_id(),
+                version: env!("CARGO_PKG_VERSION"),
+                store: store_id,
+            };
+            tracing::info!(node = %process.id, "node of a far region started");
             let known = Arc::clone(&listing);
-            let bus = home_bus(home, storage, &*ids, known, tasks, stop);
+            let bus = home_bus(home, storage, &process, known, tasks, stop);
             NodeLinks::in_far_region(Arc::new(bus), &settings.bus, store).await?
         } else {
             NodeLinks::start(&settings.bus, store, &*ids, tasks, stop).await?
@@ -63,6 +78,7 @@ impl Peers {
             links,
             home,
             listing,
+            store: id,
         })
     }
 }
@@ -144,6 +160,7 @@ fn far_streams(parts: &Parts<'_>) -> FarStreams {
         Arc::clone(&parts.peers.links.bus),
         Arc::clone(&parts.storage.credentials),
         regions.collect(),
+        parts.peers.store,
     )
 }
 
@@ -152,7 +169,7 @@ fn far_streams(parts: &Parts<'_>) -> FarStreams {
 fn home_bus(
     home: &Arc<HomeClient>,
     storage: &Storage,
-    ids: &dyn IdSource,
+    process: &FarProcess,
     listing: Arc<RwLock<Vec<RegionEntry>>>,
     tasks: &TaskTracker,
     stop: &CancellationToken,
@@ -169,9 +186,6 @@ fn home_bus(
         }
     };
     let events = Arc::clone(&storage.events);
-    let process = ids.next_id();
-    tracing::info!(node = %process, "node of a far region started");
-    let process = (process, env!("CARGO_PKG_VERSION"));
     HomeBus::start(home, events, process, Box::new(on_report), tasks, stop)
 }
 

@@ -74,6 +74,8 @@ pub(crate) enum Reaction {
     BadGateway,
     /// Responds so to all that follows, also on new connections.
     LoseNodes,
+    /// Responds to nothing that follows, also on new connections, as a proxy whose node is frozen.
+    Freeze,
     /// Responds that the signature is not valid.
     Reject,
 }
@@ -91,6 +93,12 @@ impl Peer {
     pub(crate) fn lose_nodes(&self) {
         let mut reactions = self.reactions.lock().expect("no panic");
         reactions.push_front(Reaction::LoseNodes);
+    }
+
+    /// Makes it a proxy whose node does not respond.
+    pub(crate) fn freeze(&self) {
+        let mut reactions = self.reactions.lock().expect("no panic");
+        reactions.push_front(Reaction::Freeze);
     }
 
     /// Starts a server that reacts to the requests so, and responds to all later ones.
@@ -143,6 +151,12 @@ fn are_lost(reactions: &Mutex<VecDeque<Reaction>>) -> bool {
     matches!(reactions.front(), Some(Reaction::LoseNodes))
 }
 
+/// Returns true if the node behind the proxy does not respond any more.
+fn is_frozen(reactions: &Mutex<VecDeque<Reaction>>) -> bool {
+    let reactions = reactions.lock().expect("no panic");
+    matches!(reactions.front(), Some(Reaction::Freeze))
+}
+
 struct Connection {
     stream: TcpStream,
 }
@@ -162,12 +176,16 @@ impl Connection {
         if are_lost(reactions) {
             return self.respond(probe, STATUS_502).await;
         }
-        self.respond(probe, &answer).await?;
+        if !is_frozen(reactions) {
+            self.respond(probe, &answer).await?;
+        }
         loop {
             let request = self.next_request().await?;
             received.fetch_add(1, Ordering::SeqCst);
             let reaction = if are_lost(reactions) {
                 Some(Reaction::BadGateway)
+            } else if is_frozen(reactions) {
+                Some(Reaction::Ignore)
             } else {
                 reactions.lock().expect("no panic").pop_front()
             };
@@ -187,7 +205,7 @@ impl Connection {
                     stop.notify_one();
                     std::future::pending::<()>().await;
                 }
-                Reaction::Ignore => {}
+                Reaction::Freeze | Reaction::Ignore => {}
                 Reaction::Begin => self.write(HEADERS, END_HEADERS, request, &answer).await?,
                 Reaction::Reject => {
                     let head = [STATUS_401, REQUEST_ID, REGION_CHALLENGE].concat();
@@ -245,7 +263,7 @@ impl Connection {
 
 /// A client of a server, which ends with this value.
 pub(crate) struct Client {
-    pub(crate) home: HomeClient,
+    pub(crate) home: Arc<HomeClient>,
     _stop: DropGuard,
 }
 
@@ -261,7 +279,7 @@ impl Client {
         let stop = CancellationToken::new();
         let home = HomeClient::start(address, signer, &TaskTracker::new(), &stop);
         Self {
-            home: home.expect("a client"),
+            home: Arc::new(home.expect("a client")),
             _stop: stop.drop_guard(),
         }
     }

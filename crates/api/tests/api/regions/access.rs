@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 use domain::{ProblemCode, Scope};
 use serde_json::json;
 
-use super::fixture::Regions;
+use super::fixture::{Regions, far_builder};
 use crate::{
     api_server::{ApiServerBuilder, id_of},
+    postgres::Database,
     sockets::client::{SocketClient, Upgrade},
     sse_client::EventStream,
 };
@@ -153,4 +154,22 @@ async fn open_sockets_and_streams_end_when_access_does() {
     let rejected = Upgrade::new(&regions.far).with_caller(&far);
     let rejected = rejected.expect_rejection().await;
     assert_eq!(rejected.status_and_code(), (503, "home_unavailable"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_far_node_with_a_replica_of_another_store_accepts_no_credential() {
+    let regions = Regions::start().await;
+    let other = Database::make().await;
+    let migrated = ApiServerBuilder::default().setting("DATABASE_URL", &other.url());
+    migrated.start().await.stop().await;
+    let url = format!("http://{}", regions.home.address);
+    let wrong = far_builder(&other, &url).join(&regions.home).await;
+    let began = Instant::now();
+    // The home region reports every second.
+    while began.elapsed() < Duration::from_millis(2_500) {
+        let rejected = wrong.reader().get("/api/agents").await;
+        rejected.problem(ProblemCode::HomeUnavailable);
+    }
+    let readiness = wrong.anonymous().get("/readyz").await;
+    readiness.problem(ProblemCode::HomeUnavailable);
 }

@@ -3,6 +3,8 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use sqlx::{ConnectOptions as _, PgConnection};
+use uuid::Uuid;
 
 use crate::{
     api_server::{ApiServer, ApiServerBuilder},
@@ -40,10 +42,20 @@ impl Regions {
         let migrated = ApiServerBuilder::default().setting("DATABASE_URL", &empty.url());
         migrated.start().await.stop().await;
         let replica = read_only(&empty);
-        let regions = Self::start_with(|far| far.setting("DATABASE_URL", &replica));
+        let home = Self::start_home(|home| home).await;
+        let id: Uuid = sqlx::query_scalar("select store_id from store_state")
+            .fetch_one(&mut connection(&home.database).await)
+            .await
+            .expect("an id");
+        sqlx::query("update store_state set store_id = $1")
+            .bind(id)
+            .execute(&mut connection(&empty).await)
+            .await
+            .expect("the same id");
+        let far = |far: ApiServerBuilder| far.setting("DATABASE_URL", &replica);
         Self {
             _replica: Some(empty),
-            ..regions.await
+            ..home.with_far(far).await
         }
     }
 
@@ -59,14 +71,43 @@ impl Regions {
         change_home: impl FnOnce(ApiServerBuilder) -> ApiServerBuilder,
         change_far: impl FnOnce(ApiServerBuilder) -> ApiServerBuilder,
     ) -> Self {
+        Self::start_home(change_home)
+            .await
+            .with_far(change_far)
+            .await
+    }
+
+    async fn start_home(change: impl FnOnce(ApiServerBuilder) -> ApiServerBuilder) -> HomeRegion {
         let database = Database::make().await;
         let (engine, script) = scripted();
         let home = home_builder(&database).engine("scripted", engine);
-        let home = change_home(home).start().await;
+        let home = change(home).start().await;
+        HomeRegion {
+            home,
+            script,
+            database,
+        }
+    }
+}
+
+/// A home service without a far one.
+struct HomeRegion {
+    home: ApiServer,
+    script: Script,
+    database: Database,
+}
+
+impl HomeRegion {
+    async fn with_far(self, change: impl FnOnce(ApiServerBuilder) -> ApiServerBuilder) -> Regions {
+        let Self {
+            home,
+            script,
+            database,
+        } = self;
         let url = format!("http://{}", home.address);
-        let far = change_far(far_builder(&database, &url)).join(&home).await;
+        let far = change(far_builder(&database, &url)).join(&home).await;
         wait_until_ready(&far).await;
-        Self {
+        Regions {
             home,
             far,
             script,
@@ -74,6 +115,11 @@ impl Regions {
             _replica: None,
         }
     }
+}
+
+async fn connection(database: &Database) -> PgConnection {
+    let connection = database.options().connect().await;
+    connection.expect("the server answers")
 }
 
 /// Waits until a far service accepts credentials, which needs a report of its home.

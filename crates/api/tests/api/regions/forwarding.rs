@@ -178,3 +178,36 @@ async fn the_size_of_an_http_2_body_without_a_length_is_limited() {
     assert_eq!(response.unwrap().status(), 413);
     connection.abort();
 }
+
+#[actix_web::test]
+async fn errors_of_client_protocols_are_those_of_home() {
+    let regions = Regions::start().await;
+    let unknown = uuid::Uuid::nil();
+    let message = json!({"role": "user", "content": "Hello", "id": "1"});
+    let requests = [
+        (
+            "/v1/chat/completions".to_owned(),
+            json!({"model": unknown, "messages": [message]}),
+        ),
+        (
+            "/v1/chat/completions".to_owned(),
+            json!({"model": 5, "messages": []}),
+        ),
+        (format!("/ai-sdk/agents/{unknown}/chat"), json!({})),
+        (format!("/ag-ui/agents/{unknown}/run"), json!({})),
+    ];
+    for (path, body) in requests {
+        let answer = async |api: &crate::api_server::ApiServer| {
+            let answer = api.writer().request("POST", &path).json(&body).open().await;
+            let id = answer.headers()["x-request-id"]
+                .to_str()
+                .unwrap()
+                .to_owned();
+            let status = answer.status().as_u16();
+            (status, answer.text().await.unwrap().replace(&id, ""))
+        };
+        let home = answer(&regions.home).await;
+        assert!(matches!(home.0, 400..=499), "{path}: {home:?}");
+        assert_eq!(answer(&regions.far).await, home, "{path}");
+    }
+}

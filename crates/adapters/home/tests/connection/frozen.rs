@@ -1,0 +1,88 @@
+//! A proxy that answers PINGs while the node behind it does not respond.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use async_trait::async_trait;
+use domain::{Seq, TenantId};
+use home_client::{FarProcess, HomeBus};
+use ports::{
+    EventLog, EventPage, EventQuery, Home as _, HomeError, LogBounds, LogHead, LoggedChange,
+    RepositoryError,
+};
+use tokio::time::timeout;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use uuid::Uuid;
+
+use crate::peer::{Client, Peer, write};
+
+/// The time after which a node counts as frozen: that of a request of the far node itself, and that of
+/// the first attempt to connect.
+const NOTICED: Duration = Duration::from_secs(7);
+
+#[tokio::test]
+async fn requests_are_rejected_while_no_node_responds_behind_the_proxy() {
+    let peer = Peer::start(&[]).await;
+    let client = Client::of(peer.address);
+    let stop = CancellationToken::new();
+    let process = FarProcess {
+        id: Uuid::nil(),
+        version: "1",
+        store: Uuid::nil(),
+    };
+    let _bus = HomeBus::start(
+        &client.home,
+        Arc::new(NoLog),
+        &process,
+        Box::new(drop),
+        &TaskTracker::new(),
+        &stop,
+    );
+    client.home.send(write(false)).await.expect("a response");
+    peer.freeze();
+    let began = Instant::now();
+    loop {
+        let sent = timeout(Duration::from_secs(1), client.home.send(write(false)));
+        if let Ok(Err(HomeError::Unreachable(_))) = sent.await {
+            break;
+        }
+        assert!(began.elapsed() < NOTICED, "requests wait");
+    }
+}
+
+/// A replica that is not read.
+struct NoLog;
+
+fn unread<T>() -> Result<T, RepositoryError> {
+    Err(RepositoryError::Unavailable("not read".into()))
+}
+
+#[async_trait]
+impl EventLog for NoLog {
+    async fn page(&self, _: &TenantId, _: &EventQuery) -> Result<EventPage, RepositoryError> {
+        unread()
+    }
+
+    async fn count(&self, _: &TenantId, _: &EventQuery) -> Result<usize, RepositoryError> {
+        unread()
+    }
+
+    async fn bounds(&self, _: &TenantId) -> Result<LogBounds, RepositoryError> {
+        unread()
+    }
+
+    async fn heads(&self) -> Result<Vec<LogHead>, RepositoryError> {
+        unread()
+    }
+
+    async fn changes(
+        &self,
+        _: &TenantId,
+        _: Seq,
+        _: usize,
+    ) -> Result<Vec<LoggedChange>, RepositoryError> {
+        unread()
+    }
+}
