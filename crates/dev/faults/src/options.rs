@@ -43,6 +43,9 @@ pub(super) struct Options {
     /// Repeat N1 and N4 to N7 with a Redis server between the nodes
     #[arg(long)]
     pub(super) redis: bool,
+    /// Skip them without it
+    #[arg(long, requires = "redis")]
+    pub(super) only_redis: bool,
 }
 
 /// A fault.
@@ -101,7 +104,9 @@ impl Options {
     }
 
     pub(super) fn buses(&self) -> impl Iterator<Item = Bus> + use<> {
-        std::iter::once(Bus::Postgres).chain(self.redis.then_some(Bus::Redis))
+        let buses = [(Bus::Postgres, !self.only_redis), (Bus::Redis, self.redis)];
+        let wanted = buses.into_iter().filter(|(_, is_wanted)| *is_wanted);
+        wanted.map(|(bus, _)| bus)
     }
 
     pub(super) fn stores(&self) -> impl Iterator<Item = Store> + use<> {
