@@ -116,6 +116,11 @@ pub fn is_oauth(path: &str) -> bool {
     path.starts_with("/oauth2/")
 }
 
+/// Returns whether a path is one of those to which nodes of far regions send their own requests.
+pub fn is_of_region(path: &str) -> bool {
+    path.starts_with("/region/")
+}
+
 /// Returns whether a path belongs to the metadata that any page may read.
 pub fn is_well_known(path: &str) -> bool {
     path.starts_with("/.well-known/")

@@ -5,9 +5,7 @@ use std::{sync::Arc, time::Duration};
 use bytes::{Bytes, BytesMut};
 use futures::{StreamExt as _, stream::BoxStream};
 use local_bus::{Backoff, Inbox, LocalBus, Message, MessageWriter, Outbox};
-use ports::{
-    BoxError, EventBus, EventLog, Home as _, HomeError, HomeRequest, Signal, SignalFilter,
-};
+use ports::{BoxError, EventBus, EventLog, Home as _, HomeError, Signal, SignalFilter};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::{
     sync::{CancellationToken, DropGuard},
@@ -19,7 +17,7 @@ use crate::{
     HomeClient,
     presence::{self, FarProcess},
     replay_gate::ReplayGate,
-    wire::{HomeReport, Notice, SIGNALS_PATH, STREAM_PATH, StreamNotice, is_sent_home},
+    wire::{HomeReport, Notice, SIGNALS_PATH, STREAM_PATH, StreamNotice, is_sent_home, request},
 };
 
 /// The time without a line after which the stream is opened again. The home region reports every
@@ -114,21 +112,26 @@ impl Sender {
             self.outbox.filled().await;
             let sent_at = Instant::now();
             let signals = self.outbox.take();
-            let messages = self.writer.write(&signals).join("\n");
-            let request = request("POST", self.path.clone(), messages.into());
-            match self.home.send(request).await {
-                Ok(response) if response.status < 300 => {}
-                Ok(response) => {
-                    let status = response.status;
-                    tracing::debug!(status, "the home region has rejected signals");
-                }
-                // Readers repeat their requests.
-                Err(error) => {
-                    let error = ports::error::one_line(&error);
-                    tracing::debug!(error, "signals for the home region are lost");
-                }
+            for message in self.writer.write(&signals) {
+                self.send(message).await;
             }
             sleep_until(sent_at + SEND_INTERVAL).await;
+        }
+    }
+
+    async fn send(&self, message: String) {
+        let request = request("POST", self.path.clone(), message.into());
+        match self.home.send(request).await {
+            Ok(response) if response.status < 300 => {}
+            Ok(response) => {
+                let status = response.status;
+                tracing::debug!(status, "the home region has rejected signals");
+            }
+            // Readers repeat their requests.
+            Err(error) => {
+                let error = ports::error::one_line(&error);
+                tracing::debug!(error, "signals for the home region are lost");
+            }
         }
     }
 }
@@ -231,17 +234,5 @@ impl Receiver {
             );
         }
         self.is_other_store
-    }
-}
-
-pub(crate) fn request(method: &str, path: String, body: Bytes) -> HomeRequest {
-    HomeRequest {
-        method: method.to_owned(),
-        path,
-        headers: vec![("content-length".to_owned(), body.len().to_string().into())],
-        body,
-        caller: None,
-        client_address: None,
-        is_repeatable: false,
     }
 }

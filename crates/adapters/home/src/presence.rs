@@ -10,7 +10,10 @@ use tokio::{
 };
 use uuid::Uuid;
 
-use crate::{HomeClient, home_bus::request, wire::NODE_PATH};
+use crate::{
+    HomeClient,
+    wire::{NODE_PATH, request},
+};
 
 /// The interval between two reports: that at which nodes on one store renew their leases.
 const INTERVAL: Duration = Duration::from_secs(3);

@@ -5,22 +5,41 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::fixture::Regions;
-use crate::{api_server::id_of, sockets::client::SocketClient, sse_client::EventStream};
+use crate::{
+    api_server::{ApiServerBuilder, id_of},
+    sockets::client::SocketClient,
+    sse_client::EventStream,
+};
 
 /// Less than the second after which a node reads the store without a signal.
 const BEFORE_NEXT_READ: Duration = Duration::from_millis(800);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_far_socket_receives_events_and_live_replies_of_home() {
-    let mut regions = Regions::start().await;
+    receive_live_reply(Regions::start().await, 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_of_many_conversations_receive_live_replies_whatever_clients_may_send() {
+    let small = |home: ApiServerBuilder| home.setting("LIMITS__SIZES__BODY_BYTES", "1024");
+    receive_live_reply(Regions::start_both(small, |far| far).await, 40).await;
+}
+
+/// Receives the live reply of a conversation by a socket that follows `others` besides.
+async fn receive_live_reply(mut regions: Regions, others: usize) {
     let home = regions.home.writer();
     let draft = json!({"name": "Ada", "config": {"engine": "scripted"}});
     let agent = id_of(&regions.home.agent(draft).await);
     let draft = json!({"agentId": agent});
     let conversation = id_of(&regions.home.conversation(draft).await);
-    let channel = format!("conversation:{conversation}");
+    let mut channels = vec![format!("conversation:{conversation}")];
+    for _ in 0..others {
+        let other = regions.home.conversation(json!({"agentId": agent})).await;
+        channels.push(format!("conversation:{}", id_of(&other)));
+    }
+    let channels: Vec<_> = channels.iter().map(String::as_str).collect();
     let reader = regions.far.reader();
-    let mut socket = SocketClient::connected(&regions.far, &reader, &[&channel]).await;
+    let mut socket = SocketClient::connected(&regions.far, &reader, &channels).await;
     let message = json!({"agentId": agent, "conversationId": conversation, "message": "one"});
     let turn = home.request("POST", "/api/chat").json(&message);
     let turn = turn.header("Prefer", "respond-async").send().await;
