@@ -64,12 +64,12 @@ export const inNearestRegion = async (options: ClientOptions): Promise<ClientOpt
   const leave = (failed: string): void => {
     failedAt.set(failed, performance.now());
     // The response may have been late.
-    if (failed !== url) return;
+    if (failed !== url || search) return;
     const others = urls.filter((it) => performance.now() - (failedAt.get(it) ?? -Infinity) > AVOIDED);
     const again = withOneToken(options);
     // If all have failed, the nearest one still answers reads.
     const choose = async () => (await fastestOf(others, again)) ?? (await fastestOf(urls, again)) ?? url;
-    search ??= choose().then((found) => void (url = found)).finally(() => (search = undefined));
+    search = choose().then((found) => void (url = found)).finally(() => (search = undefined));
   };
   return {
     ...options,

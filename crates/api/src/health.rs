@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use actix_web::{HttpRequest, HttpResponse, web::Data};
-use domain::ProblemCode;
 use serde::Serialize;
 use url::form_urlencoded;
 use utoipa::ToSchema;
@@ -11,6 +10,7 @@ use utoipa::ToSchema;
 use crate::{
     auth::{Authorized, MetricsRead},
     problem::ApiError,
+    readiness::NotReady,
     state::ApiState,
 };
 
@@ -58,7 +58,7 @@ pub async fn get_readyz(
     state: Data<ApiState>,
 ) -> Result<HttpResponse, ApiError> {
     let ready = state.readiness.check().await;
-    ready.map_err(|code| not_ready(&state, code))?;
+    ready.map_err(|reason| problem_of(&reason))?;
     let mut parameters = form_urlencoded::parse(request.query_string().as_bytes());
     let is_verbose = parameters.any(|(name, _)| name == "verbose");
     let checks = is_verbose.then(|| {
@@ -69,19 +69,13 @@ pub async fn get_readyz(
     Ok(HttpResponse::Ok().json(Health { status: OK, checks }))
 }
 
-/// Returns the problem of a process that is not ready, with what it lacks.
-fn not_ready(state: &ApiState, code: ProblemCode) -> ApiError {
-    if code == ProblemCode::Draining {
-        return code.into();
+/// Returns the problem of a process that is not ready, with the names of the lost connections.
+fn problem_of(reason: &NotReady) -> ApiError {
+    let problem = ApiError::new(reason.code);
+    if reason.lacking.is_empty() {
+        return problem;
     }
-    let connections = state.readiness.connections();
-    let mut lost: Vec<_> = connections
-        .filter_map(|(name, is_ok)| (!is_ok).then_some(name))
-        .collect();
-    if code == ProblemCode::StoreUnavailable {
-        lost.push("store");
-    }
-    ApiError::new(code).with_detail(format!("Unavailable: {}.", lost.join(", ")))
+    problem.with_detail(format!("Unavailable: {}.", reason.lacking.join(", ")))
 }
 
 /// Read the service's metrics, in the Prometheus text format.

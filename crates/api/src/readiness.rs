@@ -47,6 +47,15 @@ impl Check {
     }
 }
 
+/// The reason why a process is not ready.
+#[derive(Debug)]
+pub struct NotReady {
+    /// The problem.
+    pub code: ProblemCode,
+    /// The names of the connections that it lacks.
+    pub lacking: Vec<&'static str>,
+}
+
 /// The readiness of this process.
 pub struct Readiness {
     store: Arc<dyn Maintenance>,
@@ -83,13 +92,15 @@ impl Readiness {
     }
 
     /// Checks the store, or returns a recent result.
-    pub async fn check(&self) -> Result<(), ProblemCode> {
+    pub async fn check(&self) -> Result<(), NotReady> {
+        let not_ready = |code, lacking| Err(NotReady { code, lacking });
         if self.is_draining() {
-            return Err(ProblemCode::Draining);
+            return not_ready(ProblemCode::Draining, Vec::new());
         }
-        let mut failed = self.checks.iter().filter(|it| !(it.is_connected)());
-        if let Some(problem) = failed.find_map(|check| check.problem) {
-            return Err(problem);
+        let failed = self.checks.iter().filter(|it| !(it.is_connected)());
+        let failed: Vec<_> = failed.collect();
+        if let Some(problem) = failed.iter().find_map(|check| check.problem) {
+            return not_ready(problem, failed.iter().map(|check| check.name).collect());
         }
         let mut last = self.last.lock().await;
         let alive = match *last {
@@ -104,7 +115,7 @@ impl Readiness {
         if alive {
             Ok(())
         } else {
-            Err(ProblemCode::StoreUnavailable)
+            not_ready(ProblemCode::StoreUnavailable, vec!["store"])
         }
     }
 }

@@ -132,6 +132,7 @@ async fn register_node(parts: &Parts<'_>, ids: &Arc<dyn IdSource>) -> Result<Nod
     let (nodes, bus) = (&parts.storage.nodes, &parts.peers.links.bus);
     let version = env!("CARGO_PKG_VERSION");
     let node = Node::register(Arc::clone(nodes), Arc::clone(ids), Arc::clone(bus), version).await?;
+    // A far node is known by the id that `Peers` logs.
     if parts.settings.region.home.is_none() {
         tracing::info!(node = %node.id(), "node registered");
     }

@@ -14,7 +14,8 @@ pub(crate) async fn round<T>(work: impl Future<Output = T>) -> Option<T> {
 }
 
 /// Runs a round at once and then every `period`, until `stop`. The error of a round is logged as
-/// `failure`, as a warning only if the round before had none, and the next round follows at its time.
+/// `failure`: the first one as a warning, those of the rounds after it at level `debug`. The next round
+/// follows at its time.
 pub async fn every<Round, Failure>(
     period: Duration,
     stop: &CancellationToken,

@@ -1,5 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { type Client, type components, createClient, ProblemError } from "agent-service-client";
+import { type Client, type components, createClient } from "agent-service-client";
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useRef, useState } from "react";
 import { serviceUrl } from "../location.js";
 import { openStorage } from "../storage.js";
@@ -35,15 +35,6 @@ const REJECTED = "The service no longer accepts your credential. Sign in again t
 
 const Context = createContext<SessionContext | undefined>(undefined);
 
-const positionOf = (service: Client): Promise<number | undefined> =>
-  service.events.list({ limit: 1 }).then(
-    ({ headSeq }) => headSeq,
-    (error: unknown) => {
-      if (error instanceof ProblemError && error.code === "insufficient_scope") return undefined;
-      throw error;
-    },
-  );
-
 const openSession = async (credential: string, onRejected: () => void): Promise<Session> => {
   const send: typeof fetch = async (...request) => {
     const response = await fetch(...request);
@@ -51,8 +42,10 @@ const openSession = async (credential: string, onRejected: () => void): Promise<
     return response;
   };
   const service = createClient({ url: serviceUrl, apiKey: credential, fetch: send });
-  const [principal, limits, position] = await Promise.all([service.principal.get(), service.limits.get(), positionOf(service)]);
-  return { service, credential, principal, limits, position };
+  const asked = service.principal.get();
+  const read = asked.then(({ scopes }) => (scopes.includes("events:read") ? service.events.list({ limit: 1 }) : undefined));
+  const [principal, limits, page] = await Promise.all([asked, service.limits.get(), read]);
+  return { service, credential, principal, limits, position: page?.headSeq };
 };
 
 export const SessionProvider = ({ children }: { children: ReactNode }) => {

@@ -73,7 +73,12 @@ impl Authenticator {
         if self.version.load(Ordering::Acquire) != version {
             self.cache.invalidate_all();
             if self.is_replica_readable() {
-                self.tokens.reload().await?;
+                let limit = self
+                    .home
+                    .as_ref()
+                    .map_or(VERSION_TRUSTED_FOR, |_| REPLICA_TIMEOUT);
+                let reload = timeout(limit, self.tokens.reload()).await;
+                reload.map_err(|elapsed| RepositoryError::Unavailable(elapsed.into()))??;
             }
             // Credentials that were verified meanwhile may depend on signing keys that are no
             // longer valid.

@@ -16,8 +16,8 @@ const MAX_PROCESSES: usize = 1_024;
 
 /// The maximum number of processes of which a signal is held in part, at up to 4 MiB each.
 const MAX_UNFINISHED: usize = 16;
-/// A message is a repeated one if its number is less than this lower than the last one. A lower one
-/// follows a message that the process has not sent.
+/// The distance behind the last number within which a message counts as repeated. A number further
+/// behind shows that the process has not sent the last one.
 const MAX_REPEATED: u64 = 4_096;
 
 /// The bus of this process was dropped.

@@ -229,8 +229,8 @@ impl Receiver {
         self.is_other_store = report.store.is_some_and(|store| store != self.store);
         if self.is_other_store && !was_other {
             tracing::error!(
-                "DATABASE_URL leads to another store than that of the home region; no credential \
-                 is accepted"
+                "the replica belongs to another store than the home region; set DATABASE_URL to a \
+                 replica of the home region's"
             );
         }
         self.is_other_store

@@ -45,8 +45,8 @@ pub enum Versions {
 }
 
 /// Runs the HTTP server with `workers` threads. Once `closing` is cancelled, idle connections are
-/// closed, and clients of HTTP/2 are asked to use another one; after the server is stopped, running requests have the time `grace`. Replaces
-/// `actix_web::HttpServer`, which cannot use these connections.
+/// closed, and clients of HTTP/2 are asked to use another one; after the server is stopped, running
+/// requests have the time `grace`. Replaces `actix_web::HttpServer`, which cannot use these connections.
 pub fn serve<F, I, S, B>(
     listener: TcpListener,
     workers: usize,
@@ -73,7 +73,7 @@ where
     let closing = closing.clone();
     let address = listener.local_addr()?;
     let builder = builder.listen("http", listener, move || {
-        let (closing, at_end) = (closing.clone(), closing.clone());
+        let (closing, of_connections) = (closing.clone(), closing.clone());
         let app = app().into_factory().map_err(|error| {
             let error: Error = error.into();
             error.error_response()
@@ -94,7 +94,7 @@ where
                 }
             })
             .finish(map_config(app, |()| AppConfig::default()));
-        fn_service(move |stream| accept(stream, versions, at_end.clone())).and_then(http)
+        fn_service(move |stream| accept(stream, versions, of_connections.clone())).and_then(http)
     })?;
     Ok(builder.run())
 }

@@ -1,6 +1,6 @@
 //! The task that keeps the connection to the rows while there are several nodes.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{io, mem, sync::Arc, time::Duration};
 
 use ports::{Membership, error::one_line};
 use sqlx::{ConnectOptions as _, Connection as _, PgConnection, postgres::PgConnectOptions};
@@ -70,13 +70,16 @@ impl ConnectionTask {
         let mut limit = CONNECT_TIMEOUT;
         loop {
             self.wait_until_several().await;
-            match self.connect(limit).await {
+            match self
+                .connect(mem::replace(&mut limit, CONNECT_TIMEOUT))
+                .await
+            {
                 Ok(connection) => {
                     pause = FIRST_PAUSE;
                     match self.serve(connection).await {
                         Stop::Alone => continue,
-                        // Requests wait for another connection: restarts and firewalls cut those that
-                        // were idle, although the rows can be reached.
+                        // Requests wait for another connection: restarts and poolers cut those that were
+                        // idle, although the rows can be reached.
                         Stop::Unreachable(error) if self.has_answered && !is_timeout(&error) => {
                             limit = CALL_TIMEOUT;
                             continue;
@@ -86,7 +89,6 @@ impl ConnectionTask {
                 }
                 Err(error) => self.report(&error),
             }
-            limit = CONNECT_TIMEOUT;
             self.count_locally_for(pause).await;
             pause = LONGEST_PAUSE.min(pause * 2);
         }
@@ -127,7 +129,7 @@ impl ConnectionTask {
 
     fn report(&mut self, error: &sqlx::Error) {
         let error = one_line(error);
-        if std::mem::replace(&mut self.has_warned, true) {
+        if mem::replace(&mut self.has_warned, true) {
             tracing::debug!(error, "counters of rate limits are unreachable; retrying");
         } else {
             tracing::warn!(
@@ -177,7 +179,7 @@ impl ConnectionTask {
             self.exchange.query(connection, membership).await?;
             self.has_answered = true;
             metrics::gauge!("limits_shared").set(1.0);
-            if std::mem::replace(&mut self.has_warned, false) {
+            if mem::replace(&mut self.has_warned, false) {
                 tracing::info!("counters of rate limits can be reached; limits are shared again");
             }
             tokio::select! {

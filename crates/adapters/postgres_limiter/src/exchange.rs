@@ -81,12 +81,14 @@ impl Exchange {
     ) -> Result<(), sqlx::Error> {
         let (node, nodes) = (membership.node.uuid(), membership.live_nodes);
         let Queue { buckets, holders } = self.shared.take(MAX_ROWS);
-        let queried = match self.query_buckets(connection, nodes, &buckets).await {
-            Ok(()) => self.query_streams(connection, node, &holders).await,
-            Err(error) => Err(error),
-        };
-        if queried.is_err() {
+        if let Err(error) = self.query_buckets(connection, nodes, &buckets).await {
             self.shared.push(buckets, holders);
+            return Err(error);
+        }
+        // The responses for the buckets are applied.
+        let queried = self.query_streams(connection, node, &holders).await;
+        if queried.is_err() {
+            self.shared.push(Vec::new(), holders);
         }
         queried
     }

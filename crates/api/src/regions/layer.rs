@@ -107,16 +107,14 @@ async fn answer_ahead(
     requested: Option<Seq>,
 ) -> Option<Result<HttpResponse, ApiError>> {
     let caller = caller_of(request)?;
-    if !state.authenticator.is_replica_readable() {
-        let response = forward(state, far, operation, request.request(), Bytes::new()).await;
-        return (!is_cut_off(&response)).then_some(response);
-    }
-    let position = far.required_position(&caller, requested)?;
     let (tenant, wait) = (&caller.principal.tenant, far.wait_for_replica());
     let positions = &state.region.positions;
-    let reached = positions.reaches(tenant, position, wait);
-    if reached.await.unwrap_or(false) {
-        return None;
+    if state.authenticator.is_replica_readable() {
+        let position = far.required_position(&caller, requested)?;
+        let reached = positions.reaches(tenant, position, wait);
+        if reached.await.unwrap_or(false) {
+            return None;
+        }
     }
     let response = forward(state, far, operation, request.request(), Bytes::new()).await;
     if is_cut_off(&response) {

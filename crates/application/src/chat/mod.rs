@@ -55,7 +55,7 @@ pub struct ChatContext {
     pub node: Arc<Node>,
     /// The turns that this process runs or waits for.
     pub live: Arc<LiveTurns>,
-    /// What other nodes have received of these turns' replies.
+    /// The replies of these turns, as far as they were sent to other nodes.
     pub forwarded: Arc<ForwardedReplies>,
     /// The histories of recent conversations, for their next turns.
     histories: HistoryCache,

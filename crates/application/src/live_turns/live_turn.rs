@@ -189,8 +189,10 @@ impl LiveTurn {
 
     /// Records that this process has queued the turn, for a caller of its own.
     pub(crate) fn mark_queued_here(&self) {
-        self.progress().is_queued_here = true;
-        self.mark_queued();
+        self.update(|progress| {
+            progress.is_queued_here = true;
+            !std::mem::replace(&mut progress.was_queued, true)
+        });
     }
 
     /// Sets the node id under which this process runs the turn; `None` if it no longer runs it, and

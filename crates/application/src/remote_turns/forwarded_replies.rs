@@ -78,7 +78,7 @@ impl ForwardedReplies {
 
     /// Adds the conversations whose replies another node requests, and sends those that run here from
     /// the start: all of them, or those that were not requested before.
-    pub(super) fn request(
+    pub(super) fn add_requests(
         &self,
         live: &LiveTurns,
         tenant: &TenantId,
@@ -194,7 +194,7 @@ impl ForwardedReplies {
         });
     }
 
-    /// Forgets expired requests, and the replies that nobody requests any more.
+    /// Forgets expired requests, and the replies without a request.
     pub(super) fn expire(&self, live: &LiveTurns) {
         let State {
             requested,

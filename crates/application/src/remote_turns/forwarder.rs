@@ -74,6 +74,6 @@ impl ReplyForwarder {
             conversations.into_iter().map(Some).collect()
         });
         self.replies
-            .request(&self.live, &tenant, &conversations, from_start);
+            .add_requests(&self.live, &tenant, &conversations, from_start);
     }
 }

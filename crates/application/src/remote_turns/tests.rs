@@ -242,3 +242,30 @@ async fn other_requests_do_not_delay_the_restart_of_a_reply() {
         "{restarted:?}"
     );
 }
+
+#[tokio::test]
+async fn the_last_parts_are_sent_before_the_end_of_a_reply_is_stored() {
+    let bus: Arc<dyn EventBus> = Arc::new(LocalBus::new());
+    let live = Arc::new(LiveTurns::default());
+    let node = idle_node().await;
+    let replies = ForwardedReplies::new(Arc::clone(&bus), Arc::clone(&node));
+    let mut parts = bus.subscribe(Box::new(|it| matches!(it, Signal::ReplyPart { .. })));
+    let turn = live.get_or_register(subject());
+    turn.set_local_node(Some(node.id()));
+    replies.send_last_parts(&turn);
+    assert!(parts.next().now_or_never().is_none(), "no node has asked");
+    // No task forwards replies here, as if the turn ended before it ran.
+    let conversation = Some(subject().conversation_id);
+    replies.add_requests(&live, &subject().tenant, &[conversation], false);
+    turn.with_reply(|reply| reply.push_text("Well."));
+    replies.send_last_parts(&turn);
+    let mut sent = String::new();
+    while let Some(Some(Signal::ReplyPart { part, .. })) = parts.next().now_or_never() {
+        let ReplyPart::Text { from, text } = part else {
+            panic!("{part:?}");
+        };
+        assert_eq!(from, sent.len());
+        sent.push_str(&text);
+    }
+    assert_eq!(sent, "Well.");
+}

@@ -54,6 +54,7 @@ impl Cancellation {
     pub(super) async fn run(self) -> Result<(), TurnError> {
         let (node, subject) = (self.runner.promotes_to(), self.live.subject());
         let held = self.live.hold_text();
+        self.context.forwarded.send_last_parts(&self.live);
         let partial = match self.live.local_node() {
             Some(_) => partial_reply(self.message_id, held),
             // The node that runs the turn may have sent more of the reply to clients.

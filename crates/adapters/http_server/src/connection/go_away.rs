@@ -15,6 +15,11 @@ const FRAME: [u8; 17] = [
     0, 0, 8, 7, 0, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0,
 ];
 const HEADER_BYTES: usize = 9;
+/// The types of frames that contain headers, and the flag of the last one.
+const HEADERS: u8 = 1;
+const PUSH_PROMISE: u8 = 5;
+const CONTINUATION: u8 = 9;
+const END_HEADERS: u8 = 4;
 
 /// Writes GOAWAY once the server is closing.
 pub(super) struct GoAway {
@@ -77,12 +82,15 @@ struct Frames {
     header_bytes: usize,
     /// The number of bytes that its payload lacks.
     payload_left: usize,
+    /// True within the headers of a message, whose frames no other frame may separate.
+    is_in_headers: bool,
 }
 
 impl Frames {
-    /// Returns true if the last frame is complete.
+    /// Returns true if another frame may follow.
     fn is_between(&self) -> bool {
-        self.has_begun && self.header_bytes == 0 && self.payload_left == 0
+        let is_complete = self.header_bytes == 0 && self.payload_left == 0;
+        self.has_begun && is_complete && !self.is_in_headers
     }
 
     fn advance(&mut self, mut bytes: &[u8]) {
@@ -99,7 +107,10 @@ impl Frames {
             self.header_bytes += count;
             bytes = &bytes[count..];
             if self.header_bytes == HEADER_BYTES {
-                let [high, middle, low, ..] = self.header;
+                let [high, middle, low, kind, flags, ..] = self.header;
+                if matches!(kind, HEADERS | PUSH_PROMISE | CONTINUATION) {
+                    self.is_in_headers = flags & END_HEADERS == 0;
+                }
                 self.payload_left =
                     usize::from(high) << 16 | usize::from(middle) << 8 | usize::from(low);
                 self.header_bytes = 0;

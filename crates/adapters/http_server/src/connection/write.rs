@@ -126,11 +126,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Connection<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        if self.go_away.is_some() {
-            return self.poll_write_vectored(context, &[IoSlice::new(bytes)]);
-        }
         let polled = if self.state.phase() == Phase::Upgraded {
-            Pin::new(&mut self.stream).poll_write(context, bytes)
+            self.write_frames(context, &[IoSlice::new(bytes)])
         } else {
             self.write_http(context, bytes)
         };

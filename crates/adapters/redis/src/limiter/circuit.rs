@@ -22,13 +22,14 @@ use crate::{
     connection::{Connection, timed_out},
 };
 
-/// The time limit of a call, which is added to a request at most once while the server hangs.
+/// The time limit of a call, and of the wait for another connection. It is added to few requests while
+/// the server hangs.
 const CALL_TIMEOUT: Duration = Duration::from_millis(250);
 /// The interval at which the server is probed.
 const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The connection of the limiter. A late call, or a failed one that a new connection does not help at
-/// once, opens the circuit: further calls are not sent until a new connection has answered a probe.
+/// The connection of the limiter. A call that times out, or whose connection cannot be replaced at once,
+/// opens the circuit: further calls are not sent until a new connection has answered a probe.
 pub(super) struct Circuit {
     server: RedisServer,
     /// A key that no principal has.
@@ -110,7 +111,13 @@ impl Circuit {
     pub(super) async fn run(&self) {
         let mut backoff = Backoff::new();
         for number in 0.. {
-            match self.connect().await {
+            let connecting = self.connect();
+            // Requests wait for the first attempt after a loss.
+            let connected = match self.is_closed() {
+                true => in_time(connecting).await,
+                false => connecting.await,
+            };
+            match connected {
                 Ok(connection) => {
                     self.close(number, connection);
                     backoff.reset();
@@ -141,7 +148,18 @@ impl Circuit {
             if timeout(PROBE_INTERVAL, lost).await.is_ok() {
                 return;
             }
-            self.call(|connection| self.probe(connection)).await;
+            self.probe_once().await;
+        }
+    }
+
+    /// Probes the current connection. Unlike a call, it does not wait for another one, since nothing but
+    /// the caller opens it.
+    async fn probe_once(&self) {
+        let State::Connected(current) = self.state.borrow().clone() else {
+            return;
+        };
+        if let Err(error) = in_time(self.probe(current.connection)).await {
+            self.lose(current.number, &error);
         }
     }
 

@@ -6,15 +6,17 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
 };
 
-use super::{CALL_TIMEOUT, checkpoints::copy_pages};
+use super::CALL_TIMEOUT;
 use crate::error::{from_rusqlite, from_sqlx};
 
 /// The settings of both connections. A large batch touches more pages than fit into the default
-/// cache of 2 MB, temporary data of statements needs no file, and a thread makes the checkpoints.
+/// cache of 2 MB, and temporary data of statements needs no file. A thread makes checkpoints;
+/// after a commit with more than these pages (about 64 MiB) in the log, SQLite makes one as well: only
+/// while nothing is written can the log begin anew.
 const PRAGMAS: [(&str, &str); 3] = [
     ("cache_size", "-16384"),
     ("temp_store", "memory"),
-    ("wal_autocheckpoint", "0"),
+    ("wal_autocheckpoint", "16000"),
 ];
 /// The number of statements that stay prepared: more than there are for a batch.
 const MAX_PREPARED: usize = 64;
@@ -65,11 +67,6 @@ impl Connections {
             None => open_direct(&self.options).map_err(from_rusqlite)?,
         };
         Ok(self.direct.insert(connection))
-    }
-
-    /// Copies the pages of the log that are not in the database file yet.
-    pub(super) fn copy_log(&mut self) -> Result<(), RepositoryError> {
-        copy_pages(self.direct()?).map_err(from_rusqlite)
     }
 
     /// Closes the connections. SQLite then merges the log file into the database.

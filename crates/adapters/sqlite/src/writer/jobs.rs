@@ -38,13 +38,7 @@ pub(super) async fn run(
         match command {
             Command::Run(job) => {
                 job(&mut connections).await;
-                checkpoints.record_commit();
-                if checkpoints.is_log_long()
-                    && let Err(error) = connections.copy_log()
-                {
-                    let error = one_line(&error);
-                    tracing::warn!(error, "SQLite checkpoint failed; the log grows");
-                }
+                checkpoints.notify();
             }
             Command::Close(done) => {
                 queue.close();

@@ -56,7 +56,8 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Starts the task on `thread`, and the thread of checkpoints. The task holds the thread and `lock` until it ends.
+    /// Starts the task on `thread`, and the thread of checkpoints. The task holds the thread and `lock`
+    /// until it ends.
     pub(crate) fn start(
         options: &SqliteConnectOptions,
         lock: Option<File>,

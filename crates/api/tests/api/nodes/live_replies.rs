@@ -71,29 +71,6 @@ async fn a_socket_of_the_other_node_receives_a_reply_while_it_is_written() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_last_part_of_a_reply_precedes_its_end() {
-    let mut pair = NodePair::start().await;
-    let id = pair.conversation().await;
-    let channel = format!("conversation:{id}");
-    let mut socket = SocketClient::connected(&pair.b.api, &pair.b.api.reader(), &[&channel]).await;
-    for number in 0..20 {
-        let turn = pair.start_turn(&pair.a, &id, "one").await;
-        let call = pair.a.script.next_call().await;
-        let started = socket.next_of_type("event").await["event"].clone();
-        assert_eq!(started["turnId"], turn);
-        call.send_text("Well, ").await;
-        assert_eq!(text_up_to(&mut socket, "Well, ".len()).await, "Well, ");
-        call.send_text("yes.").await;
-        call.end();
-        let last = socket.next().await;
-        assert_eq!(last["event"]["text"], "yes.", "reply {number}: {last}");
-        let completed = socket.next_of_type("event").await["event"].clone();
-        assert_eq!(completed["type"], "turn.completed");
-    }
-    pair.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_socket_that_joins_during_a_reply_receives_its_text_so_far() {
     let mut pair = NodePair::start().await;
     let id = pair.conversation().await;

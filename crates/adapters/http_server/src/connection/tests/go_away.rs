@@ -32,7 +32,7 @@ fn receives_nothing(client: &mut DuplexStream) {
 }
 
 #[tokio::test]
-async fn an_idle_connection_is_told_at_once_and_once() {
+async fn an_idle_connection_receives_it_once() {
     let (mut connection, mut client, closing) = shared(64);
     connection.write_all(SETTINGS).await.unwrap();
     received(&mut client, SETTINGS).await;
@@ -88,6 +88,22 @@ async fn a_frame_that_is_being_written_is_completed_first() {
         received(&mut client, DATA).await;
         received(&mut client, GO_AWAY).await;
         received(&mut client, SETTINGS).await;
+    }
+}
+
+#[tokio::test]
+async fn the_frames_of_one_message_s_headers_are_not_separated() {
+    let headers = b"\0\0\x01\x01\0\0\0\0\x01a";
+    let last = b"\0\0\x01\x09\x04\0\0\0\x01b";
+    let (mut connection, mut client, closing) = shared(64);
+    connection.write_all(SETTINGS).await.unwrap();
+    connection.write_all(headers).await.unwrap();
+    closing.cancel();
+    wait_for_frames(&mut connection);
+    connection.write_all(last).await.unwrap();
+    wait_for_frames(&mut connection);
+    for frame in [SETTINGS, headers, last, GO_AWAY] {
+        received(&mut client, frame).await;
     }
 }
 
