@@ -72,25 +72,26 @@ async fn a_far_node_receives_the_replies_that_its_readers_want() {
         nodes.push(node);
         conversations.push(conversation);
     }
-    for (conversation, text) in conversations.iter().zip(["first reply", "second reply"]) {
+    let texts = ["first reply", "second reply"];
+    for ((conversation, text), node) in conversations.iter().zip(texts).zip(&mut nodes) {
         let message = json!({"agentId": agent, "conversationId": conversation, "message": "Hello"});
         let turn = regions.home.writer().request("POST", "/api/chat");
         let turn = turn.json(&message).header("Prefer", "respond-async").send();
         assert_eq!(turn.await.status, 202);
         let call = regions.script.next_call().await;
         call.send_text(text).await;
+        // A reply that has ended is not sent any more.
+        node.receive_until(text).await;
         call.answer(" and its end").await;
     }
     let [first, second] = &mut nodes[..] else {
         panic!("two nodes")
     };
-    second.receive_until("second reply").await;
     assert!(
         !second.received.contains("first reply"),
         "{}",
         second.received
     );
-    first.receive_until("first reply").await;
     // The events of both conversations concern every node.
     first.receive_until("logAppended").await;
     assert!(

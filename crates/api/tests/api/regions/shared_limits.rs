@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use dev_tools::redis_server::RedisProcess;
 use domain::{ProblemCode, Scope};
 
-use super::fixture::{Regions, far_builder};
+use super::fixture::{Regions, far_builder, wait_until_ready};
 use crate::api_server::ApiServer;
 
 const BURST: usize = 10;
@@ -37,6 +37,7 @@ async fn far_nodes_with_a_server_between_them_count_together() {
     let url = format!("http://{}", regions.home.address);
     let other = limits(far_builder(&regions.database, &url));
     let other = other.join(&regions.home).await;
+    wait_until_ready(&other).await;
     let key = regions.home.caller_with_scopes(&[Scope::AgentsRead]).await;
     let nodes = [&regions.far, &other];
     for node in nodes {
