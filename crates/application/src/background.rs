@@ -27,16 +27,16 @@ pub async fn every<Round, Failure>(
 {
     let mut ticks = interval(period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut has_failed = false;
+    let mut is_failing = false;
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
         let Some(result) = round(work()).await else {
             continue;
         };
-        let had_failed = std::mem::replace(&mut has_failed, result.is_err());
+        let was_failing = std::mem::replace(&mut is_failing, result.is_err());
         let Err(error) = result.map_err(|error| ports::error::one_line(&error)) else {
             continue;
         };
-        if had_failed {
+        if was_failing {
             tracing::debug!(error, "{failure}");
         } else {
             tracing::warn!(error, "{failure}");

@@ -134,7 +134,9 @@ mod tests {
     fn other_signals_keep_their_place_before_a_later_head() {
         let outbox = Outbox::default();
         let signals = [appended("a", 1), Signal::AccessChanged, appended("a", 2)];
-        signals.iter().for_each(|signal| outbox.push(signal));
+        for signal in &signals {
+            outbox.push(signal);
+        }
         assert_eq!(outbox.take(), [Signal::AccessChanged, appended("a", 2)]);
         outbox.push(&signals[0]);
         outbox.push(&signals[1]);

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     layers::RequestId,
     oauth, operations,
-    regions::X_SERVED_BY,
+    regions::{HOME, X_SERVED_BY},
     request::{REPLAYED, routed_path},
 };
 
@@ -113,7 +113,7 @@ pub fn into_problem(response: ServiceResponse) -> ServiceResponse {
 /// Returns true if a response already has the body of an error, as all of the home region do.
 fn has_error_body(response: &ServiceResponse) -> bool {
     let served_by = response.headers().get(X_SERVED_BY);
-    if served_by.is_some_and(|it| it == "home") {
+    if served_by.is_some_and(|it| *it == HOME) {
         return true;
     }
     let expected = if operations::is_oauth(routed_path(response.request())) {

@@ -17,7 +17,7 @@ use futures::StreamExt as _;
 use ports::{HomeError, HomeRequest, HomeResponse, StreamSlot};
 
 use super::{
-    FarNode, X_CONSISTENCY, X_SERVED_BY, forwarded_headers,
+    FarNode, HOME, X_CONSISTENCY, X_SERVED_BY, forwarded_headers,
     forwarded_stream::open_stream,
     positioned_body::{X_REGION_FRAMES, decode},
 };
@@ -160,7 +160,7 @@ fn respond(response: HomeResponse, slot: Option<StreamSlot>) -> HttpResponse {
             builder.append_header(header);
         }
     }
-    builder.insert_header((X_SERVED_BY, HeaderValue::from_static("home")));
+    builder.insert_header((X_SERVED_BY, HOME));
     let content_type = header(&response, CONTENT_TYPE.as_str());
     if content_type.is_some_and(|it| it.starts_with(EVENT_STREAM.as_bytes())) {
         // A proxy in front of the home region applies this header, and removes it.

@@ -31,7 +31,7 @@ pub use ping::{__path_get_ping, Pong, get_ping};
 pub use socket_commands::HomeCommand;
 pub use state::{HomeRegion, Region, RegionRole};
 
-use actix_web::http::header::HeaderName;
+use actix_web::http::header::{HeaderName, HeaderValue};
 
 /// The position of the tenant's log that a response to a write has reached, or that a read requires.
 pub const X_CONSISTENCY: HeaderName = HeaderName::from_static("x-consistency");
@@ -39,3 +39,5 @@ pub const X_CONSISTENCY: HeaderName = HeaderName::from_static("x-consistency");
 pub const X_REGION_REQUEST: HeaderName = HeaderName::from_static("x-region-request");
 /// The database that has answered a request to a far region: `replica` or `home`.
 pub const X_SERVED_BY: HeaderName = HeaderName::from_static("x-served-by");
+/// The value of this header if the home region has answered.
+pub const HOME: HeaderValue = HeaderValue::from_static("home");

@@ -8,6 +8,7 @@ use ports::{EventBus, IdSource};
 use postgres_bus::PostgresBus;
 use postgres_store::PostgresStore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use uuid::Uuid;
 
 use super::Store;
 use crate::{readiness::Check, settings::BusSettings};
@@ -18,7 +19,7 @@ pub(super) struct NodeLinks {
     pub(super) bus: Arc<dyn EventBus>,
     /// The server between processes, and the id of the store.
     #[cfg(feature = "redis")]
-    pub(super) redis: Option<(redis_adapter::RedisServer, uuid::Uuid)>,
+    pub(super) redis: Option<(redis_adapter::RedisServer, Uuid)>,
     /// The connections of the bus besides the store, of which none is required.
     pub(super) checks: Vec<Check>,
 }
@@ -26,23 +27,22 @@ pub(super) struct NodeLinks {
 impl NodeLinks {
     /// Returns the parts of a node of a far region, whose bus leads to the home region. The nodes of
     /// the region count limits together if they have a server between them.
-    pub(super) async fn in_far_region(
+    pub(super) fn in_far_region(
         bus: Arc<dyn EventBus>,
         settings: &BusSettings,
-        store: &Store,
+        store_id: Uuid,
     ) -> Result<Self> {
         let links = Self::with_bus(bus);
         check_bus(settings)?;
         #[cfg(feature = "redis")]
-        if let (Some(server), Store::Postgres(store)) = (redis(settings)?, store) {
-            let id = store.id().await.context("the store's id cannot be read")?;
+        if let Some(server) = redis(settings)? {
             return Ok(Self {
-                redis: Some((server, id)),
+                redis: Some((server, store_id)),
                 ..links
             });
         }
         #[cfg(not(feature = "redis"))]
-        let _ = store;
+        let _ = store_id;
         Ok(links)
     }
 
@@ -101,7 +101,7 @@ impl NodeLinks {
     fn add_redis(
         &mut self,
         settings: &BusSettings,
-        store: uuid::Uuid,
+        store: Uuid,
         ids: &dyn IdSource,
         tasks: &TaskTracker,
         stop: &CancellationToken,

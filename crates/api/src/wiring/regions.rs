@@ -39,7 +39,7 @@ pub struct Peers {
     /// The regions, as far as this process knows them.
     pub(super) listing: Arc<RwLock<Vec<RegionEntry>>>,
     /// The id of the store, in a service of several regions.
-    store: Option<Uuid>,
+    store_id: Option<Uuid>,
 }
 
 impl Peers {
@@ -55,13 +55,14 @@ impl Peers {
         let (clock, ids) = super::system();
         let home = connect_home(&settings.region, &clock, &ids, tasks, stop)?;
         let listing = Arc::new(RwLock::new(listing(settings, public_url)));
-        let id = match store {
+        let store_id = match store {
             Store::Postgres(store) if settings.region.are_configured() => {
                 Some(store.id().await.context("the store's id cannot be read")?)
             }
             _ => None,
         };
-        let links = if let (Some(home), Some(store_id)) = (&home, id) {
+        let links = if let Some(home) = &home {
+            let store_id = store_id.context("a far region needs a replica on Postgres")?;
             let process = FarProcess {
                 id: ids.next_id(),
                 version: env!("CARGO_PKG_VERSION"),
@@ -70,7 +71,7 @@ impl Peers {
             tracing::info!(node = %process.id, "node of a far region started");
             let known = Arc::clone(&listing);
             let bus = home_bus(home, storage, &process, known, tasks, stop);
-            NodeLinks::in_far_region(Arc::new(bus), &settings.bus, store).await?
+            NodeLinks::in_far_region(Arc::new(bus), &settings.bus, store_id)?
         } else {
             NodeLinks::start(&settings.bus, store, &*ids, tasks, stop).await?
         };
@@ -78,7 +79,7 @@ impl Peers {
             links,
             home,
             listing,
-            store: id,
+            store_id,
         })
     }
 }
@@ -160,7 +161,7 @@ fn far_streams(parts: &Parts<'_>) -> FarStreams {
         Arc::clone(&parts.peers.links.bus),
         Arc::clone(&parts.storage.credentials),
         regions.collect(),
-        parts.peers.store,
+        parts.peers.store_id,
     )
 }
 

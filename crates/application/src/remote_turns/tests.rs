@@ -14,6 +14,7 @@ use uuid::Uuid;
 use super::{ForwardedReplies, ReplyForwarder, ReplyReceiver};
 use crate::{
     cache::LogProgress,
+    engines::ReplySink as _,
     live_turns::{
         LiveTurns, ReaderGuard,
         tests::fixture::{StoredTurn, subject},

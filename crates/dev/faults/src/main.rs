@@ -70,7 +70,12 @@ fn run(options: &Options) -> Result<()> {
     })?;
     let with_postgres = options.stores().any(|store| store == Store::Postgres);
     let environment = steps.run("start", || {
-        Environment::new(program, with_postgres, options.redis, options.seed)
+        Environment::new(
+            program,
+            with_postgres,
+            options.redis.is_some(),
+            options.seed,
+        )
     })?;
     let all = inject_all(options, &environment, &mut steps)?;
     steps.print_summary();

@@ -40,12 +40,18 @@ pub(super) struct Options {
     /// Start the nodes that N7 replaces with this build of `scripted_service`, as of another version
     #[arg(long)]
     pub(super) previous_program: Option<PathBuf>,
-    /// Repeat N1 and N4 to N7 with a Redis server between the nodes
-    #[arg(long)]
-    pub(super) redis: bool,
-    /// Skip them without it
-    #[arg(long, requires = "redis")]
-    pub(super) only_redis: bool,
+    /// Inject N1 and N4 to N7 also, or only, with a Redis server between the nodes
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "also")]
+    pub(super) redis: Option<WithRedis>,
+}
+
+/// The use of a Redis server between nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum WithRedis {
+    /// Once without it, and once with it
+    Also,
+    /// Only with it
+    Only,
 }
 
 /// A fault.
@@ -104,7 +110,10 @@ impl Options {
     }
 
     pub(super) fn buses(&self) -> impl Iterator<Item = Bus> + use<> {
-        let buses = [(Bus::Postgres, !self.only_redis), (Bus::Redis, self.redis)];
+        let buses = [
+            (Bus::Postgres, self.redis != Some(WithRedis::Only)),
+            (Bus::Redis, self.redis.is_some()),
+        ];
         let wanted = buses.into_iter().filter(|(_, is_wanted)| *is_wanted);
         wanted.map(|(bus, _)| bus)
     }

@@ -113,9 +113,10 @@ impl Circuit {
         for number in 0.. {
             let connecting = self.connect();
             // Requests wait for the first attempt after a loss.
-            let connected = match self.is_closed() {
-                true => in_time(connecting).await,
-                false => connecting.await,
+            let connected = if self.is_closed() {
+                in_time(connecting).await
+            } else {
+                connecting.await
             };
             match connected {
                 Ok(connection) => {

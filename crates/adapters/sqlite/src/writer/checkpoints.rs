@@ -56,13 +56,13 @@ impl Checkpoints {
 
 fn run(path: &Path, ended_jobs: &Receiver<()>) {
     let mut connection = None;
-    let mut has_failed = false;
+    let mut is_failing = false;
     while ended_jobs.recv().is_ok() {
         let result = checkpoint_if_due(path, &mut connection);
-        let had_failed = mem::replace(&mut has_failed, result.is_err());
+        let was_failing = mem::replace(&mut is_failing, result.is_err());
         if let Err(error) = result {
             connection = None;
-            if !had_failed {
+            if !was_failing {
                 let error = ports::error::one_line(&from_rusqlite(error));
                 tracing::warn!(error, "SQLite checkpoint failed; the log grows");
             }
@@ -73,13 +73,12 @@ fn run(path: &Path, ended_jobs: &Receiver<()>) {
 
 /// Copies the pages of the log, except those that a reader still needs to find there.
 fn checkpoint_if_due(path: &Path, connection: &mut Option<Connection>) -> rusqlite::Result<()> {
-    let connection = match connection {
-        Some(open) => open,
-        None => {
-            let open = Connection::open(path)?;
-            open.busy_timeout(CALL_TIMEOUT)?;
-            connection.insert(open)
-        }
+    let connection = if let Some(open) = connection {
+        open
+    } else {
+        let open = Connection::open(path)?;
+        open.busy_timeout(CALL_TIMEOUT)?;
+        connection.insert(open)
     };
     let pages = |row: &Row<'_>| Ok((row.get(1)?, row.get(2)?));
     let (all, copied): (i64, i64) = connection.query_row(LOG_PAGES, [], pages)?;
