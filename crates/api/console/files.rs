@@ -1,9 +1,9 @@
 //! Written by `npm run build` in `clients/console`.
 
 pub(super) const FILES: &[(&str, &[u8])] = &[
-    ("assets/feed-C408s7Lk.js", include_bytes!("assets/feed-C408s7Lk.js")),
-    ("assets/index-BgPjhA2Q.js", include_bytes!("assets/index-BgPjhA2Q.js")),
+    ("assets/feed-Di8nIKV7.js", include_bytes!("assets/feed-Di8nIKV7.js")),
     ("assets/index-CQlcNUJM.css", include_bytes!("assets/index-CQlcNUJM.css")),
+    ("assets/index-DRlMlQkJ.js", include_bytes!("assets/index-DRlMlQkJ.js")),
     ("icon.svg", include_bytes!("icon.svg")),
     ("index.html", include_bytes!("index.html")),
 ];
