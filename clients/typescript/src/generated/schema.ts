@@ -2207,7 +2207,10 @@ export interface components {
              *     node of a far region. Nodes renew it every three seconds.
              */
             renewedMillisecondsAgo: number;
-            /** @description True for the node that responds. */
+            /**
+             * @description True for the node that responds. A request to a far region is passed on to a node of the home
+             *     region, which responds.
+             */
             responding: boolean;
             /**
              * Format: int32
