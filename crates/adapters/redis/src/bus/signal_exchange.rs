@@ -15,7 +15,7 @@ use ports::{EventBus, Signal, error::one_line};
 use redis::{ErrorKind, PushInfo, PushKind, RedisError, RedisResult, Value, cmd};
 use tokio::{
     sync::Notify,
-    time::{Instant, timeout_at},
+    time::{Instant, sleep_until, timeout_at},
 };
 use uuid::Uuid;
 
@@ -24,6 +24,9 @@ use crate::{RedisServer, connection::Connection};
 
 /// The interval at which every channel gets a message, so that a lost connection is noticed.
 const HEARTBEAT: Duration = Duration::from_secs(2);
+/// The shortest time between two sends. Signals that arrive meanwhile are sent together: each message
+/// makes every other process read the log.
+const INTERVAL: Duration = Duration::from_millis(2);
 /// The time limit of a call.
 const CALL_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -116,7 +119,9 @@ impl SignalExchange {
                     () = lost.notified() => return Err(interrupted()),
                     filled = timeout_at(next_heartbeat, self.state.outbox.filled()) => {
                         if filled.is_ok() {
+                            let next_send = Instant::now() + INTERVAL;
                             self.send(&connection, false).await?;
+                            sleep_until(next_send).await;
                         }
                     }
                 }
