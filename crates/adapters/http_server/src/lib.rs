@@ -13,7 +13,8 @@ use actix_http::{
 };
 use actix_server::{Server, ServerHandle};
 use actix_service::{
-    IntoServiceFactory, Service, ServiceFactory, ServiceFactoryExt as _, fn_service, map_config,
+    IntoServiceFactory, Service, ServiceFactory, ServiceFactoryExt as _, boxed, fn_service,
+    map_config,
 };
 use actix_web::{Error, dev::AppConfig};
 use tokio::net::TcpStream;
@@ -94,7 +95,9 @@ where
                 }
             })
             .finish(map_config(app, |()| AppConfig::default()));
-        fn_service(move |stream| accept(stream, versions, of_connections.clone())).and_then(http)
+        // Boxed, because the task of a connection has room for the largest of its futures, twice.
+        fn_service(move |stream| Box::pin(accept(stream, versions, of_connections.clone())))
+            .and_then(boxed::factory(http))
     })?;
     Ok(builder.run())
 }

@@ -110,8 +110,9 @@ impl Session {
         session
     }
 
-    /// Serves the socket until it ends.
-    pub(super) async fn run(mut self) {
+    /// Serves the socket until it ends. By reference, because a future that owned the session would
+    /// have room for it several times.
+    pub(super) async fn run(&mut self) {
         let mut metrics = SocketMetrics::start();
         let end = loop {
             let event = self.next_event().await;

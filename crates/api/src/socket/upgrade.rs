@@ -91,7 +91,7 @@ async fn open(
         .aggregate_continuations()
         .max_continuation_size(usize::try_from(MAX_MESSAGE_BYTES).unwrap_or(usize::MAX));
     let progress = ConnectionState::of(request);
-    let session = Session::new(context, admitted, messages, send_queue, progress);
-    actix_web::rt::spawn(session.run());
+    let mut session = Session::new(context, admitted, messages, send_queue, progress);
+    actix_web::rt::spawn(async move { session.run().await });
     Ok(response)
 }

@@ -50,7 +50,7 @@ impl Session {
 
     /// Sends `goodbye` and a close frame, and waits briefly for the answer. The client can read the
     /// frames soon or not at all.
-    pub(super) async fn close(mut self, end: End) {
+    pub(super) async fn close(&mut self, end: End) {
         // Releases the subscriptions and the stream slot.
         self.subscriber = None;
         self.commands.clear();
