@@ -26,7 +26,7 @@ use crate::{RedisServer, connection::Connection};
 const HEARTBEAT: Duration = Duration::from_secs(2);
 /// The shortest time between two sends. Signals that arrive meanwhile are sent together: each message
 /// makes every other process read the log.
-const INTERVAL: Duration = Duration::from_millis(2);
+const INTERVAL: Duration = Duration::from_millis(4);
 /// The time limit of a call.
 const CALL_TIMEOUT: Duration = Duration::from_secs(2);
 
