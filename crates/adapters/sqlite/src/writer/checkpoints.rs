@@ -17,7 +17,7 @@ use super::CALL_TIMEOUT;
 use crate::error::from_rusqlite;
 
 /// The number of pages in the log that are not in the database file yet, after which they are copied.
-const UNCOPIED_PAGES: i64 = 1_000;
+const UNCOPIED_PAGES: i64 = 300;
 /// The minimum time between two checks.
 const PAUSE: Duration = Duration::from_millis(10);
 
