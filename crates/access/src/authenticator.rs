@@ -11,8 +11,9 @@ use std::{
 };
 
 use domain::{CredentialId, CredentialKind, CredentialSecret, CredentialSource, Timestamp};
-use ports::{Clock, CredentialRepository};
-use tokio::sync::{Notify, watch};
+use futures::future::BoxFuture;
+use ports::{Clock, CredentialRepository, RepositoryError};
+use tokio::sync::{Mutex, Notify, watch};
 
 use crate::{
     AccessError, AuthContext, CredentialStatus, CredentialWatch, HomeAuthority, LastUseRecorder,
@@ -36,6 +37,8 @@ pub struct Authenticator {
     changes: watch::Sender<()>,
     /// Notified of each change by this process.
     own_change: Notify,
+    /// The running read of a replica's access version.
+    replica_read: Mutex<Option<BoxFuture<'static, Result<i64, RepositoryError>>>>,
     /// The access version at its last read.
     version: AtomicI64,
     /// The time until which the cache may be used after the last read, in milliseconds of
@@ -58,6 +61,7 @@ impl Authenticator {
             statuses: StatusCache::new(),
             changes: watch::Sender::new(()),
             own_change: Notify::new(),
+            replica_read: Mutex::default(),
             clock,
             last_used,
             home: None,

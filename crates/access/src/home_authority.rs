@@ -5,7 +5,7 @@ mod questions;
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
     time::Duration,
 };
@@ -22,6 +22,9 @@ use crate::{AccessError, AuthContext, CredentialStatus};
 
 /// The time without a report of the home region in which the replica's access version counts.
 const REPORT_TRUSTED_FOR: Duration = Duration::from_secs(5);
+/// The number of failures in a row after which the replica counts as unreadable. A single one may be a
+/// read that waited behind those of clients.
+const UNREADABLE_AFTER: u32 = 2;
 /// The paths of the home region.
 const ACCESS_PATH: &str = "/region/access";
 const USES_PATH: &str = "/region/uses";
@@ -34,8 +37,8 @@ pub struct HomeAuthority {
     is_behind: AtomicBool,
     /// True once the access version of the replica was compared with a report.
     is_compared: AtomicBool,
-    /// True while the access version of the replica can be read.
-    is_replica_readable: AtomicBool,
+    /// The number of reads of the replica's access version that have failed since the last success.
+    failed_reads: AtomicU32,
     /// True before the first report of the home region, and from the end of access until the next one.
     is_closed: AtomicBool,
 }
@@ -48,16 +51,17 @@ impl HomeAuthority {
             offline_for,
             is_behind: AtomicBool::new(true),
             is_compared: AtomicBool::new(false),
-            is_replica_readable: AtomicBool::new(true),
+            failed_reads: AtomicU32::new(0),
             is_closed: AtomicBool::new(true),
         }
     }
 
-    /// Returns the version of access from that of the replica, if it can be read. It changes when the
+    /// Compares the access version of the replica, if it can be read, with that of the home region.
+    /// Returns the version for caches. It changes when the
     /// home region reports a change, and again when the replica contains it. A replica that cannot be
     /// read counts as one that is behind, so that changes take effect without it.
     /// `None` while this region must not accept credentials.
-    pub(crate) fn version(&self, replica: Result<i64, RepositoryError>) -> Option<i64> {
+    pub(crate) fn compare_versions(&self, replica: Result<i64, RepositoryError>) -> Option<i64> {
         let is_open = self.is_open();
         if self.is_closed.swap(!is_open, Ordering::AcqRel) == is_open {
             log_access(is_open);
@@ -66,7 +70,7 @@ impl HomeAuthority {
             return None;
         }
         let reported = self.home.status().access_version;
-        self.set_replica_readable(&replica);
+        self.count_failed_reads(&replica);
         let replica = replica.ok();
         let is_behind = replica.is_none_or(|replica| replica < reported);
         self.is_behind.store(is_behind, Ordering::Release);
@@ -74,23 +78,25 @@ impl HomeAuthority {
         Some(replica.unwrap_or(reported).max(reported) * 2 + i64::from(is_behind))
     }
 
-    fn set_replica_readable(&self, replica: &Result<i64, RepositoryError>) {
-        let was_readable = self
-            .is_replica_readable
-            .swap(replica.is_ok(), Ordering::AcqRel);
+    fn count_failed_reads(&self, replica: &Result<i64, RepositoryError>) {
         match replica {
-            Err(error) if was_readable => {
-                let error = ports::error::one_line(error);
-                tracing::warn!(error, "the replica cannot be read; the home region answers");
+            Ok(_) => {
+                if self.failed_reads.swap(0, Ordering::AcqRel) >= UNREADABLE_AFTER {
+                    tracing::info!("the replica can be read again");
+                }
             }
-            Ok(_) if !was_readable => tracing::info!("the replica can be read again"),
-            _ => {}
+            Err(error) => {
+                if self.failed_reads.fetch_add(1, Ordering::AcqRel) + 1 == UNREADABLE_AFTER {
+                    let error = ports::error::one_line(error);
+                    tracing::warn!(error, "the replica cannot be read; the home region answers");
+                }
+            }
         }
     }
 
     /// Returns true while the replica can be read.
     pub(crate) fn is_replica_readable(&self) -> bool {
-        self.is_replica_readable.load(Ordering::Acquire)
+        self.failed_reads.load(Ordering::Acquire) < UNREADABLE_AFTER
     }
 
     /// Returns true if the home region has sent a report since the start of this process.
@@ -204,18 +210,9 @@ impl HomeAuthority {
         let unavailable = |error: HomeError| AccessError::HomeUnavailable(error.into());
         // All members are serialisable.
         let body = Bytes::from(serde_json::to_vec(body).unwrap_or_default());
-        let request = HomeRequest {
-            method: "POST".to_owned(),
-            path: path.to_owned(),
-            headers: vec![
-                ("content-type".to_owned(), "application/json".into()),
-                ("content-length".to_owned(), body.len().to_string().into()),
-            ],
-            body,
-            caller: None,
-            client_address: None,
-            is_repeatable: false,
-        };
+        let mut request = HomeRequest::of_node("POST", path.to_owned(), body);
+        let json = ("content-type".to_owned(), "application/json".into());
+        request.headers.push(json);
         let response = self.home.send(request).await.map_err(unavailable)?;
         let status = response.status;
         let body = response.body.try_collect::<BytesMut>();
@@ -235,8 +232,8 @@ fn log_access(is_open: bool) {
         tracing::info!("the home region has sent a report; credentials are accepted");
     } else {
         tracing::warn!(
-            "the home region has sent no report for longer than REGION__OFFLINE_FOR; all requests \
-             are rejected"
+            "the home region has sent no report for longer than REGION__OFFLINE_FOR; requests \
+             with credentials are rejected"
         );
     }
 }

@@ -13,6 +13,8 @@ use crate::HomeAuthority;
 
 /// The interval between two writes, and the precision of `lastUsedAt`.
 const FLUSH_INTERVAL: Duration = Duration::from_mins(1);
+/// The maximum number of uses in one write. A far node sends each write in one request.
+const MAX_USES: usize = 2_000;
 
 /// Collects the last use of each credential in memory and stores it once a minute, so that requests
 /// cause no writes.
@@ -62,18 +64,21 @@ impl LastUseRecorder {
     /// Stores all uses since the last successful write.
     pub async fn flush(&self) -> Result<(), RepositoryError> {
         let uses: Vec<(CredentialId, Timestamp)> = self.pending.lock().drain().collect();
-        if uses.is_empty() {
-            return Ok(());
-        }
-        let written = match &self.home {
-            Some(home) => home.record_uses(&uses).await,
-            None => self.credentials.touch(&uses).await,
-        };
-        if written.is_err() {
-            for (key, at) in &uses {
-                self.record(key, *at);
+        let mut rest = &uses[..];
+        while !rest.is_empty() {
+            let (some, others) = rest.split_at(MAX_USES.min(rest.len()));
+            let written = match &self.home {
+                Some(home) => home.record_uses(some).await,
+                None => self.credentials.touch(some).await,
+            };
+            if written.is_err() {
+                for (key, at) in rest {
+                    self.record(key, *at);
+                }
+                return written;
             }
+            rest = others;
         }
-        written
+        Ok(())
     }
 }

@@ -117,7 +117,7 @@ pub fn is_oauth(path: &str) -> bool {
 }
 
 /// Returns whether a path is one of those to which nodes of far regions send their own requests.
-pub fn is_of_region(path: &str) -> bool {
+pub fn is_region_internal(path: &str) -> bool {
     path.starts_with("/region/")
 }
 

@@ -29,6 +29,21 @@ pub struct HomeRequest {
     pub is_repeatable: bool,
 }
 
+impl HomeRequest {
+    /// Creates a request of this node itself, as opposed to one of a client.
+    pub fn of_node(method: &str, path: String, body: Bytes) -> Self {
+        Self {
+            method: method.to_owned(),
+            path,
+            headers: vec![("content-length".to_owned(), body.len().to_string().into())],
+            body,
+            caller: None,
+            client_address: None,
+            is_repeatable: false,
+        }
+    }
+}
+
 /// A response of the home region.
 pub struct HomeResponse {
     /// The HTTP status.

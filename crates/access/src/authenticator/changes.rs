@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use futures::StreamExt as _;
+use futures::{FutureExt as _, StreamExt as _};
 use ports::{EventBus, RepositoryError, Signal};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -62,23 +62,26 @@ impl Authenticator {
     /// Reads the access version once, and clears the cache if it has changed.
     pub async fn refresh(&self) -> Result<(), RepositoryError> {
         let until = self.clock.running_for() + VERSION_TRUSTED_FOR;
-        let version = match &self.home {
-            Some(home) => match home.version(self.version_of_replica().await) {
-                Some(version) => version,
-                // The cache is not used.
-                None => return Ok(()),
-            },
-            None => self.credentials.access_version().await?,
+        let (version, is_store_readable) = match &self.home {
+            Some(home) => {
+                let replica = self.version_of_replica().await;
+                let is_readable = replica.is_ok();
+                match home.compare_versions(replica) {
+                    Some(version) => (version, is_readable),
+                    // The cache is not used.
+                    None => return Ok(()),
+                }
+            }
+            None => (self.credentials.access_version().await?, true),
         };
         if self.version.load(Ordering::Acquire) != version {
             self.cache.invalidate_all();
-            if self.is_replica_readable() {
-                let limit = self
-                    .home
-                    .as_ref()
-                    .map_or(VERSION_TRUSTED_FOR, |_| REPLICA_TIMEOUT);
-                let reload = timeout(limit, self.tokens.reload()).await;
-                reload.map_err(|elapsed| RepositoryError::Unavailable(elapsed.into()))??;
+            if is_store_readable {
+                let reload = self.tokens.reload();
+                match &self.home {
+                    Some(_) => in_time(reload).await?,
+                    None => reload.await?,
+                }
             }
             // Credentials that were verified meanwhile may depend on signing keys that are no
             // longer valid.
@@ -91,10 +94,22 @@ impl Authenticator {
         Ok(())
     }
 
-    /// Reads the access version of the replica.
+    /// Reads the access version of the replica. A read that takes too long is awaited before the next
+    /// one, so that they do not accumulate at a replica that hangs.
     async fn version_of_replica(&self) -> Result<i64, RepositoryError> {
-        let version = timeout(REPLICA_TIMEOUT, self.credentials.access_version()).await;
-        version.unwrap_or_else(|elapsed| Err(RepositoryError::Unavailable(elapsed.into())))
+        in_time(async {
+            let mut running = self.replica_read.lock().await;
+            if let Some(late) = running.as_mut() {
+                // Its result is too old.
+                let _ = late.await;
+            }
+            let credentials = Arc::clone(&self.credentials);
+            let read = async move { credentials.access_version().await };
+            let version = running.insert(read.boxed()).await;
+            *running = None;
+            version
+        })
+        .await
     }
 
     /// Clears the cache at once, after this process has changed credentials, and then reads the
@@ -114,4 +129,13 @@ impl Authenticator {
             );
         }
     }
+}
+
+/// Waits for a call of a replica.
+async fn in_time<T>(
+    call: impl Future<Output = Result<T, RepositoryError>>,
+) -> Result<T, RepositoryError> {
+    timeout(REPLICA_TIMEOUT, call)
+        .await
+        .unwrap_or_else(|elapsed| Err(RepositoryError::Unavailable(elapsed.into())))
 }

@@ -16,7 +16,7 @@ use http_body_util::Full;
 use parking_lot::RwLock;
 use ports::{Clock, Home, HomeError, HomeRequest, HomeResponse, HomeStatus, IdSource};
 use tokio::{
-    sync::{Notify, watch},
+    sync::watch,
     time::{Instant, timeout, timeout_at},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -24,7 +24,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     address::HomeAddress,
     attempt::Attempt,
-    connection::{ConnectionState, Connector},
+    connection::{ConnectionState, Connector, Replacement},
     dialer::OpenConnection,
 };
 
@@ -71,7 +71,7 @@ pub struct HomeClient {
     signer: Signer,
     connection: watch::Receiver<ConnectionState>,
     round_trip: watch::Receiver<Duration>,
-    replace: Arc<Notify>,
+    replacement: Replacement,
     /// The time at which the stream of signals was opened; `None` without one.
     stream_since: watch::Sender<Option<Instant>>,
     last_report: RwLock<LastReport>,
@@ -97,7 +97,7 @@ impl HomeClient {
     ) -> Result<Self, rustls::Error> {
         let (origin, base_path) = (address.origin.clone(), address.base_path.clone());
         let connector = Connector::new(address, tasks.clone())?;
-        let (connection, replace) = (connector.state(), connector.replace());
+        let (connection, replacement) = (connector.state(), connector.replacement());
         let round_trip = connector.round_trip();
         tasks.spawn(stop.clone().run_until_cancelled_owned(connector.run()));
         Ok(Self {
@@ -106,7 +106,7 @@ impl HomeClient {
             signer,
             connection,
             round_trip,
-            replace,
+            replacement,
             last_report: RwLock::new(LastReport {
                 reported_at: None,
                 access_version: 0,
@@ -125,8 +125,13 @@ impl HomeClient {
 
     /// Makes new requests use another connection, because the node at the other end shuts down.
     pub(crate) fn replace_connection(&self) {
-        // Not remembered: a connection that is opened later does not lead to that node.
-        self.replace.notify_waiters();
+        self.replacement.node_closes.notify_waiters();
+    }
+
+    /// Makes new requests use another connection, because the node at the other end does not respond
+    /// although a proxy answers PINGs. If no other node responds, requests end as lost.
+    pub(crate) fn replace_silent_connection(&self) {
+        self.replacement.node_is_silent.notify_waiters();
     }
 
     /// Waits until there is a connection.

@@ -6,7 +6,10 @@ use tokio::{
     sync::{Notify, watch},
     time::{Instant, sleep, sleep_until, timeout},
 };
-use tokio_util::task::TaskTracker;
+use tokio_util::{
+    sync::{CancellationToken, DropGuard},
+    task::TaskTracker,
+};
 
 use crate::{
     address::HomeAddress,
@@ -36,13 +39,39 @@ pub(crate) enum ConnectionState {
     Unreachable,
 }
 
+/// Makes new requests use another connection. The causes are not remembered: a connection that is
+/// opened later does not lead to that node.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Replacement {
+    /// Notified if the node at the other end shuts down.
+    pub(crate) node_closes: Arc<Notify>,
+    /// Notified if it does not respond. Its running requests end if no other node does.
+    pub(crate) node_is_silent: Arc<Notify>,
+}
+
+/// The attempts after the end of a connection.
+struct Reconnection {
+    outage: Outage,
+    /// Abandons the connection to a node that does not respond, after an attempt that fails.
+    silent: Option<DropGuard>,
+}
+
+impl Reconnection {
+    /// Ends with another connection.
+    fn end(mut self) {
+        self.outage.end();
+        if let Some(silent) = self.silent {
+            silent.disarm();
+        }
+    }
+}
+
 /// Keeps one connection open.
 pub(crate) struct Connector {
     dialer: Dialer,
     state: watch::Sender<ConnectionState>,
     round_trip: watch::Sender<Duration>,
-    /// Notified if the home node at the other end shuts down.
-    replace: Arc<Notify>,
+    replacement: Replacement,
     /// The connections that end with their last request.
     tasks: TaskTracker,
 }
@@ -55,7 +84,7 @@ impl Connector {
             dialer: Dialer::new(address)?,
             state: watch::Sender::new(ConnectionState::Opening),
             round_trip: watch::Sender::default(),
-            replace: Arc::default(),
+            replacement: Replacement::default(),
             tasks,
         })
     }
@@ -71,36 +100,41 @@ impl Connector {
     }
 
     /// Returns a handle that makes new requests use another connection.
-    pub(crate) fn replace(&self) -> Arc<Notify> {
-        Arc::clone(&self.replace)
+    pub(crate) fn replacement(&self) -> Replacement {
+        self.replacement.clone()
     }
 
     /// Keeps a connection open until the task is dropped.
     pub(crate) async fn run(self) {
+        let mut silent = None;
         loop {
-            let lost = self.open_again().await;
+            let (abandoned, lost) = self.open_again(silent).await;
             metrics::gauge!("region_home_connected").set(1.0);
-            self.hold(lost).await;
+            silent = self.hold(abandoned, lost).await;
             metrics::gauge!("region_home_connected").set(0.0);
         }
     }
 
     /// Attempts to connect until there is a connection.
-    async fn open_again(&self) -> Lost {
-        let mut outage = Outage::default();
+    async fn open_again(&self, silent: Option<DropGuard>) -> (CancellationToken, Lost) {
+        let mut reconnection = Reconnection {
+            outage: Outage::default(),
+            silent,
+        };
         let mut interval = SHORTEST_INTERVAL;
         loop {
             let began = Instant::now();
-            match self.attempt(&mut outage).await {
+            match self.attempt(&mut reconnection).await {
                 Ok((open, lost)) => {
-                    outage.end();
+                    reconnection.end();
+                    let abandoned = open.abandoned.clone();
                     let seconds = open.round_trip.as_secs_f64();
                     metrics::gauge!("region_home_round_trip_seconds").set(seconds);
                     self.round_trip.send_replace(open.round_trip);
                     self.state.send_replace(ConnectionState::Open(open));
-                    return lost;
+                    return (abandoned, lost);
                 }
-                Err(error) => self.record(&mut outage, &error),
+                Err(error) => self.record(&mut reconnection, &error),
             }
             sleep_until(began + interval).await;
             interval = LONGEST_INTERVAL.min(interval * 2);
@@ -108,38 +142,53 @@ impl Connector {
     }
 
     /// Attempts to connect once. Requests do not wait for the end of a long attempt.
-    async fn attempt(&self, outage: &mut Outage) -> Result<(OpenConnection, Lost), ConnectError> {
+    async fn attempt(
+        &self,
+        reconnection: &mut Reconnection,
+    ) -> Result<(OpenConnection, Lost), ConnectError> {
         let connect = timeout(CONNECT_TIMEOUT, self.dialer.connect());
         tokio::pin!(connect);
         let connected = tokio::select! {
             connected = &mut connect => connected,
             () = sleep(FIRST_ATTEMPT) => {
-                self.record(outage, &ConnectError::Unreachable("not connected in time".into()));
+                let error = ConnectError::Unreachable("not connected in time".into());
+                self.record(reconnection, &error);
                 connect.await
             }
         };
         connected.unwrap_or_else(|elapsed| Err(ConnectError::Unreachable(elapsed.into())))
     }
 
-    fn record(&self, outage: &mut Outage, error: &ConnectError) {
+    fn record(&self, reconnection: &mut Reconnection, error: &ConnectError) {
         // Also drops a connection that was to be replaced: a node that shuts down waits for its end.
         self.state.send_replace(ConnectionState::Unreachable);
-        outage.record(error);
+        reconnection.silent = None;
+        reconnection.outage.record(error);
     }
 
-    /// Uses a connection until it is lost or to be replaced.
-    async fn hold(&self, mut lost: Lost) {
+    /// Uses a connection until it is lost or to be replaced. Returns it if its node does not respond.
+    async fn hold(&self, abandoned: CancellationToken, mut lost: Lost) -> Option<DropGuard> {
         tokio::select! {
             cause = &mut lost => {
                 let cause = cause.as_deref();
                 tracing::info!(cause, "connection to the home region lost; reconnecting");
                 self.state.send_replace(ConnectionState::Opening);
+                None
             }
-            () = self.replace.notified() => {
-                tracing::info!("opening another connection to the home region");
-                // It serves until there is another, and ends with its last request.
-                self.tasks.spawn(lost);
+            () = self.replacement.node_closes.notified() => {
+                self.serve_until_replaced(lost);
+                None
+            }
+            () = self.replacement.node_is_silent.notified() => {
+                self.serve_until_replaced(lost);
+                Some(abandoned.drop_guard())
             }
         }
+    }
+
+    /// Lets a connection serve until there is another, and end with its last request.
+    fn serve_until_replaced(&self, lost: Lost) {
+        tracing::info!("opening another connection to the home region");
+        self.tasks.spawn(lost);
     }
 }

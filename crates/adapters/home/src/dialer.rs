@@ -6,7 +6,10 @@ use bytes::Bytes;
 use futures::future::BoxFuture;
 use http::Request;
 use http_body_util::Full;
-use hyper::client::conn::http2::{self, SendRequest};
+use hyper::{
+    client::conn::http2::{self, SendRequest},
+    rt::Executor,
+};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use ports::error::with_causes;
 use rustls::{ClientConfig, pki_types::ServerName};
@@ -18,6 +21,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 use tokio_rustls::TlsConnector;
+use tokio_util::sync::CancellationToken;
 
 use crate::{address::HomeAddress, connect_error::ConnectError};
 
@@ -53,6 +57,23 @@ pub(crate) struct OpenConnection {
     pub(crate) streams: Arc<Semaphore>,
     /// The time of the first request and its response.
     pub(crate) round_trip: Duration,
+    /// Cancelled to end the connection with all its requests.
+    pub(crate) abandoned: CancellationToken,
+}
+
+/// Runs the tasks of a connection until it is abandoned.
+#[derive(Clone)]
+struct ConnectionTasks {
+    abandoned: CancellationToken,
+}
+
+impl<F> Executor<F> for ConnectionTasks
+where
+    F: Future<Output: Send + 'static> + Send + 'static,
+{
+    fn execute(&self, task: F) {
+        TokioExecutor::new().execute(self.abandoned.clone().run_until_cancelled_owned(task));
+    }
 }
 
 /// Opens connections.
@@ -106,7 +127,11 @@ impl Dialer {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let unreachable = |error: hyper::Error| ConnectError::Unreachable(error.into());
-        let (mut sender, mut connection) = http2::Builder::new(TokioExecutor::new())
+        let abandoned = CancellationToken::new();
+        let tasks = ConnectionTasks {
+            abandoned: abandoned.clone(),
+        };
+        let (mut sender, mut connection) = http2::Builder::new(tasks)
             .timer(TokioTimer::new())
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
@@ -138,6 +163,7 @@ impl Dialer {
             sender,
             streams: Arc::new(Semaphore::new(streams.min(Semaphore::MAX_PERMITS))),
             round_trip,
+            abandoned,
         };
         let lost = async move { connection.await.err().map(|error| with_causes(&error)) };
         Ok((open, Box::pin(lost)))

@@ -5,7 +5,9 @@ use std::{sync::Arc, time::Duration};
 use bytes::{Bytes, BytesMut};
 use futures::{StreamExt as _, stream::BoxStream};
 use local_bus::{Backoff, Inbox, LocalBus, Message, MessageWriter, Outbox};
-use ports::{BoxError, EventBus, EventLog, Home as _, HomeError, Signal, SignalFilter};
+use ports::{
+    BoxError, EventBus, EventLog, Home as _, HomeError, HomeRequest, Signal, SignalFilter,
+};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::{
     sync::{CancellationToken, DropGuard},
@@ -17,7 +19,7 @@ use crate::{
     HomeClient,
     presence::{self, FarProcess},
     replay_gate::ReplayGate,
-    wire::{HomeReport, Notice, SIGNALS_PATH, STREAM_PATH, StreamNotice, is_sent_home, request},
+    wire::{HomeReport, Notice, SIGNALS_PATH, STREAM_PATH, StreamNotice, is_sent_home},
 };
 
 /// The time without a line after which the stream is opened again. The home region reports every
@@ -113,26 +115,24 @@ impl Sender {
             let sent_at = Instant::now();
             let signals = self.outbox.take();
             for message in self.writer.write(&signals) {
-                self.send(message).await;
+                if let Err(error) = self.send(message).await {
+                    // Readers repeat their requests, and typing indicators are soon outdated.
+                    let error = ports::error::one_line(&error);
+                    tracing::debug!(error, "signals for the home region are lost");
+                    break;
+                }
             }
             sleep_until(sent_at + SEND_INTERVAL).await;
         }
     }
 
-    async fn send(&self, message: String) {
-        let request = request("POST", self.path.clone(), message.into());
-        match self.home.send(request).await {
-            Ok(response) if response.status < 300 => {}
-            Ok(response) => {
-                let status = response.status;
-                tracing::debug!(status, "the home region has rejected signals");
-            }
-            // Readers repeat their requests.
-            Err(error) => {
-                let error = ports::error::one_line(&error);
-                tracing::debug!(error, "signals for the home region are lost");
-            }
+    async fn send(&self, message: String) -> Result<(), HomeError> {
+        let request = HomeRequest::of_node("POST", self.path.clone(), message.into());
+        let status = self.home.send(request).await?.status;
+        if status >= 300 {
+            tracing::debug!(status, "the home region has rejected signals");
         }
+        Ok(())
     }
 }
 
@@ -171,11 +171,13 @@ impl Receiver {
     /// Receives signals until the stream ends.
     async fn receive(&mut self, backoff: &mut Backoff) -> Result<(), BoxError> {
         let path = format!("{STREAM_PATH}?process={}", self.process);
-        let response = self.home.send(request("GET", path, Bytes::new())).await;
+        let response = self
+            .home
+            .send(HomeRequest::of_node("GET", path, Bytes::new()))
+            .await;
         if let Err(HomeError::Lost(_)) = &response {
-            // A proxy answers PINGs although no node responds. If so, there will be no other connection,
-            // and requests of clients are rejected in place of waiting.
-            self.home.replace_connection();
+            // Otherwise requests of clients would wait for this node.
+            self.home.replace_silent_connection();
         }
         let response = response?;
         if response.status != 200 {

@@ -3,17 +3,14 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::NodeId;
-use ports::{FarNodeReport, Home as _};
+use ports::{FarNodeReport, Home as _, HomeRequest};
 use tokio::{
     sync::watch,
     time::{Instant, MissedTickBehavior, interval},
 };
 use uuid::Uuid;
 
-use crate::{
-    HomeClient,
-    wire::{NODE_PATH, request},
-};
+use crate::{HomeClient, wire::NODE_PATH};
 
 /// The interval between two reports: that at which nodes on one store renew their leases.
 const INTERVAL: Duration = Duration::from_secs(3);
@@ -48,7 +45,7 @@ pub(crate) async fn report(home: Arc<HomeClient>, process: Uuid, version: &'stat
         };
         // All members are serialisable.
         let report = serde_json::to_vec(&report).unwrap_or_default();
-        let request = request("POST", NODE_PATH.to_owned(), report.into());
+        let request = HomeRequest::of_node("POST", NODE_PATH.to_owned(), report.into());
         if let Err(error) = home.send(request).await {
             let error = ports::error::one_line(&error);
             tracing::debug!(error, "cannot report this node to the home region");

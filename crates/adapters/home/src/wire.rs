@@ -3,9 +3,8 @@
 //! Each line is one JSON object: a message of signals (`local_bus::Message`), or a status. Nodes of
 //! different versions exchange them, so members and lines that a node does not know are ignored.
 
-use bytes::Bytes;
 use domain::RegionName;
-use ports::{HomeRequest, Signal};
+use ports::Signal;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -76,17 +75,4 @@ pub struct ReportedRegion {
     pub url: String,
     /// True for the home region.
     pub is_home: bool,
-}
-
-/// Returns a request of this node itself.
-pub(crate) fn request(method: &str, path: String, body: Bytes) -> HomeRequest {
-    HomeRequest {
-        method: method.to_owned(),
-        path,
-        headers: vec![("content-length".to_owned(), body.len().to_string().into())],
-        body,
-        caller: None,
-        client_address: None,
-        is_repeatable: false,
-    }
 }

@@ -21,9 +21,9 @@ use crate::{operations, problem::ApiError, request::routed_path, state::ApiState
 /// The maximum size in bytes of a client's form: two tokens of 16 KiB and the parameters around
 /// them.
 const MAX_FORM_BYTES: usize = 64 * 1024;
-/// The minimum size in bytes up to which bodies of far nodes themselves are accepted: the signals of
-/// tens of thousands of readers, and the uses of as many credentials.
-const REGION_BYTES: usize = 4 * 1024 * 1024;
+/// The maximum size in bytes of the bodies that far nodes themselves send: one message with signals, or
+/// the last uses of some credentials.
+const MAX_REGION_BODY_BYTES: usize = 512 * 1024;
 
 /// Checks the head of a request and reads its body before the handler runs, so that a slow or
 /// endless one costs a handler nothing. This layer is inside of the rate limits, so that requests
@@ -72,8 +72,8 @@ fn max_body_bytes(request: &ServiceRequest, state: &ApiState) -> Option<usize> {
     let max = state.sizes.body_bytes as usize;
     let extensions = request.extensions();
     let is_forwarded = extensions.contains::<Arc<ForwardedRequest>>();
-    if is_forwarded && operations::is_of_region(routed_path(request.request())) {
-        return Some(max.max(REGION_BYTES));
+    if is_forwarded && operations::is_region_internal(routed_path(request.request())) {
+        return Some(MAX_REGION_BODY_BYTES);
     }
     if extensions.contains::<Arc<AuthContext>>() || is_forwarded {
         return Some(max);

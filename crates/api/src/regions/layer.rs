@@ -109,7 +109,8 @@ async fn answer_ahead(
     let caller = caller_of(request)?;
     let (tenant, wait) = (&caller.principal.tenant, far.wait_for_replica());
     let positions = &state.region.positions;
-    if state.authenticator.is_replica_readable() {
+    let is_readable = state.authenticator.is_replica_readable();
+    if is_readable {
         let position = far.required_position(&caller, requested)?;
         let reached = positions.reaches(tenant, position, wait);
         if reached.await.unwrap_or(false) {
@@ -117,7 +118,7 @@ async fn answer_ahead(
         }
     }
     let response = forward(state, far, operation, request.request(), Bytes::new()).await;
-    if is_cut_off(&response) {
+    if is_readable && is_cut_off(&response) {
         let reached = match requested {
             None => Ok(true),
             Some(requested) => positions.reaches(tenant, requested, Duration::ZERO).await,

@@ -113,6 +113,12 @@ impl StorageProbe {
         calls
     }
 
+    /// The number of calls with this name since the last query of all.
+    pub(crate) fn count(&self, call: &'static str) -> usize {
+        let calls = self.calls.lock().expect("no panic inside");
+        calls.iter().filter(|it| **it == call).count()
+    }
+
     async fn record(&self, call: &'static str) -> Result<(), RepositoryError> {
         // Before the call is recorded: clearing the faults afterwards does not affect it.
         let mut released = self.released.notified();

@@ -12,7 +12,7 @@ use ports::{
     EventLog, EventPage, EventQuery, Home as _, HomeError, LogBounds, LogHead, LoggedChange,
     RepositoryError,
 };
-use tokio::time::timeout;
+use tokio::{task::JoinSet, time::timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
@@ -43,6 +43,9 @@ async fn requests_are_rejected_while_no_node_responds_behind_the_proxy() {
     client.home.send(write(false)).await.expect("a response");
     peer.freeze();
     let began = Instant::now();
+    let home = Arc::clone(&client.home);
+    let mut waiting = JoinSet::new();
+    waiting.spawn(async move { home.send(write(false)).await });
     loop {
         let sent = timeout(Duration::from_secs(1), client.home.send(write(false)));
         if let Ok(Err(HomeError::Unreachable(_))) = sent.await {
@@ -50,6 +53,10 @@ async fn requests_are_rejected_while_no_node_responds_behind_the_proxy() {
         }
         assert!(began.elapsed() < NOTICED, "requests wait");
     }
+    // What became of the request that was sent before is unknown.
+    let ended = timeout(Duration::from_secs(1), waiting.join_next()).await;
+    let ended = ended.expect("a request waits for ever");
+    assert!(matches!(ended, Some(Ok(Err(HomeError::Lost(_))))));
 }
 
 /// A replica that is not read.

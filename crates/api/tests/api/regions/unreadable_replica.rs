@@ -85,6 +85,7 @@ async fn requests_do_not_wait_for_a_replica_that_does_not_respond() {
     for call in READS {
         probe.inject(call, InjectedFault::Slow);
     }
+    probe.calls();
     let began = Instant::now();
     loop {
         let read = timeout(Duration::from_secs(1), far.get("/api/agents")).await;
@@ -100,6 +101,8 @@ async fn requests_do_not_wait_for_a_replica_that_does_not_respond() {
     let read = regions.far.caller(Some(key.key()));
     let read = timeout(Duration::from_secs(2), read.get("/api/agents")).await;
     read.expect("a response").ok();
+    let probes = probe.count("credentials.access_version");
+    assert!(probes <= 1, "{probes} reads wait at the replica");
     probe.clear_faults();
     let began = Instant::now();
     while far.get("/api/agents").await.header("x-served-by") != "replica" {
