@@ -187,12 +187,10 @@ impl LiveTurn {
         self.update(|progress| !std::mem::replace(&mut progress.was_queued, true));
     }
 
-    /// Records that this process has queued the turn, for a caller of its own.
+    /// Records that this process has queued the turn.
     pub(crate) fn mark_queued_here(&self) {
-        self.update(|progress| {
-            progress.is_queued_here = true;
-            !std::mem::replace(&mut progress.was_queued, true)
-        });
+        self.progress().is_queued_here = true;
+        self.mark_queued();
     }
 
     /// Sets the node id under which this process runs the turn; `None` if it no longer runs it, and

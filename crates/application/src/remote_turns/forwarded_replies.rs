@@ -1,11 +1,11 @@
 //! The replies of turns that run here, as far as they were sent to other nodes.
 
 use std::{
-    mem::take,
+    collections::{HashMap, hash_map::Entry},
     sync::{Arc, Weak},
 };
 
-use domain::{ConversationId, TenantId};
+use domain::{ConversationId, TenantId, TurnId};
 use parking_lot::Mutex;
 use ports::{EventBus, ReplyPart, Signal};
 use tokio::{
@@ -40,7 +40,7 @@ pub struct ForwardedReplies {
 #[derive(Default)]
 struct State {
     requested: RequestedReplies,
-    forwarded: Vec<ForwardedReply>,
+    forwarded: HashMap<TurnId, ForwardedReply>,
 }
 
 /// A reply, and the part of it that was sent.
@@ -98,7 +98,7 @@ impl ForwardedReplies {
             subject.tenant == *tenant && (includes_all || restarted.contains(&conversation))
         });
         for turn in turns {
-            match state.forwarded.iter_mut().find(|it| it.is_of(&turn)) {
+            match state.forwarded.get_mut(&turn.subject().turn_id) {
                 Some(known) => known.is_restart_due = true,
                 None => self.add_if_requested(&mut state, &turn),
             }
@@ -117,13 +117,15 @@ impl ForwardedReplies {
     fn add_if_requested(&self, state: &mut State, turn: &Arc<LiveTurn>) {
         let runs_here = turn.local_node().is_some() && !turn.has_ended();
         let subject = turn.subject();
-        let is_known = state.forwarded.iter().any(|it| it.is_of(turn));
-        if !runs_here || subject.is_ephemeral || is_known || !state.requested.includes(subject) {
+        if !runs_here || subject.is_ephemeral || !state.requested.includes(subject) {
             return;
         }
+        let Entry::Vacant(unknown) = state.forwarded.entry(subject.turn_id) else {
+            return;
+        };
         turn.listen(&self.wake, Interest::Reply);
         self.publish(turn, START);
-        state.forwarded.push(ForwardedReply {
+        unknown.insert(ForwardedReply {
             turn: Arc::downgrade(turn),
             sent: ReplyCursor::default(),
             started: Instant::now(),
@@ -135,27 +137,22 @@ impl ForwardedReplies {
     /// Returns the earliest time at which a reply is to be sent from the start again.
     pub(super) fn restart_due(&self) -> Option<Instant> {
         let state = self.state.lock();
-        let due = state.forwarded.iter().filter(|it| it.is_restart_due);
+        let due = state.forwarded.values().filter(|it| it.is_restart_due);
         due.map(|it| it.started + RESTART_INTERVAL).min()
     }
 
     /// Sends the parts of all replies that are new since the last call.
     pub(super) fn send_new_parts(&self) {
-        let mut state = self.state.lock();
-        let mut forwarded = take(&mut state.forwarded);
-        forwarded.retain_mut(|it| {
+        self.state.lock().forwarded.retain(|_, it| {
             let Some(turn) = it.turn.upgrade() else {
                 return false;
             };
-            if it.is_restart_due && it.started.elapsed() >= RESTART_INTERVAL {
-                (it.sent, it.started) = (ReplyCursor::default(), Instant::now());
-                it.is_restart_due = false;
-                self.publish(&turn, START);
+            if it.started.elapsed() >= RESTART_INTERVAL {
+                self.restart_if_due(it, &turn);
             }
             self.send(it, &turn);
             !turn.has_ended()
         });
-        state.forwarded = forwarded;
     }
 
     /// Sends what a reply lacks at other nodes before the end of its turn is stored. Their clients
@@ -167,8 +164,16 @@ impl ForwardedReplies {
         }
         // It may have started just now.
         self.add_if_requested(&mut state, turn);
-        if let Some(known) = state.forwarded.iter_mut().find(|it| it.is_of(turn)) {
+        if let Some(known) = state.forwarded.get_mut(&turn.subject().turn_id) {
+            self.restart_if_due(known, turn);
             self.send(known, turn);
+        }
+    }
+
+    fn restart_if_due(&self, reply: &mut ForwardedReply, turn: &LiveTurn) {
+        if std::mem::replace(&mut reply.is_restart_due, false) {
+            (reply.sent, reply.started) = (ReplyCursor::default(), Instant::now());
+            self.publish(turn, START);
         }
     }
 
@@ -202,15 +207,9 @@ impl ForwardedReplies {
         } = &mut *self.state.lock();
         requested.expire();
         live.starts.watch(!requested.is_empty());
-        forwarded.retain(|it| {
+        forwarded.retain(|_, it| {
             let turn = it.turn.upgrade();
             turn.is_some_and(|turn| requested.includes(turn.subject()))
         });
-    }
-}
-
-impl ForwardedReply {
-    fn is_of(&self, turn: &Arc<LiveTurn>) -> bool {
-        self.turn.as_ptr() == Arc::as_ptr(turn)
     }
 }
