@@ -14,8 +14,8 @@ pub(crate) async fn round<T>(work: impl Future<Output = T>) -> Option<T> {
 }
 
 /// Runs a round at once and then every `period`, until `stop`. The error of a round is logged as
-/// `failure`: the first one as a warning, those of the rounds after it at level `debug`. The next round
-/// follows at its time.
+/// `failure`: the first one as a warning, those of the rounds after it at level `debug`, and the first
+/// success afterwards. The next round follows at its time.
 pub async fn every<Round, Failure>(
     period: Duration,
     stop: &CancellationToken,
@@ -33,13 +33,11 @@ pub async fn every<Round, Failure>(
             continue;
         };
         let was_failing = std::mem::replace(&mut is_failing, result.is_err());
-        let Err(error) = result.map_err(|error| ports::error::one_line(&error)) else {
-            continue;
-        };
-        if was_failing {
-            tracing::debug!(error, "{failure}");
-        } else {
-            tracing::warn!(error, "{failure}");
+        match result.map_err(|error| ports::error::one_line(&error)) {
+            Ok(()) if was_failing => tracing::info!("works again after: {failure}"),
+            Ok(()) => {}
+            Err(error) if was_failing => tracing::debug!(error, "{failure}"),
+            Err(error) => tracing::warn!(error, "{failure}"),
         }
     }
 }
