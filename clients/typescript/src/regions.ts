@@ -63,7 +63,7 @@ export const inNearestRegion = async (options: ClientOptions): Promise<ClientOpt
   let search: Promise<void> | undefined;
   const leave = (failed: string): void => {
     failedAt.set(failed, performance.now());
-    // The response may have been late.
+    // Another region is in use already, or being looked for.
     if (failed !== url || search) return;
     const others = urls.filter((it) => performance.now() - (failedAt.get(it) ?? -Infinity) > AVOIDED);
     const again = withOneToken(options);

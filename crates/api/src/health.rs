@@ -58,7 +58,7 @@ pub async fn get_readyz(
     state: Data<ApiState>,
 ) -> Result<HttpResponse, ApiError> {
     let ready = state.readiness.check().await;
-    ready.map_err(|reason| problem_of(&reason))?;
+    ready.map_err(|reason| not_ready_problem(&reason))?;
     let mut parameters = form_urlencoded::parse(request.query_string().as_bytes());
     let is_verbose = parameters.any(|(name, _)| name == "verbose");
     let checks = is_verbose.then(|| {
@@ -70,12 +70,12 @@ pub async fn get_readyz(
 }
 
 /// Returns the problem of a process that is not ready, with the names of the lost connections.
-fn problem_of(reason: &NotReady) -> ApiError {
+fn not_ready_problem(reason: &NotReady) -> ApiError {
     let problem = ApiError::new(reason.code);
-    if reason.lacking.is_empty() {
+    if reason.unavailable.is_empty() {
         return problem;
     }
-    problem.with_detail(format!("Unavailable: {}.", reason.lacking.join(", ")))
+    problem.with_detail(format!("Unavailable: {}.", reason.unavailable.join(", ")))
 }
 
 /// Read the service's metrics, in the Prometheus text format.

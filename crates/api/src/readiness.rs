@@ -52,8 +52,8 @@ impl Check {
 pub struct NotReady {
     /// The problem.
     pub code: ProblemCode,
-    /// The names of the connections that it lacks.
-    pub lacking: Vec<&'static str>,
+    /// The names of the connections that are unavailable.
+    pub unavailable: Vec<&'static str>,
 }
 
 /// The readiness of this process.
@@ -93,7 +93,7 @@ impl Readiness {
 
     /// Checks the store, or returns a recent result.
     pub async fn check(&self) -> Result<(), NotReady> {
-        let not_ready = |code, lacking| Err(NotReady { code, lacking });
+        let not_ready = |code, unavailable| Err(NotReady { code, unavailable });
         if self.is_draining() {
             return not_ready(ProblemCode::Draining, Vec::new());
         }

@@ -42,9 +42,9 @@ const openSession = async (credential: string, onRejected: () => void): Promise<
     return response;
   };
   const service = createClient({ url: serviceUrl, apiKey: credential, fetch: send });
-  const asked = service.principal.get();
-  const read = asked.then(({ scopes }) => (scopes.includes("events:read") ? service.events.list({ limit: 1 }) : undefined));
-  const [principal, limits, page] = await Promise.all([asked, service.limits.get(), read]);
+  const principalRequest = service.principal.get();
+  const eventsRequest = principalRequest.then(({ scopes }) => (scopes.includes("events:read") ? service.events.list({ limit: 1 }) : undefined));
+  const [principal, limits, page] = await Promise.all([principalRequest, service.limits.get(), eventsRequest]);
   return { service, credential, principal, limits, position: page?.headSeq };
 };
 

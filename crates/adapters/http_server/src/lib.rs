@@ -74,7 +74,7 @@ where
     let closing = closing.clone();
     let address = listener.local_addr()?;
     let builder = builder.listen("http", listener, move || {
-        let (closing, of_connections) = (closing.clone(), closing.clone());
+        let (closing, connections_closing) = (closing.clone(), closing.clone());
         let app = app().into_factory().map_err(|error| {
             let error: Error = error.into();
             error.error_response()
@@ -95,9 +95,9 @@ where
                 }
             })
             .finish(map_config(app, |()| AppConfig::default()));
-        // Boxed, because the task of a connection has room for the largest of its futures, twice.
-        fn_service(move |stream| Box::pin(accept(stream, versions, of_connections.clone())))
-            .and_then(boxed::factory(http))
+        let accept = move |stream| Box::pin(accept(stream, versions, connections_closing.clone()));
+        // Boxed: otherwise the task of each connection reserves the size of the largest future twice.
+        fn_service(accept).and_then(boxed::factory(http))
     })?;
     Ok(builder.run())
 }

@@ -33,7 +33,7 @@ impl Environment {
             .tempdir()
             .context("cannot make a temporary folder")?;
         let server = DurableServer::start()?;
-        server.age_log()?;
+        server.recycle_log_segments()?;
         server.create("service")?;
         let issuer = Issuer::start()?;
         let settings = Settings {

@@ -67,7 +67,7 @@ impl Circuit {
     }
 
     /// Calls the server, a second time if the connection was lost; `None` if it does not respond, which
-    /// is logged.
+    /// is logged. The server may have executed the first call, which then counts against the limit too.
     pub(super) async fn call<T, Called>(&self, call: impl Fn(Connection) -> Called) -> Option<T>
     where
         Called: Future<Output = RedisResult<T>>,
@@ -197,6 +197,7 @@ impl Circuit {
             }
             let has_worked = current.since.elapsed() > PROBE_INTERVAL;
             if has_worked && error.is_connection_dropped() {
+                tracing::debug!(error = one_line(error), "connection of rate limits lost");
                 *state = State::Reconnecting;
             } else {
                 *state = State::Disconnected;

@@ -1,7 +1,8 @@
 //! Checkpoints: copies of the write-ahead log into the database file.
 //!
 //! By default SQLite makes one within the commit after which the log has 1,000 pages, so that every
-//! caller of that commit waits for it, and every later one. Here a thread makes them beside the writer.
+//! caller of that commit waits for it, and so do all later ones. Here a thread makes them beside the
+//! writer.
 
 use std::{
     io, mem,

@@ -54,10 +54,10 @@ impl DurableServer {
         Ok(Self { server, clients })
     }
 
-    /// Fills and recycles segments of the write-ahead log, as on a server that has run for some time.
-    /// A new server has no segment to recycle: until its second checkpoint it creates each one of 16
-    /// MiB within a commit, for which all other commits wait 10 to 20 ms.
-    pub fn age_log(&self) -> Result<()> {
+    /// Fills segments of the write-ahead log and recycles them by a checkpoint, as on a server that has
+    /// run for some time. A new server creates each segment of 16 MiB within a commit, for which all
+    /// others wait 10 to 20 ms.
+    pub fn recycle_log_segments(&self) -> Result<()> {
         let fill = "do $$ begin for i in 1..60 loop \
                     perform pg_logical_emit_message(false, '', ''), pg_switch_wal(); \
                     end loop; end $$";
