@@ -22,8 +22,8 @@ pub struct Health {
     /// Always `ok`.
     #[schema(value_type = String)]
     status: &'static str,
-    /// The connections of the process, with `verbose`: each is `ok` or `unavailable`. Only `store`
-    /// and, in a far region, `access` are required; the service works without the others.
+    /// The connections of the process, with `verbose`: each is `ok` or `unavailable`. Required are only
+    /// `store` and, in a far region, `access` and one of `store` and `home`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<BTreeMap<String, String>>)]
     checks: Option<BTreeMap<&'static str, &'static str>>,
@@ -46,7 +46,7 @@ pub async fn get_livez() -> HttpResponse {
 }
 
 /// Check that the process can serve requests: the store responds, the process is not shutting down,
-/// and, in a far region, credentials are accepted.
+/// and, in a far region, credentials are accepted. There the home region can replace the store.
 #[utoipa::path(
     get, path = "/readyz", operation_id = "get_readyz", tag = "Operation",
     params(("verbose" = Option<String>, Query, description = "If present, with any value or none: \
@@ -58,13 +58,15 @@ pub async fn get_readyz(
     state: Data<ApiState>,
 ) -> Result<HttpResponse, ApiError> {
     let ready = state.readiness.check().await;
-    ready.map_err(|reason| not_ready_problem(&reason))?;
+    let store = ready.map_err(|reason| not_ready_problem(&reason))?;
     let mut parameters = form_urlencoded::parse(request.query_string().as_bytes());
     let is_verbose = parameters.any(|(name, _)| name == "verbose");
     let checks = is_verbose.then(|| {
-        let connections = state.readiness.connections();
-        let shown = connections.map(|(name, is_ok)| (name, if is_ok { OK } else { "unavailable" }));
-        shown.chain([("store", OK)]).collect()
+        let connections = state.readiness.connections().chain([("store", store)]);
+        let shown = |is_ok| if is_ok { OK } else { "unavailable" };
+        connections
+            .map(|(name, is_ok)| (name, shown(is_ok)))
+            .collect()
     });
     Ok(HttpResponse::Ok().json(Health { status: OK, checks }))
 }

@@ -24,6 +24,8 @@ pub struct Check {
     is_connected: Arc<dyn Fn() -> bool + Send + Sync>,
     /// The problem without the connection; `None` if the process works without it.
     problem: Option<ProblemCode>,
+    /// True if the process works without its store while the check holds.
+    replaces_store: bool,
 }
 
 impl Check {
@@ -36,6 +38,16 @@ impl Check {
             name,
             is_connected: Arc::new(is_connected),
             problem: None,
+            replaces_store: false,
+        }
+    }
+
+    /// Makes the process ready without its store while the check holds.
+    #[must_use]
+    pub fn replacing_store(self) -> Self {
+        Self {
+            replaces_store: true,
+            ..self
         }
     }
 
@@ -91,8 +103,8 @@ impl Readiness {
         checks.map(|check| (check.name, (check.is_connected)()))
     }
 
-    /// Checks the store, or returns a recent result.
-    pub async fn check(&self) -> Result<(), NotReady> {
+    /// Checks the store, or uses a recent result. Returns true if the store responds.
+    pub async fn check(&self) -> Result<bool, NotReady> {
         let not_ready = |code, unavailable| Err(NotReady { code, unavailable });
         if self.is_draining() {
             return not_ready(ProblemCode::Draining, Vec::new());
@@ -112,8 +124,9 @@ impl Readiness {
                 alive
             }
         };
-        if alive {
-            Ok(())
+        let mut substitutes = self.checks.iter().filter(|it| it.replaces_store);
+        if alive || substitutes.any(|it| (it.is_connected)()) {
+            Ok(alive)
         } else {
             not_ready(ProblemCode::StoreUnavailable, vec!["store"])
         }

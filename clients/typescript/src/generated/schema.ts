@@ -844,7 +844,7 @@ export interface paths {
         };
         /**
          * Check that the process can serve requests: the store responds, the process is not shutting down,
-         *     and, in a far region, credentials are accepted.
+         *     and, in a far region, credentials are accepted. There the home region can replace the store.
          */
         get: operations["get_readyz"];
         put?: never;
@@ -1844,8 +1844,8 @@ export interface components {
         /** @description The result of a health check. */
         Health: {
             /**
-             * @description The connections of the process, with `verbose`: each is `ok` or `unavailable`. Only `store`
-             *     and, in a far region, `access` are required; the service works without the others.
+             * @description The connections of the process, with `verbose`: each is `ok` or `unavailable`. Required are only
+             *     `store` and, in a far region, `access` and one of `store` and `home`.
              */
             checks?: {
                 [key: string]: string;

@@ -151,9 +151,10 @@ fn home_authority(parts: &Parts<'_>) -> Option<Arc<HomeAuthority>> {
 /// Returns the checks of a process in a far region.
 fn home_checks(home: &Arc<HomeAuthority>) -> [Check; 2] {
     let (connected, open) = (Arc::clone(home), Arc::clone(home));
+    let home = Check::new("home", move || connected.is_home_connected());
     let access = Check::new("access", move || open.is_ready());
     [
-        Check::new("home", move || connected.is_home_connected()),
+        home.replacing_store(),
         access.required(ProblemCode::HomeUnavailable),
     ]
 }

@@ -14,8 +14,8 @@ use crate::process::{RunningService, printed, scripted_service};
 
 /// The timeout of a test that hangs.
 const TIMEOUT: Duration = Duration::from_mins(1);
-/// The polling interval.
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// The polling interval, at which requests stay within the default rate limit.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A fixed key for the first start of a store.
 pub(crate) fn key(folder: &Path) -> String {

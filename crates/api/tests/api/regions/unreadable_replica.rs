@@ -51,6 +51,36 @@ async fn home_answers_what_the_replica_cannot() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_node_is_ready_while_home_or_the_replica_responds() {
+    let (regions, probe) = probed().await;
+    probe.inject("maintenance.ping", InjectedFault::Unavailable);
+    let far = regions.far.anonymous();
+    let began = Instant::now();
+    loop {
+        let checks = far.get("/readyz?verbose").await.ok();
+        if checks["checks"]["store"] == "unavailable" {
+            break;
+        }
+        assert!(began.elapsed() < Duration::from_secs(10), "{checks}");
+    }
+    regions.home.stop().await;
+    let began = Instant::now();
+    loop {
+        let ready = far.get("/readyz").await;
+        if ready.status != 200 {
+            ready.problem(ProblemCode::StoreUnavailable);
+            break;
+        }
+        assert!(began.elapsed() < Duration::from_secs(10), "still ready");
+    }
+    probe.clear_faults();
+    let began = Instant::now();
+    while far.get("/readyz").await.status != 200 {
+        assert!(began.elapsed() < Duration::from_secs(10), "not ready");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_home_the_problem_of_the_replica_is_reported() {
     let (regions, probe) = probed().await;
     let far = regions.far.reader();
