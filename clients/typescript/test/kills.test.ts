@@ -59,8 +59,8 @@ test("a page that dies sends its message exactly once", { timeout: 180_000 }, as
     await page.close();
   };
   await Promise.all(Array.from({ length: PAGES }, work));
-  // Most of the pages have died before the answer.
-  expect(interrupted).toBeGreaterThan(KILLS / 2);
+  // Otherwise the kills have tested nothing. How many come before the answer depends on the machine.
+  expect(interrupted).toBeGreaterThan(KILLS / 4);
 });
 
 test("a page that dies shows a failed turn as failed", async () => {

@@ -106,7 +106,11 @@ async fn another_process_takes_over_in_time() {
         (&"failed".into(), &"interrupted".into())
     );
     let (status, reply) = waiting.await.expect("an answer");
-    assert_eq!((status, &reply["message"]), (200, &"Two.".into()), "{reply}");
+    assert_eq!(
+        (status, &reply["message"]),
+        (200, &"Two.".into()),
+        "{reply}"
+    );
     let turn = survivor.wait_for_turn_end(&text(&third["id"])).await;
     assert_eq!(turn["reply"]["content"], "Three.");
     assert!(since.elapsed() < TAKEN_OVER, "{:?}", since.elapsed());
