@@ -13,6 +13,9 @@ use crate::{
 
 const DOCUMENT: &str = include_str!("../../../../../docs/regions.md");
 
+/// The number of attempts to read without home.
+const READ_ATTEMPTS: usize = 5;
+
 /// Reads the table of operations: the number of round trips by method and path.
 fn documented() -> BTreeMap<String, u64> {
     let mut all = BTreeMap::new();
@@ -59,11 +62,20 @@ async fn each_operation_takes_the_documented_round_trips() {
         let resources = TestResources::make(&regions.home).await;
         let name = format!("{} {}", operation.method, operation.template);
         let expected = documented.remove(&name);
-        let before = requests(&metrics);
-        let request = operation.request(&regions.far.writer(), &resources);
-        let response = request.send().await;
-        assert_eq!(response.status, operation.success(), "{name}");
-        assert_eq!(Some(requests(&metrics) - before), expected, "{name}");
+        let mut attempts = 0..READ_ATTEMPTS;
+        loop {
+            let before = requests(&metrics);
+            let request = operation.request(&regions.far.writer(), &resources);
+            let response = request.send().await;
+            assert_eq!(response.status, operation.success(), "{name}");
+            let taken = requests(&metrics) - before;
+            // With the short round trip of this test, a busy machine soon has a late replica.
+            let is_late = operation.method == "GET" && taken == 1 && attempts.next().is_some();
+            if !is_late || expected == Some(1) {
+                assert_eq!(Some(taken), expected, "{name}");
+                break;
+            }
+        }
     }
     assert_eq!(documented, BTreeMap::new(), "there are no such operations");
 }
