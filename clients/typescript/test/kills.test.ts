@@ -9,7 +9,7 @@ import type { Settings } from "./pages/tab.js";
 /** The number of pages that die: 200 in a full run. */
 const KILLS = Number(process.env.KILLS ?? 40);
 const PAGES = 4;
-/** Milliseconds from sending to the death of the page, at most: the reply takes about 40. */
+/** Milliseconds from sending to the death of the page, at most: the reply takes about as long. */
 const LONGEST_LIFE = 60;
 
 let pages: Awaited<ReturnType<typeof startPages>>;
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => pages?.stop());
 
 const whole = words(10);
-const message = "words 10 4";
+const message = "words 10 6";
 let interrupted = 0;
 
 /** Sends a message, and reloads the page at a random moment, which ends its scripts at once. */
@@ -59,8 +59,8 @@ test("a page that dies sends its message exactly once", { timeout: 180_000 }, as
     await page.close();
   };
   await Promise.all(Array.from({ length: PAGES }, work));
-  // Otherwise the kills have tested nothing. How many come before the answer depends on the machine.
-  expect(interrupted).toBeGreaterThan(KILLS / 4);
+  // Most of the pages have died before the answer.
+  expect(interrupted).toBeGreaterThan(KILLS / 2);
 });
 
 test("a page that dies shows a failed turn as failed", async () => {

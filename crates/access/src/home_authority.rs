@@ -57,10 +57,9 @@ impl HomeAuthority {
     }
 
     /// Compares the access version of the replica, if it can be read, with that of the home region.
-    /// Returns the version for caches. It changes when the
-    /// home region reports a change, and again when the replica contains it. A replica that cannot be
-    /// read counts as one that is behind, so that changes take effect without it.
-    /// `None` while this region must not accept credentials.
+    /// Returns the version of the cached credentials, or `None` while this region must not accept any.
+    /// It changes when the home region reports a change, and again when the replica contains it. A
+    /// replica that cannot be read counts as one that is behind, so that changes take effect without it.
     pub(crate) fn compare_versions(&self, replica: Result<i64, RepositoryError>) -> Option<i64> {
         let is_open = self.is_open();
         if self.is_closed.swap(!is_open, Ordering::AcqRel) == is_open {

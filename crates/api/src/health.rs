@@ -22,8 +22,8 @@ pub struct Health {
     /// Always `ok`.
     #[schema(value_type = String)]
     status: &'static str,
-    /// The connections of the process, with `verbose`: each is `ok` or `unavailable`. Required are only
-    /// `store` and, in a far region, `access` and one of `store` and `home`.
+    /// The connections of the process, with `verbose`: each is `ok` or `unavailable`. Required is
+    /// `store`; in a far region `access`, and `store` or `home`. The service works without the others.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<BTreeMap<String, String>>)]
     checks: Option<BTreeMap<&'static str, &'static str>>,

@@ -34,7 +34,7 @@ pub async fn every<Round, Failure>(
         };
         let was_failing = std::mem::replace(&mut is_failing, result.is_err());
         match result.map_err(|error| ports::error::one_line(&error)) {
-            Ok(()) if was_failing => tracing::info!("works again after: {failure}"),
+            Ok(()) if was_failing => tracing::info!("recovered from: {failure}"),
             Ok(()) => {}
             Err(error) if was_failing => tracing::debug!(error, "{failure}"),
             Err(error) => tracing::warn!(error, "{failure}"),

@@ -1844,8 +1844,8 @@ export interface components {
         /** @description The result of a health check. */
         Health: {
             /**
-             * @description The connections of the process, with `verbose`: each is `ok` or `unavailable`. Required are only
-             *     `store` and, in a far region, `access` and one of `store` and `home`.
+             * @description The connections of the process, with `verbose`: each is `ok` or `unavailable`. Required is
+             *     `store`; in a far region `access`, and `store` or `home`. The service works without the others.
              */
             checks?: {
                 [key: string]: string;

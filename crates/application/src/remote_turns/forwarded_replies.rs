@@ -120,12 +120,12 @@ impl ForwardedReplies {
         if !runs_here || subject.is_ephemeral || !state.requested.includes(subject) {
             return;
         }
-        let Entry::Vacant(unknown) = state.forwarded.entry(subject.turn_id) else {
+        let Entry::Vacant(vacant) = state.forwarded.entry(subject.turn_id) else {
             return;
         };
         turn.listen(&self.wake, Interest::Reply);
         self.publish(turn, START);
-        unknown.insert(ForwardedReply {
+        vacant.insert(ForwardedReply {
             turn: Arc::downgrade(turn),
             sent: ReplyCursor::default(),
             started: Instant::now(),

@@ -18,9 +18,8 @@ use super::{
 
 /// The default interval: 200 chats a second.
 const CHAT_INTERVAL: Duration = Duration::from_millis(5);
-/// The time for which a client repeats its chat: five takeovers of 12 seconds, since kills may follow
-/// each other in one conversation.
-pub(super) const RETRY_TIME: Duration = Duration::from_mins(1);
+/// The time for which a client repeats its chat.
+pub(super) const RETRY_TIME: Duration = Duration::from_secs(40);
 /// Conversations with each agent: few, so that turns queue.
 const CONVERSATIONS: usize = 25;
 

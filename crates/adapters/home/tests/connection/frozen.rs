@@ -53,7 +53,7 @@ async fn requests_are_rejected_while_no_node_responds_behind_the_proxy() {
         }
         assert!(began.elapsed() < NOTICED, "requests wait");
     }
-    // What became of the request that was sent before is unknown.
+    // The outcome of the request that was sent before is unknown.
     let ended = timeout(Duration::from_secs(1), waiting.join_next()).await;
     let ended = ended.expect("a request waits for ever");
     assert!(matches!(ended, Some(Ok(Err(HomeError::Lost(_))))));

@@ -2,8 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use dev_load::wide_area::Link;
 use serde_json::{Value, json};
 use sqlx::{ConnectOptions as _, PgConnection};
+use tokio::runtime::Handle;
 use uuid::Uuid;
 
 use crate::{
@@ -57,6 +59,16 @@ impl Regions {
             _replica: Some(empty),
             ..home.with_far(far).await
         }
+    }
+
+    /// With a link between them that has this round trip.
+    pub(crate) async fn start_distant(round_trip: Duration) -> (Self, Link) {
+        let link = Link::open(&Handle::current(), round_trip).expect("a link");
+        let home = Self::start_home(|home| home).await;
+        link.lead_to(home.home.address);
+        let url = format!("http://{}", link.address);
+        let far = |far: ApiServerBuilder| far.setting("REGION__HOME_URL", &url);
+        (home.with_far(far).await, link)
     }
 
     /// With other settings for the far service.

@@ -2,35 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use dev_load::wide_area::Link;
-use serde_json::{Value, json};
-use tokio::runtime::Handle;
+use serde_json::Value;
 
-use super::fixture::{Regions, far_builder, home_builder, large_agent};
-use crate::{api_server::ApiServer, postgres::Database, script::scripted};
+use super::fixture::{Regions, large_agent};
+use crate::api_server::ApiServer;
 
 /// The number of large bodies over a link that loses packets.
 const WRITES: u32 = 20;
-
-/// Two regions with a link between them.
-async fn regions(round_trip: Duration) -> (Regions, Link) {
-    let database = Database::make().await;
-    let (engine, script) = scripted();
-    let home = home_builder(&database).engine("scripted", engine);
-    let home = home.start().await;
-    let link = Link::open(&Handle::current(), round_trip).expect("a link");
-    link.lead_to(home.address);
-    let far = far_builder(&database, &format!("http://{}", link.address));
-    let far = far.join(&home).await;
-    let regions = Regions {
-        home,
-        far,
-        script,
-        database,
-        _replica: None,
-    };
-    (regions, link)
-}
 
 /// Creates the agent in the far region, and returns the time.
 async fn create(far: &ApiServer, agent: &Value) -> Duration {
@@ -47,19 +25,6 @@ async fn create(far: &ApiServer, agent: &Value) -> Duration {
     elapsed
 }
 
-/// Creates a small agent until there is a connection.
-async fn connect(far: &ApiServer) {
-    while far
-        .writer()
-        .post("/api/agents", json!({"name": "Ada"}))
-        .await
-        .status
-        != 201
-    {
-        tokio::task::yield_now().await;
-    }
-}
-
 /// The shortest of several times.
 async fn fastest(far: &ApiServer, agent: &Value) -> Duration {
     let mut fastest = Duration::MAX;
@@ -72,8 +37,7 @@ async fn fastest(far: &ApiServer, agent: &Value) -> Duration {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_large_body_takes_one_round_trip() {
     let round_trip = Duration::from_millis(500);
-    let (regions, link) = regions(Duration::ZERO).await;
-    connect(&regions.far).await;
+    let (regions, link) = Regions::start_distant(Duration::ZERO).await;
     let agent = large_agent();
     let near = fastest(&regions.far, &agent).await;
     link.set_round_trip(round_trip);
@@ -88,8 +52,7 @@ async fn a_large_body_takes_one_round_trip() {
 #[tokio::test(flavor = "multi_thread")]
 async fn large_bodies_arrive_although_packets_are_lost() {
     let round_trip = Duration::from_millis(50);
-    let (regions, link) = regions(round_trip).await;
-    connect(&regions.far).await;
+    let (regions, link) = Regions::start_distant(round_trip).await;
     let agent = large_agent();
     let without_loss = create(&regions.far, &agent).await;
     // 0.5 %: about one packet of each body, and one of each response.
