@@ -40,15 +40,19 @@ impl HistoryLimits {
 
     /// Returns the number of texts, newest first, that fit both limits. Only whole texts count, up
     /// to the first that does not fit.
-    pub fn fitting<'a>(&self, newest_first: impl Iterator<Item = &'a str>) -> usize {
+    pub fn fitting<'a>(&self, newest_first: impl Iterator<Item = &'a str> + Clone) -> usize {
+        let newest = newest_first.take(self.messages() as usize);
         let mut left = self.characters() as usize;
+        // A text has at most as many characters as bytes, and bytes need not be counted.
+        if newest.clone().map(str::len).sum::<usize>() <= left {
+            return newest.count();
+        }
         let fits = |text: &&str| {
             let rest = left.checked_sub(text.chars().count());
             left = rest.unwrap_or(left);
             rest.is_some()
         };
-        let most = self.messages() as usize;
-        newest_first.take(most).take_while(fits).count()
+        newest.take_while(fits).count()
     }
 }
 
