@@ -11,23 +11,47 @@ use sqlx::{
 /// row that another writes. They are sent as parts of one statement, and all see the same state.
 #[derive(Default)]
 pub(crate) struct CteBatch {
-    condition: Option<&'static str>,
+    condition: Option<Condition>,
     parts: Vec<String>,
     parameters: Parameters,
 }
 
+/// The condition of all parts.
+struct Condition {
+    /// A common table expression that locks rows.
+    locks: &'static str,
+    /// Expressions that must all be true.
+    terms: Vec<String>,
+}
+
 impl CteBatch {
-    /// Creates a batch whose statements change nothing unless `condition`, a list of common table
-    /// expressions, yields a row of `condition`. It is evaluated first, so it can take locks. Every
+    /// Creates a batch whose statements change nothing unless `term` and those of [`Self::require`] are
+    /// true. The common table expression `locks`, which `term` reads, locks rows before any change. Every
     /// statement must end with a `where` clause.
     pub(crate) fn conditional(
-        condition: &'static str,
+        locks: &'static str,
+        term: &'static str,
         bind: impl FnOnce(Parameters) -> Parameters,
     ) -> Self {
+        let terms = vec![term.to_owned()];
         Self {
-            condition: Some(condition),
+            condition: Some(Condition { locks, terms }),
             parts: Vec::new(),
             parameters: bind(Parameters::default()),
+        }
+    }
+
+    /// Adds a term on `rows`, which `bind` converts to columns, to the condition; adds nothing without
+    /// rows.
+    pub(crate) fn require<'r, R>(
+        &mut self,
+        term: &'static str,
+        rows: &'r [R],
+        bind: impl FnOnce(Parameters, &'r [R]) -> Parameters,
+    ) {
+        let term = self.with_rows(term, rows, bind);
+        if let Some(condition) = &mut self.condition {
+            condition.terms.extend(term);
         }
     }
 
@@ -39,18 +63,23 @@ impl CteBatch {
         rows: &'r [R],
         bind: impl FnOnce(Parameters, &'r [R]) -> Parameters,
     ) {
+        let statement = self.with_rows(statement, rows, bind);
+        self.parts.extend(statement);
+    }
+
+    /// Adds the parameters of `text`, and returns it with their numbers; `None` without rows.
+    fn with_rows<'r, R>(
+        &mut self,
+        text: &'static str,
+        rows: &'r [R],
+        bind: impl FnOnce(Parameters, &'r [R]) -> Parameters,
+    ) -> Option<String> {
         if rows.is_empty() {
-            return;
+            return None;
         }
-        let (number, offset) = (self.parts.len(), self.parameters.arguments.len());
-        let statement = renumber_parameters(offset, statement);
-        let condition = match self.condition {
-            Some(_) => " and exists (select from condition)",
-            None => "",
-        };
-        self.parts
-            .push(format!("part_{number} as ({statement}{condition})"));
+        let numbered = renumber_parameters(self.parameters.arguments.len(), text);
         self.parameters = bind(mem::take(&mut self.parameters), rows);
+        Some(numbered)
     }
 
     /// Runs all statements. Returns whether the condition, if there is one, was met.
@@ -58,20 +87,32 @@ impl CteBatch {
         if self.parts.is_empty() && self.condition.is_none() {
             return Ok(true);
         }
+        // The text consists of constants; all values are parameters.
+        let sql = AssertSqlSafe(self.sql());
         if let Some(error) = self.parameters.error {
             return Err(sqlx::Error::Encode(error));
         }
-        let mut parts = self.parts;
-        let condition = self.condition.map(ToOwned::to_owned);
-        let main = condition.as_ref().map_or("", |_| " from condition");
-        parts.splice(..0, condition);
-        let parts = parts.join(", ");
-        // The text consists of constants; all values are parameters. The database server runs the
-        // main query before the parts.
-        let sql = AssertSqlSafe(format!("with {parts} select{main}"));
         let query = sqlx::query_with(sql, self.parameters.arguments);
         let rows = query.fetch_all(connection).await?;
         Ok(!rows.is_empty())
+    }
+
+    /// The text of the statement. The database server runs the main query before the parts.
+    fn sql(&self) -> String {
+        let (mut expressions, condition, main) = match &self.condition {
+            Some(Condition { locks, terms }) => {
+                let terms = terms.join(" and ");
+                let condition = format!("condition as materialized (select where {terms})");
+                let expressions = vec![(*locks).to_owned(), condition];
+                let met = " and exists (select from condition)";
+                (expressions, met, " from condition")
+            }
+            None => (Vec::new(), "", ""),
+        };
+        let parts = self.parts.iter().enumerate();
+        expressions
+            .extend(parts.map(|(number, part)| format!("part_{number} as ({part}{condition})")));
+        format!("with {} select{main}", expressions.join(", "))
     }
 }
 
@@ -120,5 +161,38 @@ mod tests {
             "select $24::text[], $35 from t where a = $25"
         );
         assert_eq!(renumber_parameters(7, "select 1"), "select 1");
+    }
+
+    #[test]
+    fn parameters_are_numbered_through_conditions_and_parts() {
+        let bind = |parameters: Parameters, rows: &[i64]| parameters.bind(rows.to_vec());
+        let mut batch =
+            CteBatch::conditional("l as (select from t where h = any($1))", "$1 = $2", |p| {
+                p.bind(1_i64).bind(2_i64)
+            });
+        batch.require("a = $1", &[], bind);
+        batch.require("b = $1", &[1], bind);
+        batch.add("delete from t where c = $1", &[1], bind);
+        batch.add("delete from u where d = $1", &[], bind);
+        batch.add("delete from v where e = $1", &[1], bind);
+        assert_eq!(
+            batch.sql(),
+            "with l as (select from t where h = any($1)), \
+             condition as materialized (select where $1 = $2 and b = $3), \
+             part_0 as (delete from t where c = $4 and exists (select from condition)), \
+             part_1 as (delete from v where e = $5 and exists (select from condition)) \
+             select from condition"
+        );
+        assert_eq!(batch.parameters.arguments.len(), 5);
+    }
+
+    #[test]
+    fn parts_without_a_condition_always_run() {
+        let mut batch = CteBatch::default();
+        batch.add("delete from t where c = $1", &[1], |parameters, rows| {
+            parameters.bind(rows.to_vec())
+        });
+        let expected = "with part_0 as (delete from t where c = $1) select";
+        assert_eq!(batch.sql(), expected);
     }
 }

@@ -5,44 +5,62 @@ use relational::{AgentRow, AgentUpdate};
 use sqlx::types::Json;
 
 use super::column;
-use crate::cte_batch::{CteBatch, Parameters};
+use crate::{
+    cte_batch::{CteBatch, Parameters},
+    fragments::unnest,
+};
 
-const INSERT: &str = "\
-    insert into agents (tenant_id, id, name, name_key, personality, capabilities, config, \
+const INSERT: &str = concat!(
+    "insert into agents (tenant_id, id, name, name_key, personality, capabilities, config, \
         version, updated_at, created_at, sort_seq) \
-    select * from unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::jsonb[], \
-        $7::jsonb[], $8::bigint[], $9::timestamptz[], $10::timestamptz[], $11::bigint[]) \
-    where true";
-const INSERT_CAPABILITIES: &str = "\
-    insert into agent_capabilities (tenant_id, capability, agent_id, sort_seq) \
+    select * from ",
+    unnest!(
+        1 text, 2 uuid, 3 text, 4 text, 5 text, 6 jsonb, 7 jsonb, 8 bigint, 9 timestamptz,
+        10 timestamptz, 11 bigint
+    ),
+    " as n where true"
+);
+const INSERT_CAPABILITIES: &str = concat!(
+    "insert into agent_capabilities (tenant_id, capability, agent_id, sort_seq) \
     select n.tenant, c.capability, n.agent, n.sort_seq \
-    from unnest($1::text[], $2::uuid[], $3::jsonb[], $4::bigint[]) \
-        as n (tenant, agent, capabilities, sort_seq) \
+    from ",
+    unnest!(1 text, 2 uuid, 3 jsonb, 4 bigint),
+    " as n (tenant, agent, capabilities, sort_seq) \
     cross join lateral jsonb_array_elements_text(n.capabilities) as c (capability) \
-    where true";
+    where true"
+);
 
-const UPDATE: &str = "\
-    update agents set name = n.name, name_key = n.name_key, personality = n.personality, \
+const UPDATE: &str = concat!(
+    "update agents set name = n.name, name_key = n.name_key, personality = n.personality, \
         capabilities = n.capabilities, config = n.config, version = n.version, \
         updated_at = n.updated \
-    from unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::jsonb[], \
-        $7::jsonb[], $8::bigint[], $9::timestamptz[]) \
-        as n (tenant, id, name, name_key, personality, capabilities, config, version, updated) \
-    where agents.tenant_id = n.tenant and agents.id = n.id";
-const DELETE_LOST_CAPABILITIES: &str = "\
-    delete from agent_capabilities c \
-    using unnest($1::text[], $2::uuid[], $3::jsonb[]) as n (tenant, agent, capabilities) \
+    from ",
+    unnest!(
+        1 text, 2 uuid, 3 text, 4 text, 5 text, 6 jsonb, 7 jsonb, 8 bigint, 9 timestamptz
+    ),
+    " as n (tenant, id, name, name_key, personality, capabilities, config, version, updated) \
+    where agents.tenant_id = n.tenant and agents.id = n.id"
+);
+const DELETE_LOST_CAPABILITIES: &str = concat!(
+    "delete from agent_capabilities c \
+    using ",
+    unnest!(1 text, 2 uuid, 3 jsonb),
+    " as n (tenant, agent, capabilities) \
     where c.tenant_id = n.tenant and c.agent_id = n.agent \
-        and not n.capabilities ? c.capability";
+        and not n.capabilities ? c.capability"
+);
 /// The capabilities that an agent had before are neither deleted nor inserted.
-const INSERT_NEW_CAPABILITIES: &str = "\
-    insert into agent_capabilities (tenant_id, capability, agent_id, sort_seq) \
+const INSERT_NEW_CAPABILITIES: &str = concat!(
+    "insert into agent_capabilities (tenant_id, capability, agent_id, sort_seq) \
     select a.tenant_id, c.capability, a.id, a.sort_seq \
-    from unnest($1::text[], $2::uuid[], $3::jsonb[]) as n (tenant, agent, capabilities) \
+    from ",
+    unnest!(1 text, 2 uuid, 3 jsonb),
+    " as n (tenant, agent, capabilities) \
     cross join lateral jsonb_array_elements_text(n.capabilities) as c (capability) \
     join agents a on a.tenant_id = n.tenant and a.id = n.agent \
     where c.capability <> all (array(select p.capability from agent_capabilities p \
-        where p.tenant_id = n.tenant and p.agent_id = n.agent))";
+        where p.tenant_id = n.tenant and p.agent_id = n.agent))"
+);
 
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[

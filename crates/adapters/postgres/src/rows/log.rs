@@ -5,29 +5,41 @@ use relational::{EventRow, IdempotencyRow, ReleasedKey};
 use sqlx::types::Json;
 
 use super::column;
-use crate::cte_batch::{CteBatch, Parameters};
+use crate::{
+    cte_batch::{CteBatch, Parameters},
+    fragments::unnest,
+};
 
-const INSERT_EVENTS: &str = "\
-    insert into events (tenant_id, seq, type, time, agent_id, conversation_id, user_id, turn_id, \
+const INSERT_EVENTS: &str = concat!(
+    "insert into events (tenant_id, seq, type, time, agent_id, conversation_id, user_id, turn_id, \
         actor, data, bytes) \
     select n.*, octet_length(n.data::text) \
-    from unnest($1::text[], $2::bigint[], $3::text[], $4::timestamptz[], $5::uuid[], \
-        $6::uuid[], $7::text[], $8::uuid[], $9::text[], $10::jsonb[]) \
-        as n (tenant, seq, type, time, agent, conversation, user_id, turn, actor, data) \
-    where true";
-const RELEASE_KEYS: &str = "\
-    update idempotency_records r set turn_id = null, released_into = n.conversation, \
+    from ",
+    unnest!(
+        1 text, 2 bigint, 3 text, 4 timestamptz, 5 uuid, 6 uuid, 7 text, 8 uuid, 9 text,
+        10 jsonb
+    ),
+    " as n (tenant, seq, type, time, agent, conversation, user_id, turn, actor, data) \
+    where true"
+);
+const RELEASE_KEYS: &str = concat!(
+    "update idempotency_records r set turn_id = null, released_into = n.conversation, \
         released_by = n.turn \
-    from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::uuid[]) \
-        as n (tenant, principal, operation, key, turn, conversation) \
+    from ",
+    unnest!(1 text, 2 text, 3 text, 4 text, 5 uuid, 6 uuid),
+    " as n (tenant, principal, operation, key, turn, conversation) \
     where r.tenant_id = n.tenant and r.principal = n.principal and r.operation = n.operation \
-        and r.key = n.key and r.turn_id = n.turn";
+        and r.key = n.key and r.turn_id = n.turn"
+);
 macro_rules! insert_records {
     () => {
-        "insert into idempotency_records (tenant_id, principal, operation, key, fingerprint, \
-            turn_id, answer, created_at) \
-        select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bytea[], \
-            $6::uuid[], $7::jsonb[], $8::timestamptz[]) where true"
+        concat!(
+            "insert into idempotency_records (tenant_id, principal, operation, key, fingerprint, \
+                turn_id, answer, created_at) \
+            select * from ",
+            unnest!(1 text, 2 text, 3 text, 4 text, 5 bytea, 6 uuid, 7 jsonb, 8 timestamptz),
+            " as n where true"
+        )
     };
 }
 const INSERT_RECORDS: &str = insert_records!();
@@ -37,9 +49,12 @@ const REPLACE_RECORDS: &str = concat!(
         set fingerprint = excluded.fingerprint, turn_id = excluded.turn_id, \
             released_into = null, released_by = null, answer = excluded.answer, created_at = excluded.created_at"
 );
-const RAISE_HEADS: &str = "\
-    update tenants set head_seq = n.head from unnest($1::text[], $2::bigint[]) as n (tenant, head) \
-    where tenants.id = n.tenant";
+const RAISE_HEADS: &str = concat!(
+    "update tenants set head_seq = n.head from ",
+    unnest!(1 text, 2 bigint),
+    " as n (tenant, head) \
+    where tenants.id = n.tenant"
+);
 
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[

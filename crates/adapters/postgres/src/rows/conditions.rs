@@ -1,0 +1,88 @@
+//! The conditions under which a planned batch is written: the facts on which it was decided hold.
+//!
+//! Nodes, keys, credentials and names are read as they were before a wait for the lock of a tenant. That is
+//! the same for keys of turns, agents and conversations and for names, which change together with the head.
+//! Nodes are marked dead without the lock, an inserted key or credential that exists is rejected, and a
+//! revoked credential is not revoked again.
+
+use domain::NodeId;
+use relational::{PlannedBatch, RecordKey};
+
+use super::column;
+use crate::{
+    cte_batch::CteBatch,
+    facts::{name_agents, name_texts},
+    fragments::unnest,
+};
+
+/// Locks the tenants in the order of their ids, as in [`crate::facts`]. After a wait the head is compared
+/// again.
+const UNCHANGED_TENANTS: &str = concat!(
+    "unchanged as materialized (select t.id from ",
+    unnest!(1 text, 2 bigint),
+    " as n (tenant, head) \
+        join tenants t on t.id = n.tenant and t.head_seq = n.head order by t.id for update of t)"
+);
+const HEADS_ARE_CURRENT: &str = "(select count(*) from unchanged) = cardinality($1)";
+const NODES_ARE_LIVE: &str =
+    "(select count(*) from nodes where id = any($1::uuid[]) and not swept) = cardinality($1)";
+const KEYS_ARE_UNUSED: &str = concat!(
+    "not exists (select from ",
+    unnest!(1 text, 2 text, 3 text, 4 text),
+    " as q (tenant, principal, operation, key) \
+        join idempotency_records r on r.tenant_id = q.tenant \
+            and r.principal = q.principal and r.operation = q.operation and r.key = q.key)"
+);
+const CREDENTIALS_ARE_VALID: &str = concat!(
+    "(select count(*) from ",
+    unnest!(1 text, 2 text, 3 text),
+    " as q (id, tenant, kind) join credentials c on c.id = q.id \
+        and c.tenant_id is not distinct from q.tenant and c.kind = q.kind \
+        where c.revoked_at is null) = cardinality($1)"
+);
+const NAMES_ARE_UNUSED: &str = concat!(
+    "not exists (select from ",
+    unnest!(1 text, 2 uuid, 3 text, 4 text),
+    " as q (tenant, agent, owner, key) where exists (select from conversations c \
+        where c.tenant_id = q.tenant and c.agent_id = q.agent \
+            and coalesce(c.user_id, '') = q.owner and c.key = q.key and c.deleted_at is null))"
+);
+
+/// Returns a batch without statements. Those added to it change nothing unless the facts of `batch` hold.
+pub(super) fn conditional_batch(batch: &PlannedBatch) -> CteBatch {
+    let PlannedBatch { query, facts, .. } = batch;
+    let heads: Vec<_> = facts.heads.iter().collect();
+    let mut statement = CteBatch::conditional(UNCHANGED_TENANTS, HEADS_ARE_CURRENT, |parameters| {
+        parameters
+            .bind(column(&heads, |(tenant, _)| tenant.as_str()))
+            .bind(column(&heads, |(_, head)| head.0))
+    });
+    let nodes: Vec<_> = query.nodes.iter().copied().map(NodeId::uuid).collect();
+    statement.require(NODES_ARE_LIVE, &nodes, |parameters, nodes| {
+        parameters.bind(nodes)
+    });
+    statement.require(KEYS_ARE_UNUSED, &query.idempotency, |parameters, keys| {
+        let texts = |text: fn(&RecordKey) -> &str| column(keys, text);
+        parameters
+            .bind(texts(|key| key.tenant.as_str()))
+            .bind(texts(|key| key.principal.as_str()))
+            .bind(texts(|key| &key.operation))
+            .bind(texts(|key| &key.key))
+    });
+    let credentials: Vec<_> = facts.credentials.iter().collect();
+    statement.require(CREDENTIALS_ARE_VALID, &credentials, |parameters, rows| {
+        parameters
+            .bind(column(rows, |(id, _)| id.as_str()))
+            .bind(column(rows, |(_, facts)| facts.tenant.as_str()))
+            .bind(column(rows, |(_, facts)| facts.kind.as_str()))
+    });
+    statement.require(NAMES_ARE_UNUSED, &query.names, |parameters, names| {
+        let [tenants, owners, keys] = name_texts(names);
+        parameters
+            .bind(tenants)
+            .bind(name_agents(names))
+            .bind(owners)
+            .bind(keys)
+    });
+    statement
+}
