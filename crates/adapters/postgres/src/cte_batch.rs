@@ -41,8 +41,8 @@ impl CteBatch {
         }
     }
 
-    /// Adds a term on `rows`, which `bind` converts to columns, to the condition; adds nothing without
-    /// rows.
+    /// Adds a term on `rows`, which `bind` converts to columns, to the condition of [`Self::conditional`];
+    /// adds nothing without rows.
     pub(crate) fn require<'r, R>(
         &mut self,
         term: &'static str,
@@ -50,9 +50,9 @@ impl CteBatch {
         bind: impl FnOnce(Parameters, &'r [R]) -> Parameters,
     ) {
         let term = self.with_rows(term, rows, bind);
-        if let Some(condition) = &mut self.condition {
-            condition.terms.extend(term);
-        }
+        let condition = self.condition.as_mut();
+        let condition = condition.expect("the batch was created with a condition");
+        condition.terms.extend(term);
     }
 
     /// Adds `statement` for all `rows` at once, which `bind` converts to columns; adds nothing

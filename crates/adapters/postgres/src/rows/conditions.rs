@@ -48,20 +48,20 @@ const NAMES_ARE_UNUSED: &str = concat!(
             and coalesce(c.user_id, '') = q.owner and c.key = q.key and c.deleted_at is null))"
 );
 
-/// Returns a batch without statements. Those added to it change nothing unless the facts of `batch` hold.
-pub(super) fn conditional_batch(batch: &PlannedBatch) -> CteBatch {
-    let PlannedBatch { query, facts, .. } = batch;
+/// Returns a batch without statements. Those added to it change nothing unless the facts of `planned` hold.
+pub(super) fn conditional_batch(planned: &PlannedBatch) -> CteBatch {
+    let PlannedBatch { query, facts, .. } = planned;
     let heads: Vec<_> = facts.heads.iter().collect();
-    let mut statement = CteBatch::conditional(UNCHANGED_TENANTS, HEADS_ARE_CURRENT, |parameters| {
+    let mut batch = CteBatch::conditional(UNCHANGED_TENANTS, HEADS_ARE_CURRENT, |parameters| {
         parameters
             .bind(column(&heads, |(tenant, _)| tenant.as_str()))
             .bind(column(&heads, |(_, head)| head.0))
     });
     let nodes: Vec<_> = query.nodes.iter().copied().map(NodeId::uuid).collect();
-    statement.require(NODES_ARE_LIVE, &nodes, |parameters, nodes| {
+    batch.require(NODES_ARE_LIVE, &nodes, |parameters, nodes| {
         parameters.bind(nodes)
     });
-    statement.require(KEYS_ARE_UNUSED, &query.idempotency, |parameters, keys| {
+    batch.require(KEYS_ARE_UNUSED, &query.idempotency, |parameters, keys| {
         let texts = |text: fn(&RecordKey) -> &str| column(keys, text);
         parameters
             .bind(texts(|key| key.tenant.as_str()))
@@ -70,13 +70,13 @@ pub(super) fn conditional_batch(batch: &PlannedBatch) -> CteBatch {
             .bind(texts(|key| &key.key))
     });
     let credentials: Vec<_> = facts.credentials.iter().collect();
-    statement.require(CREDENTIALS_ARE_VALID, &credentials, |parameters, rows| {
+    batch.require(CREDENTIALS_ARE_VALID, &credentials, |parameters, rows| {
         parameters
             .bind(column(rows, |(id, _)| id.as_str()))
             .bind(column(rows, |(_, facts)| facts.tenant.as_str()))
             .bind(column(rows, |(_, facts)| facts.kind.as_str()))
     });
-    statement.require(NAMES_ARE_UNUSED, &query.names, |parameters, names| {
+    batch.require(NAMES_ARE_UNUSED, &query.names, |parameters, names| {
         let [tenants, owners, keys] = name_texts(names);
         parameters
             .bind(tenants)
@@ -84,5 +84,5 @@ pub(super) fn conditional_batch(batch: &PlannedBatch) -> CteBatch {
             .bind(owners)
             .bind(keys)
     });
-    statement
+    batch
 }
