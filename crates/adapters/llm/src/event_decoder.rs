@@ -1,5 +1,7 @@
 //! A decoder of server-sent events.
 
+use std::mem;
+
 /// The maximum number of bytes of one event, including everything that is ignored.
 pub(crate) const MAX_EVENT_BYTES: usize = 1024 * 1024;
 
@@ -14,8 +16,10 @@ pub(crate) struct EventTooLarge;
 pub(crate) struct EventDecoder {
     /// The current line so far.
     line: Vec<u8>,
-    /// The data lines of the current event.
-    data: Option<Vec<u8>>,
+    /// The data lines of the current event, each with a line feed before it.
+    data: Vec<u8>,
+    /// The data of the last event, with a line feed before it.
+    event: Vec<u8>,
     /// The last line ended with a carriage return, so a line feed that follows belongs to it.
     after_carriage_return: bool,
     /// The number of complete lines.
@@ -25,9 +29,9 @@ pub(crate) struct EventDecoder {
 impl EventDecoder {
     /// Consumes `bytes` until an event is complete and returns its data. Returns `None` if all
     /// bytes were consumed and more are needed.
-    pub(crate) fn decode(&mut self, bytes: &mut &[u8]) -> Result<Option<Vec<u8>>, EventTooLarge> {
+    pub(crate) fn decode(&mut self, bytes: &mut &[u8]) -> Result<Option<&[u8]>, EventTooLarge> {
         while let Some(first) = bytes.first() {
-            if std::mem::take(&mut self.after_carriage_return) && *first == b'\n' {
+            if mem::take(&mut self.after_carriage_return) && *first == b'\n' {
                 *bytes = &bytes[1..];
                 continue;
             }
@@ -40,8 +44,8 @@ impl EventDecoder {
             };
             self.after_carriage_return = *ending == b'\r';
             *bytes = &rest[1..];
-            if let Some(event) = self.end_line() {
-                return Ok(Some(event));
+            if self.end_line() {
+                return Ok(self.take_event());
             }
         }
         Ok(None)
@@ -49,11 +53,11 @@ impl EventDecoder {
 
     /// Returns the last event after the regular end of the stream: many servers omit the empty line
     /// after it.
-    pub(crate) fn finish(&mut self) -> Option<Vec<u8>> {
+    pub(crate) fn finish(&mut self) -> Option<&[u8]> {
         if !self.line.is_empty() {
             self.end_line();
         }
-        self.data.take()
+        self.take_event()
     }
 
     /// The number of complete lines, including comments.
@@ -62,7 +66,7 @@ impl EventDecoder {
     }
 
     fn append(&mut self, part: &[u8]) -> Result<(), EventTooLarge> {
-        let kept = self.line.len() + self.data.as_ref().map_or(0, Vec::len);
+        let kept = self.line.len() + self.data.len();
         if kept + part.len() > MAX_EVENT_BYTES {
             return Err(EventTooLarge);
         }
@@ -70,29 +74,28 @@ impl EventDecoder {
         Ok(())
     }
 
-    fn end_line(&mut self) -> Option<Vec<u8>> {
+    /// Returns whether an event is complete.
+    fn end_line(&mut self) -> bool {
         const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
         let mut line = self.line.as_slice();
         if self.lines == 0 {
             line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
         }
         self.lines += 1;
-        let ended = if line.is_empty() {
-            self.data.take()
-        } else {
-            if let Some(value) = data_value(line) {
-                match &mut self.data {
-                    Some(data) => {
-                        data.push(b'\n');
-                        data.extend_from_slice(value);
-                    }
-                    None => self.data = Some(value.to_vec()),
-                }
-            }
-            None
-        };
+        let is_complete = line.is_empty() && !self.data.is_empty();
+        if let Some(value) = data_value(line) {
+            self.data.push(b'\n');
+            self.data.extend_from_slice(value);
+        }
         self.line.clear();
-        ended
+        is_complete
+    }
+
+    /// Returns the data lines so far. Their memory is used again for a later event.
+    fn take_event(&mut self) -> Option<&[u8]> {
+        mem::swap(&mut self.data, &mut self.event);
+        self.data.clear();
+        self.event.strip_prefix(b"\n")
     }
 }
 
@@ -119,11 +122,11 @@ mod tests {
         let mut events = Vec::new();
         for mut piece in pieces {
             while let Some(event) = decoder.decode(&mut piece).unwrap() {
-                events.push(event);
+                events.push(event.to_vec());
             }
             assert!(piece.is_empty());
         }
-        events.extend(decoder.finish());
+        events.extend(decoder.finish().map(<[u8]>::to_vec));
         let text = |event| String::from_utf8(event).unwrap();
         events.into_iter().map(text).collect()
     }

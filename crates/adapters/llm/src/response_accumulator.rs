@@ -43,35 +43,35 @@ impl ResponseAccumulator {
         }
     }
 
-    /// Adds a chunk and returns its new text.
-    pub(crate) fn push(&mut self, chunk: Chunk, key: Option<&str>) -> Result<String, LlmError> {
+    /// Adds a chunk.
+    pub(crate) fn push(&mut self, chunk: Chunk, key: Option<&str>) -> Result<(), LlmError> {
         if let Some(error) = &chunk.error {
             return Err(UpstreamError::read(None, error, key).into());
         }
         // Some servers send a running count; the last one is the total.
         self.usage = chunk.usage().or(self.usage);
         let (had_reason, before) = (self.finish_reason.is_some(), self.size());
-        let mut new = String::new();
         for choice in chunk.choices.unwrap_or_default() {
             if choice.index.is_some_and(|index| index != 0) {
                 continue;
             }
             if let Some(part) = choice.delta.or(choice.message) {
-                new.push_str(&self.push_part(part)?);
+                self.push_part(part)?;
             }
             if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
                 self.finish_reason = Some(read_finish_reason(&reason)?);
             }
         }
         self.continues_after_finish_reason |= had_reason && self.size() > before;
-        Ok(new)
+        Ok(())
     }
 
-    fn push_part(&mut self, part: Part) -> Result<String, LlmError> {
+    fn push_part(&mut self, part: Part) -> Result<(), LlmError> {
         let content = part.content.map(crate::wire::Content::into_text);
-        let mut text = content.unwrap_or_default() + &part.refusal.unwrap_or_default();
-        replace_nul(&mut text);
-        self.text.push_str(&text);
+        for mut text in content.into_iter().chain(part.refusal) {
+            replace_nul(&mut text);
+            self.text.push_str(&text);
+        }
         self.reasoning
             .push_str(&part.reasoning_content.unwrap_or_default());
         for call in part.tool_calls.unwrap_or_default() {
@@ -80,7 +80,7 @@ impl ResponseAccumulator {
         if self.size() > MAX_RESPONSE_BYTES {
             return Err(LlmError::Malformed("the upstream's response is too large"));
         }
-        Ok(text)
+        Ok(())
     }
 
     fn size(&self) -> usize {
@@ -131,7 +131,7 @@ mod tests {
 
     use super::*;
 
-    fn push(response: &mut ResponseAccumulator, chunk: Value) -> Result<String, LlmError> {
+    fn push(response: &mut ResponseAccumulator, chunk: Value) -> Result<(), LlmError> {
         response.push(serde_json::from_value(chunk).unwrap(), None)
     }
 
@@ -190,10 +190,8 @@ mod tests {
             json!({"index": 0, "delta": {"content": "th"}}),
             json!({"index": null, "delta": {"content": "is"}}),
         ];
-        assert_eq!(
-            push(&mut response, json!({"choices": choices})).unwrap(),
-            "this"
-        );
+        push(&mut response, json!({"choices": choices})).unwrap();
+        assert_eq!(response.text, "this");
         assert_eq!(response.finish_reason, None);
     }
 
@@ -201,7 +199,8 @@ mod tests {
     fn a_refusal_is_text_and_reasoning_is_not() {
         let mut response = ResponseAccumulator::default();
         let chunk = json!({"choices": [{"delta": {"refusal": "No.", "reasoning_content": "hm"}}]});
-        assert_eq!(push(&mut response, chunk).unwrap(), "No.");
+        push(&mut response, chunk).unwrap();
+        assert_eq!(response.text, "No.");
         assert_eq!(response.reasoning, "hm");
     }
 
@@ -222,7 +221,8 @@ mod tests {
     #[test]
     fn nul_is_replaced() {
         let mut response = ResponseAccumulator::default();
-        assert_eq!(push(&mut response, delta("a\0b")).unwrap(), "a\u{fffd}b");
+        push(&mut response, delta("a\0b")).unwrap();
+        assert_eq!(response.text, "a\u{fffd}b");
         assert_eq!(
             replace_nul_in_value(json!({"\0": ["\0", {"a": "\0"}]})),
             json!({"\u{fffd}": ["\u{fffd}", {"a": "\u{fffd}"}]})

@@ -42,7 +42,8 @@ pub(crate) async fn read_response(
         "application/json" => {
             let body = read_whole(response, timeouts).await?;
             let chunk = parse(&body)?;
-            writer.write(accumulator.push(chunk, key)?).await?;
+            accumulator.push(chunk, key)?;
+            writer.write(accumulator.text.clone()).await?;
             // The body is complete, so the response is malformed rather than cut off.
             if accumulator.finish_reason.is_none() {
                 let reason = "the upstream's response has no finish reason";
@@ -141,11 +142,10 @@ impl StreamReader<'_> {
                 Err(_elapsed) => return Err(LlmError::TimedOut),
             };
             let Some(part) = part else {
-                let last = self.decoder.finish();
-                if let Some(event) = last {
-                    let mut text = String::new();
-                    take_event(&event, key, accumulator, &mut text)?;
-                    writer.write(text).await?;
+                let sent = accumulator.text.len();
+                if let Some(event) = self.decoder.finish() {
+                    take_event(event, key, accumulator)?;
+                    writer.write(accumulator.text[sent..].to_owned()).await?;
                 }
                 return Ok(());
             };
@@ -173,9 +173,9 @@ impl StreamReader<'_> {
         writer: &mut ReplyWriter,
     ) -> Result<StreamState, LlmError> {
         // The text of all events that arrived together is sent at once, also before an error.
-        let mut text = String::new();
-        let result = self.take_events(&mut bytes, key, accumulator, &mut text);
-        writer.write(text).await?;
+        let sent = accumulator.text.len();
+        let result = self.take_events(&mut bytes, key, accumulator);
+        writer.write(accumulator.text[sent..].to_owned()).await?;
         result
     }
 
@@ -184,11 +184,10 @@ impl StreamReader<'_> {
         bytes: &mut &[u8],
         key: Option<&str>,
         accumulator: &mut ResponseAccumulator,
-        text: &mut String,
     ) -> Result<StreamState, LlmError> {
         let too_large = |_| LlmError::Malformed("an event of the upstream's response is too large");
         while let Some(event) = self.decoder.decode(bytes).map_err(too_large)? {
-            if take_event(&event, key, accumulator, text)? == StreamState::Done {
+            if take_event(event, key, accumulator)? == StreamState::Done {
                 return Ok(StreamState::Done);
             }
         }
@@ -202,19 +201,18 @@ impl StreamReader<'_> {
     }
 }
 
-/// Reads one event and appends its text to `text`.
+/// Reads one event.
 fn take_event(
     event: &[u8],
     key: Option<&str>,
     accumulator: &mut ResponseAccumulator,
-    text: &mut String,
 ) -> Result<StreamState, LlmError> {
     match event.trim_ascii() {
         b"[DONE]" => Ok(StreamState::Done),
         // Some servers send empty events to keep the connection open.
         b"" => Ok(StreamState::Open),
         json => {
-            text.push_str(&accumulator.push(parse(json)?, key)?);
+            accumulator.push(parse(json)?, key)?;
             Ok(StreamState::Open)
         }
     }
