@@ -24,6 +24,9 @@ impl LlmServices {
         manner: ResponseMode,
     ) -> Result<Self> {
         let variables = variables(upstream, manner);
+        // Earlier rows have used up the recycled segments; without new ones, the figures would depend
+        // on which rows run.
+        environment.server.recycle_log_segments()?;
         let name = format!("models_{}", manner.name());
         environment.server.create(&name)?;
         let started = |mut settings: dev_load::service::Settings| {
