@@ -43,7 +43,7 @@ pub fn request(number: u32) -> ReplyRequest {
         turn_id: fixture::turn_id(number),
         turn_number: i64::from(number),
         user_id: Some("ada".to_owned()),
-        history: Vec::new(),
+        history: Arc::default(),
         message: "Hello, what can you do? 🦊".to_owned(),
         tools: Vec::new(),
         unavailable_tools: Vec::new(),

@@ -23,7 +23,7 @@ pub struct ReplyRequest {
     /// The user of the conversation, if known.
     pub user_id: Option<String>,
     /// The conversation before this message, oldest first; empty for immediate engines.
-    pub history: Vec<HistoryMessage>,
+    pub history: Arc<Vec<HistoryMessage>>,
     /// The user's message.
     pub message: String,
     /// The agent's tools that are available now; empty for immediate engines.

@@ -1,6 +1,6 @@
 //! The reply of one turn: one completion request, or several while the model calls tools.
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{borrow::Cow, collections::HashSet, sync::Arc, time::Duration};
 
 use domain::{FinishReason, TenantId, Usage};
 use futures::{StreamExt as _, stream};
@@ -11,7 +11,7 @@ use crate::{
     chunk_sender::ChunkSender,
     client::Upstream,
     error::{LlmError, sanitize},
-    prompt::prompt,
+    prompt::Prompt,
     reply_writer::ReplyWriter,
     response_accumulator::ResponseAccumulator,
     response_reader::read_response,
@@ -35,7 +35,7 @@ pub(crate) struct ReplyGenerator {
     writer: ReplyWriter,
     retry_policy: RetryPolicy,
     toolbox: Toolbox,
-    messages: Vec<PromptMessage>,
+    prompt: Prompt,
     model: Option<String>,
     settings: Settings,
     usage: Option<Usage>,
@@ -55,23 +55,21 @@ impl ReplyGenerator {
         let config = &request.agent.config;
         let retry_policy = RetryPolicy::new(config.timeout(), upstream.timeouts.pause);
         let toolbox = Toolbox::new(&request.tools, &request.unavailable_tools, &schemas).await;
-        let messages = prompt(&request, &toolbox.names());
         let llm = config.llm.as_ref();
         let model = llm.and_then(|llm| llm.model.clone());
         let generator = Self {
             tenant: request.tenant.clone(),
             writer: ReplyWriter::new(sender),
             retry_policy,
-            toolbox,
-            messages,
             model: model.or_else(|| upstream.model.clone()),
             settings: upstream.settings(llm),
             usage: None,
             calls_left: MAX_TOOL_CALLS,
             call_ids: HashSet::new(),
+            prompt: Prompt::new(request, &toolbox.names()),
+            toolbox,
             upstream,
         };
-        drop(request);
         let (finish_reason, usage) = generator.generate().await?;
         Ok(ReplyChunk::End {
             finish_reason,
@@ -170,7 +168,7 @@ impl ReplyGenerator {
         let tools = self.toolbox.functions();
         let request = CompletionRequest {
             model: self.model.as_deref(),
-            messages: &self.messages,
+            messages: &self.prompt,
             stream: self.upstream.streams,
             stream_options: self.upstream.streams.then_some(StreamOptions {
                 include_usage: true,
@@ -212,8 +210,9 @@ impl ReplyGenerator {
                 .await;
             checked_calls.push(checked);
         }
-        self.messages.push(PromptMessage::Assistant {
-            content: self.upstream.assistant_content(response.text),
+        let content = self.upstream.assistant_content(response.text);
+        self.prompt.push(PromptMessage::Assistant {
+            content: content.map(Cow::Owned),
             reasoning_content: Some(response.reasoning).filter(|reasoning| !reasoning.is_empty()),
             tool_calls: calls.iter().map(to_wire_call).collect(),
         });
@@ -228,7 +227,7 @@ impl ReplyGenerator {
             self.writer
                 .send_tool_step(ReplyChunk::ToolReturned(record))
                 .await;
-            self.messages.push(PromptMessage::Tool {
+            self.prompt.push(PromptMessage::Tool {
                 tool_call_id: call.id,
                 content,
             });

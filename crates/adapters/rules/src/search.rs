@@ -138,7 +138,7 @@ mod tests {
             turn_id: TurnId::new(uuid::Uuid::nil()),
             turn_number: 0,
             user_id: None,
-            history: Vec::new(),
+            history: Arc::default(),
             message: message.to_owned(),
             tools: Vec::new(),
             unavailable_tools: Vec::new(),

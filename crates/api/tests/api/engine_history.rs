@@ -59,7 +59,7 @@ async fn engines_do_not_receive_messages_of_failed_turns() {
     failed.problem(ProblemCode::EngineTimeout);
     let (answered, ()) = tokio::join!(send_text("two"), async {
         let call = script.next_call().await;
-        assert_eq!(call.request.history, []);
+        assert_eq!(*call.request.history, []);
         call.answer("two!").await;
     });
     answered.ok();

@@ -52,7 +52,7 @@ async fn deltas_become_one_reply() {
         );
         assert_eq!(call.request.user_id.as_deref(), Some("bob"));
         assert_eq!(call.request.agent.name, "Ada");
-        assert_eq!(call.request.history, []);
+        assert_eq!(*call.request.history, []);
         let running = turn(&api, call.request.turn_id).await;
         assert_eq!(
             (&running["status"], &running["reply"]),

@@ -48,7 +48,7 @@ impl AgentService {
             turn_id: TurnId::new(self.ids.next_id()),
             turn_number: command.turn_number,
             user_id: command.user_id,
-            history: Vec::new(),
+            history: Arc::default(),
             message: command.message,
             tools: Vec::new(),
             unavailable_tools: Vec::new(),

@@ -1,15 +1,17 @@
 //! The histories of recently used conversations.
 //!
-//! A turn that ends in this process caches the history of the next one. The entry is valid for
-//! exactly one number of the next message and of the next turn, which the store assigns: if another
-//! process stored a message meanwhile, or messages were superseded, one of them differs and the
+//! A turn that ends in this process caches the history of the next one, which takes it out. The entry
+//! is valid for exactly one number of the next message and of the next turn, which the store assigns: if
+//! another process stored a message meanwhile, or messages were superseded, one of them differs and the
 //! entry is not used.
+
+use std::{mem, time::Duration};
 
 use domain::{ConversationId, HistoryMessage, TenantId};
 use ports::HistoryQuery;
 use quick_cache::{
     DefaultHashBuilder, OptionsBuilder, Weighter,
-    sync::{Cache, DefaultLifecycle},
+    sync::{Cache, DefaultLifecycle, EntryAction, EntryResult},
 };
 
 use super::weight;
@@ -31,7 +33,8 @@ pub(crate) struct HistoryCache {
 
 #[derive(Debug, Clone)]
 struct History {
-    messages: Vec<HistoryMessage>,
+    /// `None` once the turn has taken them. The entry stays, since the cache evicts by how often it is used.
+    messages: Option<Vec<HistoryMessage>>,
     /// The number of the turn in its conversation.
     turn_number: i64,
     /// The query whose result this is.
@@ -44,9 +47,10 @@ struct ByBytes;
 impl Weighter<Key, History> for ByBytes {
     fn weight(&self, (tenant, _): &Key, history: &History) -> u64 {
         // An `Arc<str>` stores two counters before its text.
-        let texts = history.messages.iter();
+        let texts = history.messages.iter().flatten();
         let texts = texts.map(|message| message.content.len() + 2 * size_of::<usize>());
-        let slots = history.messages.capacity() * size_of::<HistoryMessage>();
+        let slots =
+            history.messages.as_ref().map_or(0, Vec::capacity) * size_of::<HistoryMessage>();
         let entry = size_of::<Key>() + size_of::<History>() + tenant.as_str().len();
         (entry + slots + texts.sum::<usize>()) as u64
     }
@@ -72,8 +76,8 @@ impl HistoryCache {
         }
     }
 
-    /// Returns the result of `query` for a turn, if it is cached.
-    pub(crate) fn get(
+    /// Takes the result of `query` for a turn, if it is cached.
+    pub(crate) fn take(
         &self,
         tenant: &TenantId,
         id: ConversationId,
@@ -84,9 +88,17 @@ impl HistoryCache {
             // The first message of a conversation.
             return Some(Vec::new());
         }
-        let cached = self.cache.get(&(tenant.clone(), id))?;
-        let is_valid = cached.query == *query && cached.turn_number == turn_number;
-        is_valid.then_some(cached.messages)
+        let take = |_key: &Key, cached: &mut History| {
+            let is_valid = cached.query == *query && cached.turn_number == turn_number;
+            EntryAction::Retain(is_valid.then(|| mem::take(&mut cached.messages)).flatten())
+        };
+        match self
+            .cache
+            .entry(&(tenant.clone(), id), Some(Duration::ZERO), take)
+        {
+            EntryResult::Retained(messages) => messages,
+            _ => None,
+        }
     }
 
     /// Caches the result of `query` for a turn: the newest of `messages`, which are ordered oldest first, that
@@ -105,7 +117,7 @@ impl HistoryCache {
         messages.shrink_to_fit();
         let key = (tenant.clone(), id);
         let history = History {
-            messages,
+            messages: Some(messages),
             turn_number,
             query,
         };
@@ -142,13 +154,13 @@ mod tests {
         }
     }
 
-    fn get(
+    fn take(
         histories: &HistoryCache,
         conversation: u32,
         before: i64,
     ) -> Option<Vec<HistoryMessage>> {
         let id = fixture::conversation_id(conversation);
-        histories.get(&fixture::tenant(), id, 7, &query(before))
+        histories.take(&fixture::tenant(), id, 7, &query(before))
     }
 
     fn keep(
@@ -164,11 +176,16 @@ mod tests {
     #[test]
     fn a_history_is_returned_for_the_next_message_only() {
         let histories = HistoryCache::default();
-        assert_eq!(get(&histories, 1, 1), Some(Vec::new()), "the first message");
+        assert_eq!(
+            take(&histories, 1, 1),
+            Some(Vec::new()),
+            "the first message"
+        );
         keep(&histories, 1, 3, messages(1..3, "a"));
-        assert_eq!(get(&histories, 2, 3), None, "another conversation");
-        assert_eq!(get(&histories, 1, 4), None, "another message was stored");
-        assert_eq!(get(&histories, 1, 3), Some(messages(1..3, "a")));
+        assert_eq!(take(&histories, 2, 3), None, "another conversation");
+        assert_eq!(take(&histories, 1, 4), None, "another message was stored");
+        assert_eq!(take(&histories, 1, 3), Some(messages(1..3, "a")));
+        assert_eq!(take(&histories, 1, 3), None, "it was taken");
     }
 
     #[test]
@@ -177,14 +194,14 @@ mod tests {
         keep(&histories, 1, 3, messages(1..3, "a"));
         let mut other = query(3);
         other.limits.max_messages = Some(5);
-        assert_eq!(histories.get(&fixture::tenant(), id, 7, &other), None);
+        assert_eq!(histories.take(&fixture::tenant(), id, 7, &other), None);
     }
 
     #[test]
     fn a_history_is_returned_for_the_next_turn_only() {
         let (histories, id) = (HistoryCache::default(), fixture::conversation_id(1));
         keep(&histories, 1, 3, messages(1..3, "a"));
-        let found = histories.get(&fixture::tenant(), id, 8, &query(3));
+        let found = histories.take(&fixture::tenant(), id, 8, &query(3));
         assert_eq!(found, None, "messages were superseded");
     }
 
@@ -192,12 +209,12 @@ mod tests {
     fn the_newest_messages_within_the_limits_are_cached() {
         let histories = HistoryCache::default();
         keep(&histories, 1, 9, messages(1..9, "a"));
-        assert_eq!(get(&histories, 1, 9), Some(messages(5..9, "a")));
+        assert_eq!(take(&histories, 1, 9), Some(messages(5..9, "a")));
         let mut mixed = messages(1..3, "a");
         mixed.extend(messages(3..4, &"é".repeat(99)));
         mixed.extend(messages(4..6, "b"));
         keep(&histories, 1, 6, mixed);
-        assert_eq!(get(&histories, 1, 6), Some(messages(4..6, "b")), "no gap");
+        assert_eq!(take(&histories, 1, 6), Some(messages(4..6, "b")), "no gap");
     }
 
     #[test]
@@ -225,7 +242,7 @@ mod tests {
         let mut found = 0;
         for turn in 1..=10 {
             for conversation in 20_000..20_200 {
-                let known = get(&histories, conversation, 2 * turn);
+                let known = take(&histories, conversation, 2 * turn);
                 found += usize::from(turn > 1 && known.is_some());
                 keep(&histories, conversation, 2 * turn + 2, messages(1..2, "x"));
             }

@@ -123,7 +123,7 @@ impl ChatAttempt {
             turn_id: self.turn_id,
             turn_number: target.turn_number,
             user_id: target.user_id.clone(),
-            history: Vec::new(),
+            history: Arc::default(),
             message: self.input(target).to_owned(),
             tools: Vec::new(),
             unavailable_tools: Vec::new(),

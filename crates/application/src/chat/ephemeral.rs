@@ -75,7 +75,10 @@ impl TurnRunner {
             turn_id: subject.turn_id,
             turn_number: user_messages(&chat.history),
             user_id: chat.user_id,
-            history: history(&agent.config.history.unwrap_or_default(), chat.history),
+            history: Arc::new(history(
+                &agent.config.history.unwrap_or_default(),
+                chat.history,
+            )),
             message: chat.message,
             tools: tools.tools,
             unavailable_tools: tools.unavailable,

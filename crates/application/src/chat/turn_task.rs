@@ -74,7 +74,7 @@ impl TurnTask {
                 turn_id: turn.id,
                 turn_number: promoted.place.turn_number,
                 user_id: promoted.user_id,
-                history: Vec::new(),
+                history: Arc::default(),
                 message: turn.input,
                 tools: Vec::new(),
                 unavailable_tools: Vec::new(),
@@ -106,7 +106,7 @@ impl RunningTask<'_> {
     async fn run(&mut self, chain: &[Candidate]) -> FinishedTurn {
         let history_start = Instant::now();
         match self.history().await {
-            Ok(history) => self.task.request.history = history,
+            Ok(history) => self.task.request.history = Arc::new(history),
             Err(error) => {
                 tracing::warn!(
                     error = ports::error::one_line(&error),
@@ -143,7 +143,7 @@ impl RunningTask<'_> {
         };
         let (tenant, conversation) = (&request.tenant, self.conversation());
         let histories = &self.context.histories;
-        let cached = histories.get(tenant, conversation, place.turn_number, &query);
+        let cached = histories.take(tenant, conversation, place.turn_number, &query);
         if let Some(history) = cached.filter(|_| self.task.has_cached_history) {
             return Ok(history);
         }
@@ -180,7 +180,7 @@ impl RunningTask<'_> {
     fn cache_history(&mut self, reply: &str) {
         let conversation = self.conversation();
         let TurnTask { request, place, .. } = &mut *self.task;
-        let mut messages = mem::take(&mut request.history);
+        let mut messages = Arc::unwrap_or_clone(mem::take(&mut request.history));
         let message = (place.message.seq, Role::User, &*request.message);
         let reply = (place.reply_seq, Role::Agent, reply);
         messages.extend([message, reply].map(|(seq, role, content)| HistoryMessage {

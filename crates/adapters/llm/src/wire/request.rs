@@ -1,14 +1,18 @@
 //! Requests.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::Value;
+
+use crate::prompt::Prompt;
 
 /// The body of a request for a chat completion.
 #[derive(Serialize)]
 pub(crate) struct CompletionRequest<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) model: Option<&'a str>,
-    pub(crate) messages: &'a [PromptMessage],
+    pub(crate) messages: &'a Prompt,
     pub(crate) stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stream_options: Option<StreamOptions>,
@@ -46,15 +50,15 @@ pub(crate) struct Settings {
 /// One message of the prompt.
 #[derive(Clone, PartialEq, Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
-pub(crate) enum PromptMessage {
+pub(crate) enum PromptMessage<'a> {
     System {
-        content: String,
+        content: &'a str,
     },
     User {
-        content: String,
+        content: &'a str,
     },
     Assistant {
-        content: Option<String>,
+        content: Option<Cow<'a, str>>,
         /// Some servers require the model's reasoning back while it uses tools; only those send it
         /// under this name.
         #[serde(skip_serializing_if = "Option::is_none")]

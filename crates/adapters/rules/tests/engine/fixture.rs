@@ -58,7 +58,7 @@ pub(crate) fn request(agent: &Arc<Agent>, message: &str) -> ReplyRequest {
         turn_id: TurnId::new(Uuid::from_u128(2)),
         turn_number: 0,
         user_id: Some("u-1".to_owned()),
-        history: Vec::new(),
+        history: Arc::default(),
         message: message.to_owned(),
         tools: Vec::new(),
         unavailable_tools: Vec::new(),

@@ -74,7 +74,7 @@ async fn an_engine_receives_the_history_of_all_nodes() {
                 let call = node.script.next_call().await;
                 let shown = stored(node, id, limits).await;
                 assert_eq!(
-                    call.request.history, shown,
+                    *call.request.history, shown,
                     "before {ending:?} turn {number}"
                 );
                 end(node, call, ending, number).await;
