@@ -1,7 +1,6 @@
 //! The part of a conversation that an engine receives.
 
-use std::sync::Arc;
-
+use bytestring::ByteString;
 use serde::{Deserialize, Serialize};
 
 use crate::Role;
@@ -64,7 +63,7 @@ pub struct HistoryMessage {
     /// The author of the message.
     pub role: Role,
     /// The text of the message.
-    pub content: Arc<str>,
+    pub content: ByteString,
 }
 
 #[cfg(test)]

@@ -18,8 +18,8 @@ pub(crate) struct EventDecoder {
     line: Vec<u8>,
     /// The data lines of the current event, each with a line feed before it.
     data: Vec<u8>,
-    /// The data of the last event, with a line feed before it.
-    event: Vec<u8>,
+    /// The data was returned and is cleared before the next byte.
+    is_returned: bool,
     /// The last line ended with a carriage return, so a line feed that follows belongs to it.
     after_carriage_return: bool,
     /// The number of complete lines.
@@ -30,6 +30,7 @@ impl EventDecoder {
     /// Consumes `bytes` until an event is complete and returns its data. Returns `None` if all
     /// bytes were consumed and more are needed.
     pub(crate) fn decode(&mut self, bytes: &mut &[u8]) -> Result<Option<&[u8]>, EventTooLarge> {
+        self.discard_returned();
         while let Some(first) = bytes.first() {
             if mem::take(&mut self.after_carriage_return) && *first == b'\n' {
                 *bytes = &bytes[1..];
@@ -45,7 +46,7 @@ impl EventDecoder {
             self.after_carriage_return = *ending == b'\r';
             *bytes = &rest[1..];
             if self.end_line() {
-                return Ok(self.take_event());
+                return Ok(self.end_event());
             }
         }
         Ok(None)
@@ -54,10 +55,11 @@ impl EventDecoder {
     /// Returns the last event after the regular end of the stream: many servers omit the empty line
     /// after it.
     pub(crate) fn finish(&mut self) -> Option<&[u8]> {
+        self.discard_returned();
         if !self.line.is_empty() {
             self.end_line();
         }
-        self.take_event()
+        self.end_event()
     }
 
     /// The number of complete lines, including comments.
@@ -74,7 +76,7 @@ impl EventDecoder {
         Ok(())
     }
 
-    /// Returns whether an event is complete.
+    /// Adds the line to the current event. Returns whether it completes the event.
     fn end_line(&mut self) -> bool {
         const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
         let mut line = self.line.as_slice();
@@ -91,11 +93,16 @@ impl EventDecoder {
         is_complete
     }
 
-    /// Returns the data lines so far. Their memory is used again for a later event.
-    fn take_event(&mut self) -> Option<&[u8]> {
-        mem::swap(&mut self.data, &mut self.event);
-        self.data.clear();
-        self.event.strip_prefix(b"\n")
+    /// Ends the current event and returns its data.
+    fn end_event(&mut self) -> Option<&[u8]> {
+        self.is_returned = true;
+        self.data.strip_prefix(b"\n")
+    }
+
+    fn discard_returned(&mut self) {
+        if mem::take(&mut self.is_returned) {
+            self.data.clear();
+        }
     }
 }
 

@@ -54,7 +54,7 @@ impl Prompt {
         }
     }
 
-    /// Adds a tool call or its result.
+    /// Adds a message with tool calls, or the result of one.
     pub(crate) fn push(&mut self, message: PromptMessage<'static>) {
         self.tool_messages.push(message);
     }

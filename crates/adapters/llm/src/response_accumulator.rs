@@ -18,6 +18,8 @@ pub(crate) const MAX_RESPONSE_BYTES: usize = 1024 * 1024;
 #[derive(Default)]
 pub(crate) struct ResponseAccumulator {
     pub(crate) text: String,
+    /// The number of bytes of the text that [`Self::take_new_text`] has returned.
+    taken: usize,
     pub(crate) reasoning: String,
     pub(crate) calls: ToolCallAccumulator,
     pub(crate) finish_reason: Option<FinishReason>,
@@ -43,8 +45,24 @@ impl ResponseAccumulator {
         }
     }
 
-    /// Adds a chunk.
+    /// Adds a chunk. The text of a chunk that fails is not kept.
     pub(crate) fn push(&mut self, chunk: Chunk, key: Option<&str>) -> Result<(), LlmError> {
+        let before = self.text.len();
+        let result = self.push_chunk(chunk, key);
+        if result.is_err() {
+            self.text.truncate(before);
+        }
+        result
+    }
+
+    /// Returns the text since the last call.
+    pub(crate) fn take_new_text(&mut self) -> String {
+        let new = self.text[self.taken..].to_owned();
+        self.taken = self.text.len();
+        new
+    }
+
+    fn push_chunk(&mut self, chunk: Chunk, key: Option<&str>) -> Result<(), LlmError> {
         if let Some(error) = &chunk.error {
             return Err(UpstreamError::read(None, error, key).into());
         }
@@ -180,6 +198,28 @@ mod tests {
         let mut response = ResponseAccumulator::default();
         let failed = push(&mut response, ended("error"));
         assert!(failed.unwrap_err().is_transient());
+    }
+
+    #[rstest]
+    #[case::with_an_error(json!({"choices": [{"delta": {"content": "b"}, "finish_reason": "error"}]}))]
+    #[case::too_large(delta(&"b".repeat(MAX_RESPONSE_BYTES)))]
+    fn the_text_of_a_failed_chunk_is_not_kept(#[case] failing: Value) {
+        let mut response = ResponseAccumulator::default();
+        push(&mut response, delta("a")).unwrap();
+        push(&mut response, failing).unwrap_err();
+        assert_eq!(response.text, "a");
+    }
+
+    #[test]
+    fn new_text_is_returned_once() {
+        let mut response = ResponseAccumulator::default();
+        push(&mut response, delta("a")).unwrap();
+        push(&mut response, delta("é")).unwrap();
+        assert_eq!(response.take_new_text(), "aé");
+        assert_eq!(response.take_new_text(), "");
+        push(&mut response, delta("b")).unwrap();
+        assert_eq!(response.take_new_text(), "b");
+        assert_eq!(response.text, "aéb");
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub(crate) async fn read_response(
             let body = read_whole(response, timeouts).await?;
             let chunk = parse(&body)?;
             accumulator.push(chunk, key)?;
-            writer.write(accumulator.text.clone()).await?;
+            writer.write(accumulator.take_new_text()).await?;
             // The body is complete, so the response is malformed rather than cut off.
             if accumulator.finish_reason.is_none() {
                 let reason = "the upstream's response has no finish reason";
@@ -142,10 +142,9 @@ impl StreamReader<'_> {
                 Err(_elapsed) => return Err(LlmError::TimedOut),
             };
             let Some(part) = part else {
-                let sent = accumulator.text.len();
                 if let Some(event) = self.decoder.finish() {
                     take_event(event, key, accumulator)?;
-                    writer.write(accumulator.text[sent..].to_owned()).await?;
+                    writer.write(accumulator.take_new_text()).await?;
                 }
                 return Ok(());
             };
@@ -173,9 +172,8 @@ impl StreamReader<'_> {
         writer: &mut ReplyWriter,
     ) -> Result<StreamState, LlmError> {
         // The text of all events that arrived together is sent at once, also before an error.
-        let sent = accumulator.text.len();
         let result = self.take_events(&mut bytes, key, accumulator);
-        writer.write(accumulator.text[sent..].to_owned()).await?;
+        writer.write(accumulator.take_new_text()).await?;
         result
     }
 
@@ -201,7 +199,7 @@ impl StreamReader<'_> {
     }
 }
 
-/// Reads one event.
+/// Adds an event to the response.
 fn take_event(
     event: &[u8],
     key: Option<&str>,

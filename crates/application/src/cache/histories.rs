@@ -1,12 +1,13 @@
 //! The histories of recently used conversations.
 //!
-//! A turn that ends in this process caches the history of the next one, which takes it out. The entry
-//! is valid for exactly one number of the next message and of the next turn, which the store assigns: if
-//! another process stored a message meanwhile, or messages were superseded, one of them differs and the
-//! entry is not used.
+//! A turn that ends in this process caches the history for the next one. That turn takes it from the
+//! cache instead of copying it. The entry is valid for exactly one number of the next message and of
+//! the next turn, which the store assigns: if another process stored a message meanwhile, or messages
+//! were superseded, one of them differs and the entry is not used.
 
-use std::{mem, time::Duration};
+use std::time::Duration;
 
+use bytestring::ByteString;
 use domain::{ConversationId, HistoryMessage, TenantId};
 use ports::HistoryQuery;
 use quick_cache::{
@@ -33,7 +34,8 @@ pub(crate) struct HistoryCache {
 
 #[derive(Debug, Clone)]
 struct History {
-    /// `None` once the turn has taken them. The entry stays, since the cache evicts by how often it is used.
+    /// `None` after a turn has taken them. The entry stays, so that the cache still knows how often
+    /// it is used.
     messages: Option<Vec<HistoryMessage>>,
     /// The number of the turn in its conversation.
     turn_number: i64,
@@ -46,9 +48,8 @@ struct ByBytes;
 
 impl Weighter<Key, History> for ByBytes {
     fn weight(&self, (tenant, _): &Key, history: &History) -> u64 {
-        // An `Arc<str>` stores two counters before its text.
         let texts = history.messages.iter().flatten();
-        let texts = texts.map(|message| message.content.len() + 2 * size_of::<usize>());
+        let texts = texts.map(|message| message.content.len());
         let slots =
             history.messages.as_ref().map_or(0, Vec::capacity) * size_of::<HistoryMessage>();
         let entry = size_of::<Key>() + size_of::<History>() + tenant.as_str().len();
@@ -88,21 +89,28 @@ impl HistoryCache {
             // The first message of a conversation.
             return Some(Vec::new());
         }
-        let take = |_key: &Key, cached: &mut History| {
+        let key = (tenant.clone(), id);
+        // For a missing key, `entry` would forget that it was used before it was evicted.
+        if !self.cache.contains_key(&key) {
+            return None;
+        }
+        let take = |_: &Key, cached: &mut History| {
             let is_valid = cached.query == *query && cached.turn_number == turn_number;
-            EntryAction::Retain(is_valid.then(|| mem::take(&mut cached.messages)).flatten())
+            EntryAction::Retain(if is_valid {
+                cached.messages.take()
+            } else {
+                None
+            })
         };
-        match self
-            .cache
-            .entry(&(tenant.clone(), id), Some(Duration::ZERO), take)
-        {
+        // Without a time limit, it could wait for another caller if the entry is evicted meanwhile.
+        match self.cache.entry(&key, Some(Duration::ZERO), take) {
             EntryResult::Retained(messages) => messages,
             _ => None,
         }
     }
 
-    /// Caches the result of `query` for a turn: the newest of `messages`, which are ordered oldest first, that
-    /// fit the limits of the query.
+    /// Caches the result of `query` for a turn: the newest of `messages`, which are ordered oldest
+    /// first, that fit the limits of the query.
     pub(crate) fn keep(
         &self,
         tenant: &TenantId,
@@ -115,6 +123,7 @@ impl HistoryCache {
         let fitting = query.limits.fitting(newest_first);
         messages.drain(..messages.len() - fitting);
         messages.shrink_to_fit();
+        join_texts(&mut messages);
         let key = (tenant.clone(), id);
         let history = History {
             messages: Some(messages),
@@ -123,6 +132,19 @@ impl HistoryCache {
         };
         self.cache.insert(key, history);
         weight::report("histories", self.cache.weight());
+    }
+}
+
+/// Moves the texts into one allocation. The next turn reads all of them, and texts that are spread over
+/// the memory take several times as long to read.
+fn join_texts(messages: &mut [HistoryMessage]) {
+    let texts: Vec<&str> = messages.iter().map(|message| &*message.content).collect();
+    let joined = ByteString::from(texts.concat());
+    let mut rest = &*joined;
+    for message in messages {
+        let (text, after) = rest.split_at(message.content.len());
+        message.content = joined.slice_ref(text);
+        rest = after;
     }
 }
 
@@ -185,7 +207,16 @@ mod tests {
         assert_eq!(take(&histories, 2, 3), None, "another conversation");
         assert_eq!(take(&histories, 1, 4), None, "another message was stored");
         assert_eq!(take(&histories, 1, 3), Some(messages(1..3, "a")));
-        assert_eq!(take(&histories, 1, 3), None, "it was taken");
+    }
+
+    #[test]
+    fn a_history_is_taken_once() {
+        let (histories, long) = (HistoryCache::default(), "x".repeat(50));
+        keep(&histories, 1, 3, messages(1..3, &long));
+        let held = histories.cache.weight();
+        assert_eq!(take(&histories, 1, 3), Some(messages(1..3, &long)));
+        assert_eq!(take(&histories, 1, 3), None);
+        assert!(histories.cache.weight() + 100 <= held);
     }
 
     #[test]
@@ -225,6 +256,28 @@ mod tests {
         }
         let held = histories.cache.weight();
         assert!((100_000..=200_000).contains(&held), "{held}");
+    }
+
+    #[test]
+    fn a_conversation_that_returns_soon_after_its_eviction_stays_cached() {
+        let (histories, text) = (HistoryCache::within(1_000_000), "x".repeat(90));
+        let use_once = |conversations: std::ops::Range<u32>| {
+            for conversation in conversations {
+                keep(&histories, conversation, 2, messages(1..2, &text));
+            }
+        };
+        let returning = 20_000..20_200;
+        use_once(0..10_000);
+        use_once(returning.clone());
+        use_once(30_000..32_500);
+        for conversation in returning.clone() {
+            assert_eq!(take(&histories, conversation, 2), None, "it was evicted");
+            keep(&histories, conversation, 4, messages(1..2, &text));
+        }
+        use_once(40_000..42_000);
+        let found = returning.filter(|conversation| take(&histories, *conversation, 4).is_some());
+        let found = found.count();
+        assert!(found > 150, "{found} of 200");
     }
 
     /// A conversation that is used repeatedly stays cached, however many others are used once.

@@ -143,8 +143,9 @@ impl RunningTask<'_> {
         };
         let (tenant, conversation) = (&request.tenant, self.conversation());
         let histories = &self.context.histories;
-        let cached = histories.take(tenant, conversation, place.turn_number, &query);
-        if let Some(history) = cached.filter(|_| self.task.has_cached_history) {
+        if self.task.has_cached_history
+            && let Some(history) = histories.take(tenant, conversation, place.turn_number, &query)
+        {
             return Ok(history);
         }
         let conversations = &self.context.ports.conversations;

@@ -5,14 +5,12 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::prompt::Prompt;
-
-/// The body of a request for a chat completion.
+/// The body of a request for a chat completion. `M` is a sequence of [`PromptMessage`].
 #[derive(Serialize)]
-pub(crate) struct CompletionRequest<'a> {
+pub(crate) struct CompletionRequest<'a, M> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) model: Option<&'a str>,
-    pub(crate) messages: &'a Prompt,
+    pub(crate) messages: &'a M,
     pub(crate) stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stream_options: Option<StreamOptions>,
@@ -48,7 +46,7 @@ pub(crate) struct Settings {
 }
 
 /// One message of the prompt.
-#[derive(Clone, PartialEq, Serialize)]
+#[derive(Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
 pub(crate) enum PromptMessage<'a> {
     System {
@@ -73,7 +71,7 @@ pub(crate) enum PromptMessage<'a> {
 }
 
 /// A tool call of the model in the history of the request.
-#[derive(Clone, PartialEq, Serialize)]
+#[derive(Serialize)]
 pub(crate) struct AssistantToolCall {
     pub(crate) id: String,
     #[serde(rename = "type")]
@@ -86,7 +84,7 @@ pub(crate) struct AssistantToolCall {
 }
 
 /// The called function and its arguments.
-#[derive(Clone, PartialEq, Serialize)]
+#[derive(Serialize)]
 pub(crate) struct FunctionCall {
     pub(crate) name: String,
     /// JSON text.

@@ -177,6 +177,11 @@ async fn an_endless_response_is_rejected(#[case] response: Response) {
         "{:?}",
         reply.error
     );
+    let is_ignored = reply
+        .error
+        .as_ref()
+        .is_some_and(ReplyError::is_unusable_reply);
+    assert!(!is_ignored, "the circuit breaker counts it");
     assert!(reply.text().len() <= 1024 * 1024);
     upstream.wait_until_abandoned().await;
 }
@@ -254,10 +259,18 @@ async fn an_error_in_a_stream_is_treated_like_an_error_response(
     assert_eq!(upstream.requests().len(), times);
 }
 
+#[rstest]
+#[case::in_an_event_of_its_own(|text, error| stream(&[text, error]))]
+#[case::together_with_the_text(|text, error| {
+    let events = format!("data: {text}\n\ndata: {error}\n\n");
+    [stream_head(), piece(&events), end()].into_iter().collect()
+})]
 #[tokio::test]
-async fn an_error_after_the_first_delta_fails_the_reply() {
+async fn an_error_after_the_first_delta_fails_the_reply(
+    #[case] respond: fn(Value, Value) -> Response,
+) {
     let error = json!({"error": {"message": "overloaded", "code": 502}});
-    let (upstream, engine) = fixture([stream(&[delta("Hi"), error])]).await;
+    let (upstream, engine) = fixture([respond(delta("Hi"), error)]).await;
     let reply = collect_reply(&engine, request(0)).await;
     assert_eq!(reply.text(), "Hi");
     assert!(matches!(reply.error, Some(ReplyError::Unavailable(_))));

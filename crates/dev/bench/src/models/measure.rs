@@ -18,14 +18,14 @@ pub(super) struct LlmServices {
 }
 
 impl LlmServices {
+    /// Starts both, after recycling log segments: earlier rows have used them up, and the figures
+    /// would depend on which rows run.
     pub(super) fn start(
         environment: &Environment,
         upstream: &Upstream,
         manner: ResponseMode,
     ) -> Result<Self> {
         let variables = variables(upstream, manner);
-        // Earlier rows have used up the recycled segments; without new ones, the figures would depend
-        // on which rows run.
         environment.server.recycle_log_segments()?;
         let name = format!("models_{}", manner.name());
         environment.server.create(&name)?;
