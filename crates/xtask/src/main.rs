@@ -45,11 +45,7 @@ enum Task {
     /// Fail on a dependency between crates that the architecture forbids
     Arrows,
     /// Write the service's documents to `openapi.json` and `asyncapi.json`
-    Openapi {
-        /// Compare instead of writing
-        #[arg(long)]
-        check: bool,
-    },
+    Openapi,
     /// Measure the service against its baselines; `--help` lists the options
     #[command(disable_help_flag = true)]
     Bench {
@@ -87,7 +83,7 @@ fn main() -> ExitCode {
             })
         }),
         Task::Arrows => arrows::run(),
-        Task::Openapi { check } => openapi::run(check),
+        Task::Openapi => openapi::run(),
         Task::Bench { arguments } => optimised::run("dev_bench", &arguments),
         Task::Faults { arguments } => optimised::run("dev_faults", &arguments),
         Task::Regions { arguments } => optimised::run("dev_regions", &arguments),
