@@ -2,6 +2,8 @@
 
 use std::mem;
 
+use memchr::memchr2;
+
 /// The maximum number of bytes of one event, including everything that is ignored.
 pub(crate) const MAX_EVENT_BYTES: usize = 1024 * 1024;
 
@@ -11,7 +13,7 @@ pub(crate) const MAX_EVENT_BYTES: usize = 1024 * 1024;
 pub(crate) struct EventTooLarge;
 
 /// Decodes the stream format of the HTML standard, from pieces of any size. Returns only the data
-/// of events; comments and other fields are ignored. Reads each byte once.
+/// of events; comments and other fields are ignored.
 #[derive(Debug, Default)]
 pub(crate) struct EventDecoder {
     /// The current line so far.
@@ -29,15 +31,25 @@ pub(crate) struct EventDecoder {
 impl EventDecoder {
     /// Consumes `bytes` until an event is complete and returns its data. Returns `None` if all
     /// bytes were consumed and more are needed.
-    pub(crate) fn decode(&mut self, bytes: &mut &[u8]) -> Result<Option<&[u8]>, EventTooLarge> {
+    pub(crate) fn decode<'d, 'b: 'd>(
+        &'d mut self,
+        bytes: &mut &'b [u8],
+    ) -> Result<Option<&'d [u8]>, EventTooLarge> {
         self.discard_returned();
+        if self.is_between_events()
+            && let Some((data, rest)) = split_usual_event(bytes)
+        {
+            self.lines += 2;
+            *bytes = rest;
+            return Ok(Some(data));
+        }
         while let Some(first) = bytes.first() {
             if mem::take(&mut self.after_carriage_return) && *first == b'\n' {
                 *bytes = &bytes[1..];
                 continue;
             }
-            let end = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
-            let (part, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
+            let end = memchr2(b'\n', b'\r', bytes).unwrap_or(bytes.len());
+            let (part, rest) = bytes.split_at(end);
             self.append(part)?;
             let Some(ending) = rest.first() else {
                 *bytes = rest;
@@ -60,6 +72,10 @@ impl EventDecoder {
             self.end_line();
         }
         self.end_event()
+    }
+
+    fn is_between_events(&self) -> bool {
+        self.line.is_empty() && self.data.is_empty() && !self.after_carriage_return
     }
 
     /// The number of complete lines, including comments.
@@ -104,6 +120,15 @@ impl EventDecoder {
             self.data.clear();
         }
     }
+}
+
+/// Returns the data of an event that arrived as a whole in the form that most servers send, and
+/// what follows it. It need not be copied.
+fn split_usual_event(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let value = bytes.strip_prefix(b"data: ")?;
+    let (data, end) = value.split_at(memchr2(b'\n', b'\r', value)?);
+    let rest = end.strip_prefix(b"\n\n")?;
+    (data.len() <= MAX_EVENT_BYTES).then_some((data, rest))
 }
 
 /// Returns the value of a `data` field.

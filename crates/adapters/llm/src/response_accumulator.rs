@@ -1,5 +1,7 @@
 //! Collects the response to one request.
 
+use std::borrow::Cow;
+
 use domain::{FinishReason, Usage};
 use serde_json::Value;
 
@@ -7,7 +9,7 @@ use crate::{
     error::LlmError,
     tools::ToolCallAccumulator,
     upstream_error::UpstreamError,
-    wire::{Chunk, Part},
+    wire::{Chunk, Content, Part},
 };
 
 /// The maximum number of bytes that are kept of one response: text, reasoning and tool calls.
@@ -46,7 +48,7 @@ impl ResponseAccumulator {
     }
 
     /// Adds a chunk. The text of a chunk that fails is not kept.
-    pub(crate) fn push(&mut self, chunk: Chunk, key: Option<&str>) -> Result<(), LlmError> {
+    pub(crate) fn push(&mut self, chunk: Chunk<'_>, key: Option<&str>) -> Result<(), LlmError> {
         let before = self.text.len();
         let result = self.push_chunk(chunk, key);
         if result.is_err() {
@@ -62,7 +64,7 @@ impl ResponseAccumulator {
         new
     }
 
-    fn push_chunk(&mut self, chunk: Chunk, key: Option<&str>) -> Result<(), LlmError> {
+    fn push_chunk(&mut self, chunk: Chunk<'_>, key: Option<&str>) -> Result<(), LlmError> {
         if let Some(error) = &chunk.error {
             return Err(UpstreamError::read(None, error, key).into());
         }
@@ -84,11 +86,10 @@ impl ResponseAccumulator {
         Ok(())
     }
 
-    fn push_part(&mut self, part: Part) -> Result<(), LlmError> {
-        let content = part.content.map(crate::wire::Content::into_text);
-        for mut text in content.into_iter().chain(part.refusal) {
-            replace_nul(&mut text);
-            self.text.push_str(&text);
+    fn push_part(&mut self, part: Part<'_>) -> Result<(), LlmError> {
+        let content = part.content.map(Content::into_text);
+        for text in content.into_iter().chain(part.refusal.map(Cow::Owned)) {
+            self.text.push_str(&without_nul(text));
         }
         self.reasoning
             .push_str(&part.reasoning_content.unwrap_or_default());
@@ -107,23 +108,22 @@ impl ResponseAccumulator {
 }
 
 /// Stores cannot hold the character NUL.
-fn replace_nul(text: &mut String) {
+fn without_nul(text: Cow<'_, str>) -> Cow<'_, str> {
     if text.contains('\0') {
-        *text = text.replace('\0', "\u{fffd}");
+        Cow::Owned(text.replace('\0', "\u{fffd}"))
+    } else {
+        text
     }
 }
 
 /// Replaces NUL in every string and member name of a document.
 pub(crate) fn replace_nul_in_value(value: Value) -> Value {
     match value {
-        Value::String(mut text) => {
-            replace_nul(&mut text);
-            Value::String(text)
-        }
+        Value::String(text) => Value::String(without_nul(text.into()).into_owned()),
         Value::Array(items) => items.into_iter().map(replace_nul_in_value).collect(),
         Value::Object(members) => {
-            let clean = |(mut name, value): (String, Value)| {
-                replace_nul(&mut name);
+            let clean = |(name, value): (String, Value)| {
+                let name = without_nul(name.into()).into_owned();
                 (name, replace_nul_in_value(value))
             };
             Value::Object(members.into_iter().map(clean).collect())
@@ -149,8 +149,8 @@ mod tests {
 
     use super::*;
 
-    fn push(response: &mut ResponseAccumulator, chunk: Value) -> Result<(), LlmError> {
-        response.push(serde_json::from_value(chunk).unwrap(), None)
+    fn push(response: &mut ResponseAccumulator, chunk: &Value) -> Result<(), LlmError> {
+        response.push(serde_json::from_str(&chunk.to_string()).unwrap(), None)
     }
 
     fn delta(text: &str) -> Value {
@@ -170,7 +170,7 @@ mod tests {
     #[case("eos", FinishReason::Stop)]
     fn finish_reasons_are_read(#[case] word: &str, #[case] expected: FinishReason) {
         let mut response = ResponseAccumulator::default();
-        push(&mut response, ended(word)).unwrap();
+        push(&mut response, &ended(word)).unwrap();
         assert_eq!(response.finish_reason, Some(expected));
     }
 
@@ -188,7 +188,7 @@ mod tests {
     ) {
         let mut response = ResponseAccumulator::default();
         for chunk in chunks {
-            push(&mut response, chunk.clone()).unwrap();
+            push(&mut response, chunk).unwrap();
         }
         assert_eq!(response.is_complete(), expected);
     }
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn the_finish_reason_error_is_an_error() {
         let mut response = ResponseAccumulator::default();
-        let failed = push(&mut response, ended("error"));
+        let failed = push(&mut response, &ended("error"));
         assert!(failed.unwrap_err().is_transient());
     }
 
@@ -205,19 +205,19 @@ mod tests {
     #[case::too_large(delta(&"b".repeat(MAX_RESPONSE_BYTES)))]
     fn the_text_of_a_failed_chunk_is_not_kept(#[case] failing: Value) {
         let mut response = ResponseAccumulator::default();
-        push(&mut response, delta("a")).unwrap();
-        push(&mut response, failing).unwrap_err();
+        push(&mut response, &delta("a")).unwrap();
+        push(&mut response, &failing).unwrap_err();
         assert_eq!(response.text, "a");
     }
 
     #[test]
     fn new_text_is_returned_once() {
         let mut response = ResponseAccumulator::default();
-        push(&mut response, delta("a")).unwrap();
-        push(&mut response, delta("é")).unwrap();
+        push(&mut response, &delta("a")).unwrap();
+        push(&mut response, &delta("é")).unwrap();
         assert_eq!(response.take_new_text(), "aé");
         assert_eq!(response.take_new_text(), "");
-        push(&mut response, delta("b")).unwrap();
+        push(&mut response, &delta("b")).unwrap();
         assert_eq!(response.take_new_text(), "b");
         assert_eq!(response.text, "aéb");
     }
@@ -230,7 +230,7 @@ mod tests {
             json!({"index": 0, "delta": {"content": "th"}}),
             json!({"index": null, "delta": {"content": "is"}}),
         ];
-        push(&mut response, json!({"choices": choices})).unwrap();
+        push(&mut response, &json!({"choices": choices})).unwrap();
         assert_eq!(response.text, "this");
         assert_eq!(response.finish_reason, None);
     }
@@ -239,7 +239,7 @@ mod tests {
     fn a_refusal_is_text_and_reasoning_is_not() {
         let mut response = ResponseAccumulator::default();
         let chunk = json!({"choices": [{"delta": {"refusal": "No.", "reasoning_content": "hm"}}]});
-        push(&mut response, chunk).unwrap();
+        push(&mut response, &chunk).unwrap();
         assert_eq!(response.text, "No.");
         assert_eq!(response.reasoning, "hm");
     }
@@ -249,7 +249,7 @@ mod tests {
         let mut response = ResponseAccumulator::default();
         for tokens in [json!(3), json!(5), json!(-1)] {
             let usage = json!({"usage": {"prompt_tokens": 9, "completion_tokens": tokens}});
-            push(&mut response, usage).unwrap();
+            push(&mut response, &usage).unwrap();
         }
         let expected = Usage {
             input_tokens: 9,
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn nul_is_replaced() {
         let mut response = ResponseAccumulator::default();
-        push(&mut response, delta("a\0b")).unwrap();
+        push(&mut response, &delta("a\0b")).unwrap();
         assert_eq!(response.text, "a\u{fffd}b");
         assert_eq!(
             replace_nul_in_value(json!({"\0": ["\0", {"a": "\0"}]})),
@@ -273,12 +273,12 @@ mod tests {
     fn a_response_that_is_too_large_is_rejected() {
         let mut response = ResponseAccumulator::default();
         let half = "a".repeat(MAX_RESPONSE_BYTES / 2);
-        push(&mut response, delta(&half)).unwrap();
+        push(&mut response, &delta(&half)).unwrap();
         push(
             &mut response,
-            json!({"choices": [{"delta": {"reasoning_content": half}}]}),
+            &json!({"choices": [{"delta": {"reasoning_content": half}}]}),
         )
         .unwrap();
-        assert!(push(&mut response, delta("a")).is_err());
+        assert!(push(&mut response, &delta("a")).is_err());
     }
 }

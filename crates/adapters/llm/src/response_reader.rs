@@ -7,16 +7,14 @@ use serde_json::from_slice;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::{
-    error::LlmError,
-    event_decoder::EventDecoder,
-    options::LlmTimeouts,
-    reply_writer::ReplyWriter,
-    response_accumulator::ResponseAccumulator,
-    wire::{Chunk, replace_lone_surrogates},
+    error::LlmError, event_decoder::EventDecoder, options::LlmTimeouts, reply_writer::ReplyWriter,
+    response_accumulator::ResponseAccumulator, wire::replace_lone_surrogates,
 };
 
 /// The maximum number of bytes of a response that is not streamed.
 const MAX_BODY_BYTES: usize = 1024 * 1024;
+/// The error of a chunk that cannot be parsed. The error of the parser would quote the response.
+const MALFORMED: LlmError = LlmError::Malformed("the upstream's response is malformed");
 /// The time within which the end of a stream may follow its last event. A connection whose stream
 /// was read to its end can be reused; otherwise the next request needs a new one, with a TLS
 /// handshake.
@@ -41,8 +39,7 @@ pub(crate) async fn read_response(
         }
         "application/json" => {
             let body = read_whole(response, timeouts).await?;
-            let chunk = parse(&body)?;
-            accumulator.push(chunk, key)?;
+            push_chunk(&body, key, accumulator)?;
             writer.write(accumulator.take_new_text()).await?;
             // The body is complete, so the response is malformed rather than cut off.
             if accumulator.finish_reason.is_none() {
@@ -68,14 +65,21 @@ fn media_type(response: &Response) -> String {
     essence.unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-fn parse(json: &[u8]) -> Result<Chunk, LlmError> {
-    let read = from_slice(json);
-    let read = read.or_else(|error| match replace_lone_surrogates(json) {
-        Some(repaired) => from_slice(&repaired),
-        None => Err(error),
-    });
-    // The error of the parser would quote the response.
-    read.map_err(|_error| LlmError::Malformed("the upstream's response is malformed"))
+/// Parses a chunk and adds it to the response.
+fn push_chunk(
+    json: &[u8],
+    key: Option<&str>,
+    accumulator: &mut ResponseAccumulator,
+) -> Result<(), LlmError> {
+    let repaired;
+    let chunk = match from_slice(json) {
+        Ok(chunk) => chunk,
+        Err(_error) => {
+            repaired = replace_lone_surrogates(json).ok_or(MALFORMED)?;
+            from_slice(&repaired).map_err(|_error| MALFORMED)?
+        }
+    };
+    accumulator.push(chunk, key)
 }
 
 async fn read_whole(mut response: Response, timeouts: &LlmTimeouts) -> Result<Vec<u8>, LlmError> {
@@ -210,7 +214,7 @@ fn take_event(
         // Some servers send empty events to keep the connection open.
         b"" => Ok(StreamState::Open),
         json => {
-            accumulator.push(parse(json)?, key)?;
+            push_chunk(json, key, accumulator)?;
             Ok(StreamState::Open)
         }
     }

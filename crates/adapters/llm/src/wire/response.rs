@@ -1,6 +1,6 @@
 //! Responses.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use domain::Usage;
 use serde::{
@@ -14,16 +14,16 @@ const MAX_TOKENS: f64 = 1e9;
 
 /// One event of a stream, or a whole response: they differ in the member that contains the text.
 #[derive(Default, Deserialize)]
-pub(crate) struct Chunk {
-    #[serde(default)]
-    pub(crate) choices: Option<Vec<Choice>>,
+pub(crate) struct Chunk<'a> {
+    #[serde(default, borrow)]
+    pub(crate) choices: Option<Vec<Choice<'a>>>,
     #[serde(default)]
     usage: Option<Box<RawValue>>,
     #[serde(default)]
     pub(crate) error: Option<Value>,
 }
 
-impl Chunk {
+impl Chunk<'_> {
     /// The token usage, if the response contains it.
     pub(crate) fn usage(&self) -> Option<Usage> {
         self.usage.as_deref().and_then(read_usage)
@@ -32,22 +32,22 @@ impl Chunk {
 
 /// One of the alternatives. Only one is requested.
 #[derive(Deserialize)]
-pub(crate) struct Choice {
+pub(crate) struct Choice<'a> {
     #[serde(default)]
     pub(crate) index: Option<u32>,
-    #[serde(default)]
-    pub(crate) delta: Option<Part>,
-    #[serde(default)]
-    pub(crate) message: Option<Part>,
+    #[serde(default, borrow)]
+    pub(crate) delta: Option<Part<'a>>,
+    #[serde(default, borrow)]
+    pub(crate) message: Option<Part<'a>>,
     #[serde(default)]
     pub(crate) finish_reason: Option<String>,
 }
 
 /// A part of the reply, or all of it.
 #[derive(Default, Deserialize)]
-pub(crate) struct Part {
-    #[serde(default)]
-    pub(crate) content: Option<Content>,
+pub(crate) struct Part<'a> {
+    #[serde(default, borrow)]
+    pub(crate) content: Option<Content<'a>>,
     /// Replaces the content if the model refuses to reply.
     #[serde(default)]
     pub(crate) refusal: Option<String>,
@@ -57,9 +57,9 @@ pub(crate) struct Part {
     pub(crate) tool_calls: Option<Vec<CallPart>>,
 }
 
-/// Text, or a list of parts some of which are text.
-pub(crate) enum Content {
-    Text(String),
+/// Text, or a list of parts some of which are text. Text is copied only if it contains escapes.
+pub(crate) enum Content<'a> {
+    Text(Cow<'a, str>),
     Parts(Vec<ContentPart>),
 }
 
@@ -74,7 +74,7 @@ pub(crate) struct ContentPart {
 
 /// Written by hand, because a derived implementation of an untagged enum would copy every piece of
 /// text twice.
-impl<'de> Deserialize<'de> for Content {
+impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(ContentVisitor)
     }
@@ -83,28 +83,32 @@ impl<'de> Deserialize<'de> for Content {
 struct ContentVisitor;
 
 impl<'de> Visitor<'de> for ContentVisitor {
-    type Value = Content;
+    type Value = Content<'de>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("text or a list of parts")
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Content, E> {
-        Ok(Content::Text(text.to_owned()))
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Content<'de>, E> {
+        Ok(Content::Text(Cow::Borrowed(text)))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, parts: A) -> Result<Content, A::Error> {
+    fn visit_str<E>(self, text: &str) -> Result<Content<'de>, E> {
+        Ok(Content::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, parts: A) -> Result<Content<'de>, A::Error> {
         Vec::deserialize(SeqAccessDeserializer::new(parts)).map(Content::Parts)
     }
 }
 
-impl Content {
-    pub(crate) fn into_text(self) -> String {
+impl<'a> Content<'a> {
+    pub(crate) fn into_text(self) -> Cow<'a, str> {
         match self {
             Self::Text(text) => text,
             Self::Parts(parts) => {
                 let texts = parts.into_iter().filter(|part| part.kind == "text");
-                texts.filter_map(|part| part.text).collect()
+                Cow::Owned(texts.filter_map(|part| part.text).collect())
             }
         }
     }
@@ -184,7 +188,8 @@ mod tests {
     #[case(json!([{"type": "thinking", "thinking": []}, {"type": "text", "text": "a"}, {"type": "text", "text": "b"}]), "ab")]
     #[case(json!([]), "")]
     fn content_is_text_or_parts(#[case] content: Value, #[case] expected: &str) {
-        let part: Part = serde_json::from_value(json!({"content": content})).unwrap();
+        let part = json!({"content": content}).to_string();
+        let part: Part<'_> = from_str(&part).unwrap();
         assert_eq!(part.content.unwrap().into_text(), expected);
     }
 
@@ -207,11 +212,12 @@ mod tests {
 
     #[test]
     fn a_chunk_of_nulls_is_read() {
-        let chunk: Chunk =
-            serde_json::from_value(json!({"choices": null, "usage": null, "error": null})).unwrap();
+        let chunk = r#"{"choices": null, "usage": null, "error": null}"#;
+        let chunk: Chunk<'_> = from_str(chunk).unwrap();
         assert!(chunk.choices.is_none() && chunk.usage().is_none() && chunk.error.is_none());
         let choice = json!({"index": null, "delta": {"content": null, "refusal": null, "tool_calls": null}, "finish_reason": null});
-        let chunk: Chunk = serde_json::from_value(json!({"choices": [choice]})).unwrap();
+        let chunk = json!({"choices": [choice]}).to_string();
+        let chunk: Chunk<'_> = from_str(&chunk).unwrap();
         let [choice] = &chunk.choices.unwrap()[..] else {
             panic!("one choice")
         };
@@ -240,7 +246,7 @@ mod tests {
     #[case("-1e999", None)]
     fn implausible_usage_is_ignored(#[case] usage: &str, #[case] expected: Option<(i64, i64)>) {
         let chunk = format!(r#"{{"usage": {usage}, "choices": []}}"#);
-        let chunk: Chunk = from_str(&chunk).unwrap();
+        let chunk: Chunk<'_> = from_str(&chunk).unwrap();
         let expected = expected.map(|(input_tokens, output_tokens)| Usage {
             input_tokens,
             output_tokens,
