@@ -1,5 +1,7 @@
 //! The implementation of the port.
 
+use std::sync::Arc;
+
 use futures::stream::{self, BoxStream, StreamExt as _};
 use parking_lot::RwLock;
 use ports::{EventBus, Signal, SignalFilter};
@@ -15,8 +17,9 @@ pub struct LocalBus(RwLock<Vec<Subscriber>>);
 
 struct Subscriber {
     filter: SignalFilter,
-    /// The queue of one receiver; it drops its oldest signals.
-    sender: broadcast::Sender<Signal>,
+    /// The queue of one receiver; it drops its oldest signals. It has memory for all of them from the
+    /// beginning, which pointers keep small.
+    sender: broadcast::Sender<Arc<Signal>>,
 }
 
 impl LocalBus {
@@ -28,10 +31,12 @@ impl LocalBus {
 
 impl EventBus for LocalBus {
     fn publish(&self, signal: Signal) {
+        let mut shared = None;
         for subscriber in self.0.read().iter() {
             if (subscriber.filter)(&signal) {
+                let shared = shared.get_or_insert_with(|| Arc::new(signal.clone()));
                 // Fails if the subscriber has ended, which is not an error.
-                let _ = subscriber.sender.send(signal.clone());
+                let _ = subscriber.sender.send(Arc::clone(shared));
             }
         }
     }
@@ -45,7 +50,7 @@ impl EventBus for LocalBus {
         stream::unfold(signals, move |mut signals| async move {
             loop {
                 match signals.recv().await {
-                    Ok(signal) => return Some((signal, signals)),
+                    Ok(signal) => return Some((Arc::unwrap_or_clone(signal), signals)),
                     Err(RecvError::Lagged(_)) if reports_loss => {
                         return Some((Signal::SignalsLost, signals));
                     }
