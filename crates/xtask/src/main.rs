@@ -34,7 +34,8 @@ enum Task {
     /// Run every test of the workspace, with a throw-away Postgres unless `TEST_DATABASE_URL` names
     /// a server, and with third-party client libraries unless `TEST_CLIENTS` names their folder
     Test(test::Options),
-    /// Run all checks other than tests: format, lints, docs, arrows, builds, the OpenAPI snapshot
+    /// Run all checks other than tests: format, arrows, lints, docs, the service without default
+    /// features, licences
     Check,
     /// Run all checks, then all tests
     Ci {

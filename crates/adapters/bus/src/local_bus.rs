@@ -17,8 +17,8 @@ pub struct LocalBus(RwLock<Vec<Subscriber>>);
 
 struct Subscriber {
     filter: SignalFilter,
-    /// The queue of one receiver; it drops its oldest signals. It has memory for all of them from the
-    /// beginning, which pointers keep small.
+    /// The queue of one receiver; it drops its oldest signals. Its slots are allocated at once, so
+    /// they hold pointers.
     sender: broadcast::Sender<Arc<Signal>>,
 }
 
@@ -31,12 +31,11 @@ impl LocalBus {
 
 impl EventBus for LocalBus {
     fn publish(&self, signal: Signal) {
-        let mut shared = None;
+        let signal = Arc::new(signal);
         for subscriber in self.0.read().iter() {
             if (subscriber.filter)(&signal) {
-                let shared = shared.get_or_insert_with(|| Arc::new(signal.clone()));
                 // Fails if the subscriber has ended, which is not an error.
-                let _ = subscriber.sender.send(Arc::clone(shared));
+                let _ = subscriber.sender.send(Arc::clone(&signal));
             }
         }
     }

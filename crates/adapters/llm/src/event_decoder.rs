@@ -36,7 +36,7 @@ impl EventDecoder {
         bytes: &mut &'b [u8],
     ) -> Result<Option<&'d [u8]>, EventTooLarge> {
         self.discard_returned();
-        if self.is_between_events()
+        if self.has_no_pending_data()
             && let Some((data, rest)) = split_usual_event(bytes)
         {
             self.lines += 2;
@@ -74,7 +74,8 @@ impl EventDecoder {
         self.end_event()
     }
 
-    fn is_between_events(&self) -> bool {
+    /// Returns whether nothing of the next event is buffered.
+    fn has_no_pending_data(&self) -> bool {
         self.line.is_empty() && self.data.is_empty() && !self.after_carriage_return
     }
 
@@ -122,13 +123,13 @@ impl EventDecoder {
     }
 }
 
-/// Returns the data of an event that arrived as a whole in the form that most servers send, and
-/// what follows it. It need not be copied.
+/// Splits off an event that arrived whole, as one `data` line with line feeds, as most servers send it.
+/// Returns its data, not copied, and the bytes after it.
 fn split_usual_event(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let value = bytes.strip_prefix(b"data: ")?;
-    let (data, end) = value.split_at(memchr2(b'\n', b'\r', value)?);
+    let (line, end) = bytes.split_at(memchr2(b'\n', b'\r', bytes)?);
+    let data = line.strip_prefix(b"data: ")?;
     let rest = end.strip_prefix(b"\n\n")?;
-    (data.len() <= MAX_EVENT_BYTES).then_some((data, rest))
+    (line.len() <= MAX_EVENT_BYTES).then_some((data, rest))
 }
 
 /// Returns the value of a `data` field.
@@ -148,8 +149,9 @@ mod tests {
 
     use super::*;
 
-    /// Decodes the events of a stream that arrives in these pieces and ends regularly.
-    fn events<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
+    /// Decodes the events of a stream that arrives in these pieces and ends regularly, and counts its
+    /// lines.
+    fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<String>, u64) {
         let mut decoder = EventDecoder::default();
         let mut events = Vec::new();
         for mut piece in pieces {
@@ -160,7 +162,7 @@ mod tests {
         }
         events.extend(decoder.finish().map(<[u8]>::to_vec));
         let text = |event| String::from_utf8(event).unwrap();
-        events.into_iter().map(text).collect()
+        (events.into_iter().map(text).collect(), decoder.lines())
     }
 
     #[rstest]
@@ -176,12 +178,14 @@ mod tests {
     #[case("event: x\nid: 1\nretry: 5\ndata: one\n\n", &["one"])]
     #[case("database: no\n\nevent: alone\n\n", &[])]
     #[case("\u{feff}data: one\n\ndata: \u{feff}two\n\n", &["one", "\u{feff}two"])]
+    #[case("data: a\n\r\ndata: b\n\n", &["a", "b"])]
+    #[case("data: a\r\n\ndata: b\n\n", &["a", "b"])]
     #[case("data: no empty line after it\n", &["no empty line after it"])]
     #[case("data: no end of line", &["no end of line"])]
     fn decodes_the_stream_format(#[case] stream: &str, #[case] expected: &[&str]) {
-        assert_eq!(events([stream.as_bytes()]), expected);
-        let bytes: Vec<_> = stream.as_bytes().chunks(1).collect();
-        assert_eq!(events(bytes), expected);
+        let whole = decode([stream.as_bytes()]);
+        assert_eq!(whole.0, expected);
+        assert_eq!(decode(stream.as_bytes().chunks(1)), whole);
     }
 
     #[test]
@@ -207,6 +211,21 @@ mod tests {
         assert!(decoder.line.len() <= MAX_EVENT_BYTES);
     }
 
+    #[rstest]
+    #[case::whole(usize::MAX)]
+    #[case::in_pieces(1024)]
+    fn the_limit_does_not_depend_on_pieces(#[case] size: usize) {
+        let first_error = |bytes: usize| {
+            let stream = format!("data: {}\n\n", "a".repeat(bytes));
+            let mut decoder = EventDecoder::default();
+            let mut pieces = stream.as_bytes().chunks(size);
+            pieces.find_map(|mut piece| decoder.decode(&mut piece).err())
+        };
+        let largest = MAX_EVENT_BYTES - "data: ".len();
+        assert_eq!(first_error(largest), None);
+        assert_eq!(first_error(largest + 1), Some(EventTooLarge));
+    }
+
     #[test]
     fn the_data_lines_of_an_event_are_limited_together() {
         let mut decoder = EventDecoder::default();
@@ -218,12 +237,15 @@ mod tests {
     proptest! {
         #[test]
         fn decodes_the_same_events_from_pieces_of_any_size(
-            lines in prop::collection::vec("(data: ?|:|event:|)[a-zé\u{1f98a} :]{0,12}(\n|\r|\r\n)", 0..24),
+            lines in prop::collection::vec(
+                "((data: ?|:|event:)[a-zé\u{1f98a} :]{0,12}|data: [a-z]{0,12}\n|)(\n|\r|\r\n)",
+                0..24,
+            ),
             size in 1_usize..9,
         ) {
             let stream = lines.concat();
-            let whole = events([stream.as_bytes()]);
-            prop_assert_eq!(events(stream.as_bytes().chunks(size)), whole);
+            let whole = decode([stream.as_bytes()]);
+            prop_assert_eq!(decode(stream.as_bytes().chunks(size)), whole);
         }
     }
 }

@@ -89,7 +89,7 @@ impl ResponseAccumulator {
     fn push_part(&mut self, part: Part<'_>) -> Result<(), LlmError> {
         let content = part.content.map(Content::into_text);
         for text in content.into_iter().chain(part.refusal.map(Cow::Owned)) {
-            self.text.push_str(&without_nul(text));
+            self.text.push_str(&replace_nul(text));
         }
         self.reasoning
             .push_str(&part.reasoning_content.unwrap_or_default());
@@ -107,8 +107,8 @@ impl ResponseAccumulator {
     }
 }
 
-/// Stores cannot hold the character NUL.
-fn without_nul(text: Cow<'_, str>) -> Cow<'_, str> {
+/// Replaces NUL, which stores cannot hold, with U+FFFD.
+fn replace_nul(text: Cow<'_, str>) -> Cow<'_, str> {
     if text.contains('\0') {
         Cow::Owned(text.replace('\0', "\u{fffd}"))
     } else {
@@ -119,11 +119,11 @@ fn without_nul(text: Cow<'_, str>) -> Cow<'_, str> {
 /// Replaces NUL in every string and member name of a document.
 pub(crate) fn replace_nul_in_value(value: Value) -> Value {
     match value {
-        Value::String(text) => Value::String(without_nul(text.into()).into_owned()),
+        Value::String(text) => Value::String(replace_nul(text.into()).into_owned()),
         Value::Array(items) => items.into_iter().map(replace_nul_in_value).collect(),
         Value::Object(members) => {
             let clean = |(name, value): (String, Value)| {
-                let name = without_nul(name.into()).into_owned();
+                let name = replace_nul(name.into()).into_owned();
                 (name, replace_nul_in_value(value))
             };
             Value::Object(members.into_iter().map(clean).collect())
