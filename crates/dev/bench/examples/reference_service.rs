@@ -17,7 +17,10 @@ use actix_web::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sqlx::{Connection as _, PgPool, postgres::PgPoolOptions};
+use sqlx::{
+    Connection as _, PgPool,
+    postgres::{PgConnectOptions, PgPoolOptions},
+};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -140,8 +143,12 @@ async fn main() -> io::Result<()> {
         ));
     };
     let workers = workers.parse().map_err(io::Error::other)?;
+    // A connection keeps the plans that it made while the tables were nearly empty. They must not
+    // read whole tables once these have grown.
+    let database: PgConnectOptions = database.parse().map_err(io::Error::other)?;
+    let database = database.options([("enable_seqscan", "off")]);
     let pool = PgPoolOptions::new().max_connections(CONNECTIONS);
-    let database = pool.connect(database).await.map_err(io::Error::other)?;
+    let database = pool.connect_with(database).await.map_err(io::Error::other)?;
     let created = sqlx::raw_sql(TABLES).execute(&database).await;
     created.map_err(io::Error::other)?;
     let services = Data::new(Services {
