@@ -10,6 +10,8 @@
 //!
 //! To add a statement, define a `const` for it, and add it to the file's `STATEMENTS`. A test prepares all of these against a migrated database.
 
+use std::borrow::Cow;
+
 mod agents;
 mod batch;
 mod connections;
@@ -40,8 +42,10 @@ pub use store::{PostgresOptions, PostgresStore};
 
 /// All statements of this crate, for the test that prepares them.
 #[doc(hidden)]
-pub fn statements() -> impl Iterator<Item = &'static str> {
-    [
+pub fn statements() -> impl Iterator<Item = Cow<'static, str>> {
+    let of_rows = rows::STATEMENTS.iter().copied().flatten().copied();
+    let for_one_row = of_rows.clone().map(cte_batch::for_one_row);
+    let others = [
         agents::STATEMENTS,
         conversations::STATEMENTS,
         credentials::STATEMENTS,
@@ -60,11 +64,12 @@ pub fn statements() -> impl Iterator<Item = &'static str> {
         tickets::STATEMENTS,
         tokens::STATEMENTS,
         turns::STATEMENTS,
-    ]
-    .into_iter()
-    .chain(rows::STATEMENTS.iter().copied())
-    .flatten()
-    .copied()
+    ];
+    let others = others.into_iter().flatten().copied();
+    others
+        .chain(of_rows)
+        .map(Cow::from)
+        .chain(for_one_row.map(Cow::from))
 }
 
 /// The settings of every connection, for the test of the query plans.

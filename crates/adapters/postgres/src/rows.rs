@@ -1,7 +1,7 @@
 //! Writes the rows of a plan, with one statement for each table and kind of change.
 //!
-//! Each column is sent as one array, and `unnest` restores the rows: a batch of hundreds of turns
-//! costs as many round trips as a single turn. All statements together cost one round trip;
+//! Each column of several rows is sent as one array, and `unnest` restores the rows: a batch of hundreds of
+//! turns costs as many round trips as a single turn. All statements together cost one round trip;
 //! released idempotency keys cost another.
 
 mod agents;
@@ -78,9 +78,4 @@ fn add_changes(batch: &mut CteBatch, rows: &Rows) {
     messages::copy(batch, &rows.copies);
     log::insert_events(batch, &rows.events);
     log::raise_heads(batch, &rows.heads);
-}
-
-/// The values of one column of `rows`.
-fn column<'r, R, T>(rows: &'r [R], value: impl Fn(&'r R) -> T) -> Vec<T> {
-    rows.iter().map(value).collect()
 }

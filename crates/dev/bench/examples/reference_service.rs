@@ -148,7 +148,10 @@ async fn main() -> io::Result<()> {
     let database: PgConnectOptions = database.parse().map_err(io::Error::other)?;
     let database = database.options([("enable_seqscan", "off")]);
     let pool = PgPoolOptions::new().max_connections(CONNECTIONS);
-    let database = pool.connect_with(database).await.map_err(io::Error::other)?;
+    let database = pool
+        .connect_with(database)
+        .await
+        .map_err(io::Error::other)?;
     let created = sqlx::raw_sql(TABLES).execute(&database).await;
     created.map_err(io::Error::other)?;
     let services = Data::new(Services {

@@ -179,7 +179,7 @@ async fn conversations_and_nodes(
 }
 
 /// The tenants, users and keys of names. A user is empty if the conversation has no user.
-pub(crate) fn name_texts(names: &[InTenant<ConversationName>]) -> [Vec<&str>; 3] {
+fn name_texts(names: &[InTenant<ConversationName>]) -> [Vec<&str>; 3] {
     let column = |text: fn(&InTenant<ConversationName>) -> &str| names.iter().map(text).collect();
     [
         column(|(tenant, _)| tenant.as_str()),
@@ -189,7 +189,7 @@ pub(crate) fn name_texts(names: &[InTenant<ConversationName>]) -> [Vec<&str>; 3]
 }
 
 /// The agents of names.
-pub(crate) fn name_agents(names: &[InTenant<ConversationName>]) -> Vec<Uuid> {
+fn name_agents(names: &[InTenant<ConversationName>]) -> Vec<Uuid> {
     let agents = names.iter().map(|(_, name)| name.agent_id.uuid());
     agents.collect()
 }

@@ -4,7 +4,6 @@ use domain::{Agent, TenantId, text::search_key};
 use relational::{AgentRow, AgentUpdate};
 use sqlx::types::Json;
 
-use super::column;
 use crate::{
     cte_batch::{CteBatch, Parameters},
     fragments::unnest,
@@ -76,22 +75,24 @@ type OwnedAgent<'r> = (&'r TenantId, &'r Agent);
 
 /// Inserts new agents and their capabilities.
 pub(super) fn insert(batch: &mut CteBatch, rows: &[AgentRow]) {
+    let agents: Vec<OwnedAgent<'_>> = rows.iter().map(|row| (&row.tenant, &row.agent)).collect();
     batch.add(INSERT, rows, |insert, rows| {
-        bind_agents(insert, &column(rows, |row| (&row.tenant, &row.agent)))
-            .bind(column(rows, |row| row.agent.created_at.date_time()))
-            .bind(column(rows, |row| row.sort_seq.0))
+        bind_agents(insert, &agents)
+            .column(rows, |row| row.agent.created_at.date_time())
+            .column(rows, |row| row.sort_seq.0)
     });
     let capable = rows.iter().filter(|row| !row.agent.capabilities.is_empty());
     let capable: Vec<_> = capable.collect();
+    let agents = capable.iter().map(|row| (&row.tenant, &row.agent));
+    let agents: Vec<OwnedAgent<'_>> = agents.collect();
     batch.add(INSERT_CAPABILITIES, &capable, |insert, rows| {
-        bind_capabilities(insert, &column(rows, |row| (&row.tenant, &row.agent)))
-            .bind(column(rows, |row| row.sort_seq.0))
+        bind_capabilities(insert, &agents).column(rows, |row| row.sort_seq.0)
     });
 }
 
 /// Updates agents and their capabilities.
 pub(super) fn update(batch: &mut CteBatch, rows: &[AgentUpdate]) {
-    let agents = column(rows, |row| (&row.tenant, &row.agent));
+    let agents: Vec<OwnedAgent<'_>> = rows.iter().map(|row| (&row.tenant, &row.agent)).collect();
     batch.add(UPDATE, &agents, bind_agents);
     batch.add(DELETE_LOST_CAPABILITIES, &agents, bind_capabilities);
     batch.add(INSERT_NEW_CAPABILITIES, &agents, bind_capabilities);
@@ -99,20 +100,20 @@ pub(super) fn update(batch: &mut CteBatch, rows: &[AgentUpdate]) {
 
 fn bind_agents(parameters: Parameters, agents: &[OwnedAgent<'_>]) -> Parameters {
     parameters
-        .bind(column(agents, |(tenant, _)| tenant.as_str()))
-        .bind(column(agents, |(_, agent)| agent.id.uuid()))
-        .bind(column(agents, |(_, agent)| agent.name.as_str()))
-        .bind(column(agents, |(_, agent)| search_key(&agent.name)))
-        .bind(column(agents, |(_, agent)| agent.personality.as_str()))
-        .bind(column(agents, |(_, agent)| Json(&agent.capabilities)))
-        .bind(column(agents, |(_, agent)| Json(&agent.config)))
-        .bind(column(agents, |(_, agent)| agent.version))
-        .bind(column(agents, |(_, agent)| agent.updated_at.date_time()))
+        .column(agents, |(tenant, _)| tenant.as_str())
+        .column(agents, |(_, agent)| agent.id.uuid())
+        .column(agents, |(_, agent)| agent.name.as_str())
+        .column(agents, |(_, agent)| search_key(&agent.name))
+        .column(agents, |(_, agent)| agent.personality.as_str())
+        .column(agents, |(_, agent)| Json(&agent.capabilities))
+        .column(agents, |(_, agent)| Json(&agent.config))
+        .column(agents, |(_, agent)| agent.version)
+        .column(agents, |(_, agent)| agent.updated_at.date_time())
 }
 
 fn bind_capabilities(parameters: Parameters, agents: &[OwnedAgent<'_>]) -> Parameters {
     parameters
-        .bind(column(agents, |(tenant, _)| tenant.as_str()))
-        .bind(column(agents, |(_, agent)| agent.id.uuid()))
-        .bind(column(agents, |(_, agent)| Json(&agent.capabilities)))
+        .column(agents, |(tenant, _)| tenant.as_str())
+        .column(agents, |(_, agent)| agent.id.uuid())
+        .column(agents, |(_, agent)| Json(&agent.capabilities))
 }

@@ -6,14 +6,9 @@
 //! revoked credential is not revoked again.
 
 use domain::NodeId;
-use relational::{PlannedBatch, RecordKey};
+use relational::PlannedBatch;
 
-use super::column;
-use crate::{
-    cte_batch::CteBatch,
-    facts::{name_agents, name_texts},
-    fragments::unnest,
-};
+use crate::{cte_batch::CteBatch, fragments::unnest};
 
 /// Locks the tenants in the order of their ids, as in [`crate::facts`]. After a wait the head is compared
 /// again.
@@ -23,7 +18,7 @@ const UNCHANGED_TENANTS: &str = concat!(
     " as n (tenant, head) \
         join tenants t on t.id = n.tenant and t.head_seq = n.head order by t.id for update of t)"
 );
-const HEADS_ARE_CURRENT: &str = "(select count(*) from unchanged) = cardinality($1)";
+const HEADS_ARE_CURRENT: &str = "(select count(*) from unchanged) = $3";
 const NODES_ARE_LIVE: &str =
     "(select count(*) from nodes where id = any($1::uuid[]) and not swept) = cardinality($1)";
 const KEYS_ARE_UNUSED: &str = concat!(
@@ -34,11 +29,12 @@ const KEYS_ARE_UNUSED: &str = concat!(
             and r.principal = q.principal and r.operation = q.operation and r.key = q.key)"
 );
 const CREDENTIALS_ARE_VALID: &str = concat!(
-    "(select count(*) from ",
+    "not exists (select from ",
     unnest!(1 text, 2 text, 3 text),
-    " as q (id, tenant, kind) join credentials c on c.id = q.id \
-        and c.tenant_id is not distinct from q.tenant and c.kind = q.kind \
-        where c.revoked_at is null) = cardinality($1)"
+    " as q (id, tenant, kind) \
+        where not exists (select from credentials c where c.id = q.id \
+            and c.tenant_id is not distinct from q.tenant and c.kind = q.kind \
+            and c.revoked_at is null))"
 );
 const NAMES_ARE_UNUSED: &str = concat!(
     "not exists (select from ",
@@ -52,37 +48,44 @@ const NAMES_ARE_UNUSED: &str = concat!(
 pub(super) fn conditional_batch(planned: &PlannedBatch) -> CteBatch {
     let PlannedBatch { query, facts, .. } = planned;
     let heads: Vec<_> = facts.heads.iter().collect();
-    let mut batch = CteBatch::conditional(UNCHANGED_TENANTS, HEADS_ARE_CURRENT, |parameters| {
-        parameters
-            .bind(column(&heads, |(tenant, _)| tenant.as_str()))
-            .bind(column(&heads, |(_, head)| head.0))
-    });
+    let heads = heads.as_slice();
+    let mut batch = CteBatch::conditional(
+        UNCHANGED_TENANTS,
+        HEADS_ARE_CURRENT,
+        heads,
+        |parameters, heads| {
+            parameters
+                .column(heads, |(tenant, _)| tenant.as_str())
+                .column(heads, |(_, head)| head.0)
+                .bind(i64::try_from(heads.len()).unwrap_or(i64::MAX))
+        },
+    );
     let nodes: Vec<_> = query.nodes.iter().copied().map(NodeId::uuid).collect();
     batch.require(NODES_ARE_LIVE, &nodes, |parameters, nodes| {
         parameters.bind(nodes)
     });
     batch.require(KEYS_ARE_UNUSED, &query.idempotency, |parameters, keys| {
-        let texts = |text: fn(&RecordKey) -> &str| column(keys, text);
         parameters
-            .bind(texts(|key| key.tenant.as_str()))
-            .bind(texts(|key| key.principal.as_str()))
-            .bind(texts(|key| &key.operation))
-            .bind(texts(|key| &key.key))
+            .column(keys, |key| key.tenant.as_str())
+            .column(keys, |key| key.principal.as_str())
+            .column(keys, |key| &key.operation)
+            .column(keys, |key| &key.key)
     });
     let credentials: Vec<_> = facts.credentials.iter().collect();
     batch.require(CREDENTIALS_ARE_VALID, &credentials, |parameters, rows| {
         parameters
-            .bind(column(rows, |(id, _)| id.as_str()))
-            .bind(column(rows, |(_, facts)| facts.tenant.as_str()))
-            .bind(column(rows, |(_, facts)| facts.kind.as_str()))
+            .column(rows, |(id, _)| id.as_str())
+            .column(rows, |(_, facts)| facts.tenant.as_str())
+            .column(rows, |(_, facts)| facts.kind.as_str())
     });
     batch.require(NAMES_ARE_UNUSED, &query.names, |parameters, names| {
-        let [tenants, owners, keys] = name_texts(names);
         parameters
-            .bind(tenants)
-            .bind(name_agents(names))
-            .bind(owners)
-            .bind(keys)
+            .column(names, |(tenant, _)| tenant.as_str())
+            .column(names, |(_, name)| name.agent_id.uuid())
+            .column(names, |(_, name)| {
+                name.user_id.as_deref().unwrap_or_default()
+            })
+            .column(names, |(_, name)| name.key.as_str())
     });
     batch
 }

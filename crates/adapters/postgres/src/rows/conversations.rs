@@ -4,7 +4,6 @@ use domain::{ConversationKey, Timestamp};
 use relational::{ConversationAdvance, ConversationDeletion, ConversationRow, ConversationUpdate};
 use sqlx::types::Json;
 
-use super::column;
 use crate::{cte_batch::CteBatch, fragments::unnest};
 
 const INSERT: &str = concat!(
@@ -56,28 +55,26 @@ pub(crate) const STATEMENTS: &[&str] = &[INSERT, ADVANCE, UPDATE, DELETE];
 pub(super) fn insert(batch: &mut CteBatch, rows: &[ConversationRow]) {
     batch.add(INSERT, rows, |insert, rows| {
         insert
-            .bind(column(rows, |row| row.tenant.as_str()))
-            .bind(column(rows, |row| row.conversation.id.uuid()))
-            .bind(column(rows, |row| row.conversation.agent_id.uuid()))
-            .bind(column(rows, |row| row.conversation.user_id.as_deref()))
-            .bind(column(rows, |row| row.conversation.title.as_deref()))
-            .bind(column(rows, |row| Json(&row.conversation.metadata)))
-            .bind(column(rows, |row| row.conversation.version))
-            .bind(column(rows, |row| row.conversation.message_count))
-            .bind(column(rows, |row| row.turn_count))
-            .bind(column(rows, |row| row.conversation.created_at.date_time()))
-            .bind(column(rows, |row| row.conversation.updated_at.date_time()))
-            .bind(column(rows, |row| {
+            .column(rows, |row| row.tenant.as_str())
+            .column(rows, |row| row.conversation.id.uuid())
+            .column(rows, |row| row.conversation.agent_id.uuid())
+            .column(rows, |row| row.conversation.user_id.as_deref())
+            .column(rows, |row| row.conversation.title.as_deref())
+            .column(rows, |row| Json(&row.conversation.metadata))
+            .column(rows, |row| row.conversation.version)
+            .column(rows, |row| row.conversation.message_count)
+            .column(rows, |row| row.turn_count)
+            .column(rows, |row| row.conversation.created_at.date_time())
+            .column(rows, |row| row.conversation.updated_at.date_time())
+            .column(rows, |row| {
                 row.conversation.last_message_at.map(Timestamp::date_time)
-            }))
-            .bind(column(rows, |row| row.sort_seq.0))
-            .bind(column(rows, |row| {
+            })
+            .column(rows, |row| row.sort_seq.0)
+            .column(rows, |row| {
                 row.conversation.key.as_ref().map(ConversationKey::as_str)
-            }))
-            .bind(column(rows, |row| row.conversation.excerpt.as_deref()))
-            .bind(column(rows, |row| {
-                row.conversation.forked_from.as_ref().map(Json)
-            }))
+            })
+            .column(rows, |row| row.conversation.excerpt.as_deref())
+            .column(rows, |row| row.conversation.forked_from.as_ref().map(Json))
     });
 }
 
@@ -85,17 +82,15 @@ pub(super) fn insert(batch: &mut CteBatch, rows: &[ConversationRow]) {
 pub(super) fn advance(batch: &mut CteBatch, rows: &[ConversationAdvance]) {
     batch.add(ADVANCE, rows, |advance, rows| {
         advance
-            .bind(column(rows, |row| row.tenant.as_str()))
-            .bind(column(rows, |row| row.id.uuid()))
-            .bind(column(rows, |row| row.last_message_seq))
-            .bind(column(rows, |row| row.superseded_count))
-            .bind(column(rows, |row| row.turn_count))
-            .bind(column(rows, |row| row.updated_at.date_time()))
-            .bind(column(rows, |row| {
-                row.last_message_at.map(Timestamp::date_time)
-            }))
-            .bind(column(rows, |row| row.excerpt.as_deref()))
-            .bind(column(rows, |row| row.sort_seq.0))
+            .column(rows, |row| row.tenant.as_str())
+            .column(rows, |row| row.id.uuid())
+            .column(rows, |row| row.last_message_seq)
+            .column(rows, |row| row.superseded_count)
+            .column(rows, |row| row.turn_count)
+            .column(rows, |row| row.updated_at.date_time())
+            .column(rows, |row| row.last_message_at.map(Timestamp::date_time))
+            .column(rows, |row| row.excerpt.as_deref())
+            .column(rows, |row| row.sort_seq.0)
     });
 }
 
@@ -103,13 +98,13 @@ pub(super) fn advance(batch: &mut CteBatch, rows: &[ConversationAdvance]) {
 pub(super) fn update(batch: &mut CteBatch, rows: &[ConversationUpdate]) {
     batch.add(UPDATE, rows, |update, rows| {
         update
-            .bind(column(rows, |row| row.tenant.as_str()))
-            .bind(column(rows, |row| row.conversation.id.uuid()))
-            .bind(column(rows, |row| row.conversation.title.as_deref()))
-            .bind(column(rows, |row| Json(&row.conversation.metadata)))
-            .bind(column(rows, |row| row.conversation.version))
-            .bind(column(rows, |row| row.conversation.updated_at.date_time()))
-            .bind(column(rows, |row| row.sort_seq.0))
+            .column(rows, |row| row.tenant.as_str())
+            .column(rows, |row| row.conversation.id.uuid())
+            .column(rows, |row| row.conversation.title.as_deref())
+            .column(rows, |row| Json(&row.conversation.metadata))
+            .column(rows, |row| row.conversation.version)
+            .column(rows, |row| row.conversation.updated_at.date_time())
+            .column(rows, |row| row.sort_seq.0)
     });
 }
 
@@ -117,8 +112,8 @@ pub(super) fn update(batch: &mut CteBatch, rows: &[ConversationUpdate]) {
 pub(super) fn delete(batch: &mut CteBatch, rows: &[ConversationDeletion]) {
     batch.add(DELETE, rows, |delete, rows| {
         delete
-            .bind(column(rows, |row| row.tenant.as_str()))
-            .bind(column(rows, |row| row.id.uuid()))
-            .bind(column(rows, |row| row.deleted_at.date_time()))
+            .column(rows, |row| row.tenant.as_str())
+            .column(rows, |row| row.id.uuid())
+            .column(rows, |row| row.deleted_at.date_time())
     });
 }

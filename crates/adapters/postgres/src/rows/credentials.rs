@@ -4,7 +4,6 @@ use domain::{Credential, Scope, Timestamp};
 use relational::{Revocation, StateChange, credential_columns, stored::ProofColumns};
 use sqlx::types::Json;
 
-use super::column;
 use crate::{cte_batch::CteBatch, fragments::unnest};
 
 /// A trigger assigns `sort_seq`. Unlike this statement, it sees the credentials that were committed
@@ -47,32 +46,30 @@ pub(crate) const STATEMENTS: &[&str] = &[INSERT, REVOKE, CHANGE_STATE];
 /// Inserts new credentials.
 pub(super) fn insert(batch: &mut CteBatch, rows: &[Credential]) {
     batch.add(INSERT, rows, |insert, rows| {
-        let proofs = column(rows, |row| ProofColumns::from(&row.proof));
-        let proofs = proofs.as_slice();
+        let proofs = rows.iter().map(|row| ProofColumns::from(&row.proof));
+        let proofs = &proofs.collect::<Vec<_>>();
         insert
-            .bind(column(rows, |row| row.id.as_str()))
-            .bind(column(rows, |row| row.kind.as_str()))
-            .bind(column(rows, |row| row.tenant.as_str()))
-            .bind(column(rows, |row| row.name.as_str()))
-            .bind(column(rows, |row| {
+            .column(rows, |row| row.id.as_str())
+            .column(rows, |row| row.kind.as_str())
+            .column(rows, |row| row.tenant.as_str())
+            .column(rows, |row| row.name.as_str())
+            .column(rows, |row| {
                 Json(row.scopes.iter().map(Scope::as_str).collect::<Vec<_>>())
-            }))
-            .bind(column(proofs, |proof| proof.digest.as_deref()))
-            .bind(column(proofs, |proof| proof.last4.as_deref()))
-            .bind(column(proofs, |proof| proof.previous_digest.as_deref()))
-            .bind(column(proofs, |proof| {
+            })
+            .column(proofs, |proof| proof.digest.as_deref())
+            .column(proofs, |proof| proof.last4.as_deref())
+            .column(proofs, |proof| proof.previous_digest.as_deref())
+            .column(proofs, |proof| {
                 proof.previous_until.map(Timestamp::date_time)
-            }))
-            .bind(column(proofs, |proof| proof.key_set.as_ref().map(Json)))
-            .bind(column(proofs, |proof| proof.key_set_url.as_deref()))
-            .bind(column(rows, |row| row.created_at.date_time()))
-            .bind(column(rows, |row| row.expires_at.map(Timestamp::date_time)))
-            .bind(column(rows, |row| {
-                row.last_used_at.map(Timestamp::date_time)
-            }))
-            .bind(column(rows, |row| row.revoked_at.map(Timestamp::date_time)))
-            .bind(column(rows, |row| Json(&row.allowed_origins)))
-            .bind(column(rows, |row| Json(&row.limits)))
+            })
+            .column(proofs, |proof| proof.key_set.as_ref().map(Json))
+            .column(proofs, |proof| proof.key_set_url.as_deref())
+            .column(rows, |row| row.created_at.date_time())
+            .column(rows, |row| row.expires_at.map(Timestamp::date_time))
+            .column(rows, |row| row.last_used_at.map(Timestamp::date_time))
+            .column(rows, |row| row.revoked_at.map(Timestamp::date_time))
+            .column(rows, |row| Json(&row.allowed_origins))
+            .column(rows, |row| Json(&row.limits))
     });
 }
 
@@ -80,8 +77,8 @@ pub(super) fn insert(batch: &mut CteBatch, rows: &[Credential]) {
 pub(super) fn revoke(batch: &mut CteBatch, rows: &[Revocation]) {
     batch.add(REVOKE, rows, |revoke, rows| {
         revoke
-            .bind(column(rows, |row| row.id.as_str()))
-            .bind(column(rows, |row| row.revoked_at.date_time()))
+            .column(rows, |row| row.id.as_str())
+            .column(rows, |row| row.revoked_at.date_time())
     });
 }
 

@@ -4,7 +4,6 @@ use domain::{AgentId, ConversationId, Seq, TenantId, TurnId};
 use relational::{EventRow, IdempotencyRow, ReleasedKey};
 use sqlx::types::Json;
 
-use super::column;
 use crate::{
     cte_batch::{CteBatch, Parameters},
     fragments::unnest,
@@ -69,20 +68,18 @@ pub(crate) const STATEMENTS: &[&str] = &[
 pub(super) fn insert_events(batch: &mut CteBatch, rows: &[EventRow]) {
     batch.add(INSERT_EVENTS, rows, |insert, rows| {
         insert
-            .bind(column(rows, |row| row.tenant.as_str()))
-            .bind(column(rows, |row| row.seq.0))
-            .bind(column(rows, |row| row.kind.as_str()))
-            .bind(column(rows, |row| row.time.date_time()))
-            .bind(column(rows, |row| row.agent_id.map(AgentId::uuid)))
-            .bind(column(rows, |row| {
-                row.conversation_id.map(ConversationId::uuid)
-            }))
-            .bind(column(rows, |row| row.user_id.as_deref()))
-            .bind(column(rows, |row| row.turn_id.map(TurnId::uuid)))
-            .bind(column(rows, |row| row.actor.as_str()))
-            .bind(column(rows, |row| {
+            .column(rows, |row| row.tenant.as_str())
+            .column(rows, |row| row.seq.0)
+            .column(rows, |row| row.kind.as_str())
+            .column(rows, |row| row.time.date_time())
+            .column(rows, |row| row.agent_id.map(AgentId::uuid))
+            .column(rows, |row| row.conversation_id.map(ConversationId::uuid))
+            .column(rows, |row| row.user_id.as_deref())
+            .column(rows, |row| row.turn_id.map(TurnId::uuid))
+            .column(rows, |row| row.actor.as_str())
+            .column(rows, |row| {
                 row.data.as_ref().or(row.snapshot.as_ref()).map(Json)
-            }))
+            })
     });
 }
 
@@ -90,12 +87,12 @@ pub(super) fn insert_events(batch: &mut CteBatch, rows: &[EventRow]) {
 pub(super) fn release_keys(batch: &mut CteBatch, rows: &[ReleasedKey]) {
     batch.add(RELEASE_KEYS, rows, |release, rows| {
         release
-            .bind(column(rows, |row| row.tenant.as_str()))
-            .bind(column(rows, |row| row.principal.as_str()))
-            .bind(column(rows, |row| row.name.operation.as_str()))
-            .bind(column(rows, |row| row.name.key.as_str()))
-            .bind(column(rows, |row| row.turn_id.uuid()))
-            .bind(column(rows, |row| row.conversation_id.uuid()))
+            .column(rows, |row| row.tenant.as_str())
+            .column(rows, |row| row.principal.as_str())
+            .column(rows, |row| row.name.operation.as_str())
+            .column(rows, |row| row.name.key.as_str())
+            .column(rows, |row| row.turn_id.uuid())
+            .column(rows, |row| row.conversation_id.uuid())
     });
 }
 
@@ -111,25 +108,21 @@ pub(super) fn replace_records(batch: &mut CteBatch, rows: &[IdempotencyRow]) {
 
 fn bind_records(parameters: Parameters, rows: &[IdempotencyRow]) -> Parameters {
     parameters
-        .bind(column(rows, |row| row.tenant.as_str()))
-        .bind(column(rows, |row| row.idempotency.principal.as_str()))
-        .bind(column(rows, |row| row.idempotency.operation))
-        .bind(column(rows, |row| row.idempotency.key.as_str()))
-        .bind(column(rows, |row| {
-            row.idempotency.fingerprint.bytes().as_slice()
-        }))
-        .bind(column(rows, |row| row.turn_id.map(TurnId::uuid)))
-        .bind(column(rows, |row| {
-            row.idempotency.result.as_ref().map(Json)
-        }))
-        .bind(column(rows, |row| row.idempotency.created_at.date_time()))
+        .column(rows, |row| row.tenant.as_str())
+        .column(rows, |row| row.idempotency.principal.as_str())
+        .column(rows, |row| row.idempotency.operation)
+        .column(rows, |row| row.idempotency.key.as_str())
+        .column(rows, |row| row.idempotency.fingerprint.bytes().as_slice())
+        .column(rows, |row| row.turn_id.map(TurnId::uuid))
+        .column(rows, |row| row.idempotency.result.as_ref().map(Json))
+        .column(rows, |row| row.idempotency.created_at.date_time())
 }
 
 /// Updates the heads of the logs with new events.
 pub(super) fn raise_heads(batch: &mut CteBatch, rows: &[(TenantId, Seq)]) {
     batch.add(RAISE_HEADS, rows, |raise, rows| {
         raise
-            .bind(column(rows, |(tenant, _)| tenant.as_str()))
-            .bind(column(rows, |(_, head)| head.0))
+            .column(rows, |(tenant, _)| tenant.as_str())
+            .column(rows, |(_, head)| head.0)
     });
 }

@@ -3,7 +3,6 @@
 use domain::{FinishReason, TurnId};
 use relational::{MessageCopy, MessageRow, MessageTurn, SupersededMessages};
 
-use super::column;
 use crate::{cte_batch::CteBatch, fragments::unnest};
 
 const INSERT: &str = concat!(
@@ -53,25 +52,25 @@ pub(crate) const STATEMENTS: &[&str] = &[INSERT, SUPERSEDE, SET_TURNS, COPY];
 pub(super) fn insert(batch: &mut CteBatch, rows: &[MessageRow]) {
     batch.add(INSERT, rows, |insert, rows| {
         insert
-            .bind(column(rows, |row| row.tenant.as_str()))
-            .bind(column(rows, |row| row.message.conversation_id.uuid()))
-            .bind(column(rows, |row| row.message.seq))
-            .bind(column(rows, |row| row.message.id.uuid()))
-            .bind(column(rows, |row| row.message.turn_id.map(TurnId::uuid)))
-            .bind(column(rows, |row| row.message.role.as_str()))
-            .bind(column(rows, |row| row.message.content.as_str()))
-            .bind(column(rows, |row| row.message.created_at.date_time()))
-            .bind(column(rows, |row| row.message.engine.as_deref()))
-            .bind(column(rows, |row| row.message.agent_version))
-            .bind(column(rows, |row| {
+            .column(rows, |row| row.tenant.as_str())
+            .column(rows, |row| row.message.conversation_id.uuid())
+            .column(rows, |row| row.message.seq)
+            .column(rows, |row| row.message.id.uuid())
+            .column(rows, |row| row.message.turn_id.map(TurnId::uuid))
+            .column(rows, |row| row.message.role.as_str())
+            .column(rows, |row| row.message.content.as_str())
+            .column(rows, |row| row.message.created_at.date_time())
+            .column(rows, |row| row.message.engine.as_deref())
+            .column(rows, |row| row.message.agent_version)
+            .column(rows, |row| {
                 row.message.finish_reason.map(FinishReason::as_str)
-            }))
-            .bind(column(rows, |row| {
+            })
+            .column(rows, |row| {
                 row.message.usage.map(|usage| usage.input_tokens)
-            }))
-            .bind(column(rows, |row| {
+            })
+            .column(rows, |row| {
                 row.message.usage.map(|usage| usage.output_tokens)
-            }))
+            })
     });
 }
 
@@ -79,10 +78,10 @@ pub(super) fn insert(batch: &mut CteBatch, rows: &[MessageRow]) {
 pub(super) fn supersede(batch: &mut CteBatch, rows: &[SupersededMessages]) {
     batch.add(SUPERSEDE, rows, |supersede, rows| {
         supersede
-            .bind(column(rows, |row| row.tenant.as_str()))
-            .bind(column(rows, |row| row.conversation_id.uuid()))
-            .bind(column(rows, |row| row.from_seq))
-            .bind(column(rows, |row| row.at.date_time()))
+            .column(rows, |row| row.tenant.as_str())
+            .column(rows, |row| row.conversation_id.uuid())
+            .column(rows, |row| row.from_seq)
+            .column(rows, |row| row.at.date_time())
     });
 }
 
@@ -90,19 +89,19 @@ pub(super) fn supersede(batch: &mut CteBatch, rows: &[SupersededMessages]) {
 pub(super) fn set_turns(batch: &mut CteBatch, rows: &[MessageTurn]) {
     batch.add(SET_TURNS, rows, |update, rows| {
         update
-            .bind(column(rows, |row| row.tenant.as_str()))
-            .bind(column(rows, |row| row.conversation_id.uuid()))
-            .bind(column(rows, |row| row.seq))
-            .bind(column(rows, |row| row.turn_id.uuid()))
+            .column(rows, |row| row.tenant.as_str())
+            .column(rows, |row| row.conversation_id.uuid())
+            .column(rows, |row| row.seq)
+            .column(rows, |row| row.turn_id.uuid())
     });
 }
 
 /// Copies messages into new conversations.
 pub(super) fn copy(batch: &mut CteBatch, rows: &[MessageCopy]) {
     batch.add(COPY, rows, |copy, rows| {
-        copy.bind(column(rows, |row| row.tenant.as_str()))
-            .bind(column(rows, |row| row.from.uuid()))
-            .bind(column(rows, |row| row.to_seq))
-            .bind(column(rows, |row| row.into.uuid()))
+        copy.column(rows, |row| row.tenant.as_str())
+            .column(rows, |row| row.from.uuid())
+            .column(rows, |row| row.to_seq)
+            .column(rows, |row| row.into.uuid())
     });
 }

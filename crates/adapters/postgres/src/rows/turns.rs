@@ -4,7 +4,6 @@ use domain::{MessageId, NodeId, Seq, Timestamp, TurnId};
 use relational::{TurnEnd, TurnRow, TurnStart};
 use sqlx::types::Json;
 
-use super::column;
 use crate::{cte_batch::CteBatch, fragments::unnest};
 
 const INSERT: &str = concat!(
@@ -47,66 +46,62 @@ pub(crate) const STATEMENTS: &[&str] = &[INSERT, END, START];
 pub(super) fn insert(batch: &mut CteBatch, rows: &[TurnRow]) {
     batch.add(INSERT, rows, |insert, rows| {
         insert
-            .bind(column(rows, |row| row.tenant.as_str()))
-            .bind(column(rows, |row| row.turn.id.uuid()))
-            .bind(column(rows, |row| row.turn.conversation_id.uuid()))
-            .bind(column(rows, |row| row.turn.agent_id.uuid()))
-            .bind(column(rows, |row| row.turn.agent_version))
-            .bind(column(rows, |row| row.turn.status.as_str()))
-            .bind(column(rows, |row| row.principal.as_str()))
-            .bind(column(rows, |row| row.turn.input.as_str()))
-            .bind(column(rows, |row| row.message_id.uuid()))
-            .bind(column(rows, |row| row.turn_number))
-            .bind(column(rows, |row| row.message_seq))
-            .bind(column(rows, |row| row.reply_seq))
-            .bind(column(rows, |row| row.turn.degraded))
-            .bind(column(rows, |row| {
+            .column(rows, |row| row.tenant.as_str())
+            .column(rows, |row| row.turn.id.uuid())
+            .column(rows, |row| row.turn.conversation_id.uuid())
+            .column(rows, |row| row.turn.agent_id.uuid())
+            .column(rows, |row| row.turn.agent_version)
+            .column(rows, |row| row.turn.status.as_str())
+            .column(rows, |row| row.principal.as_str())
+            .column(rows, |row| row.turn.input.as_str())
+            .column(rows, |row| row.message_id.uuid())
+            .column(rows, |row| row.turn_number)
+            .column(rows, |row| row.message_seq)
+            .column(rows, |row| row.reply_seq)
+            .column(rows, |row| row.turn.degraded)
+            .column(rows, |row| {
                 json_unless_empty(row.turn.tool_calls.is_empty(), &row.turn.tool_calls)
-            }))
-            .bind(column(rows, |row| {
+            })
+            .column(rows, |row| {
                 json_unless_empty(row.turn.metadata.is_empty(), &row.turn.metadata)
-            }))
-            .bind(column(rows, |row| row.turn.error.as_ref().map(Json)))
-            .bind(column(rows, |row| row.node.map(NodeId::uuid)))
-            .bind(column(rows, |row| row.queued_seq.map(|Seq(seq)| seq)))
-            .bind(column(rows, |row| {
+            })
+            .column(rows, |row| row.turn.error.as_ref().map(Json))
+            .column(rows, |row| row.node.map(NodeId::uuid))
+            .column(rows, |row| row.queued_seq.map(|Seq(seq)| seq))
+            .column(rows, |row| {
                 row.idempotency
                     .as_ref()
                     .map(|idempotency| idempotency.operation.as_str())
-            }))
-            .bind(column(rows, |row| {
+            })
+            .column(rows, |row| {
                 row.idempotency
                     .as_ref()
                     .map(|idempotency| idempotency.key.as_str())
-            }))
-            .bind(column(rows, |row| row.turn.created_at.date_time()))
-            .bind(column(rows, |row| {
-                row.turn.started_at.map(Timestamp::date_time)
-            }))
-            .bind(column(rows, |row| {
-                row.turn.finished_at.map(Timestamp::date_time)
-            }))
-            .bind(column(rows, |row| row.turn.client_message_id.as_deref()))
-            .bind(column(rows, |row| row.turn.retry_of.map(TurnId::uuid)))
-            .bind(column(rows, |row| row.reuses_message))
-            .bind(column(rows, |row| row.reply_id.map(MessageId::uuid)))
-            .bind(column(rows, |row| row.sort_seq.0))
+            })
+            .column(rows, |row| row.turn.created_at.date_time())
+            .column(rows, |row| row.turn.started_at.map(Timestamp::date_time))
+            .column(rows, |row| row.turn.finished_at.map(Timestamp::date_time))
+            .column(rows, |row| row.turn.client_message_id.as_deref())
+            .column(rows, |row| row.turn.retry_of.map(TurnId::uuid))
+            .column(rows, |row| row.reuses_message)
+            .column(rows, |row| row.reply_id.map(MessageId::uuid))
+            .column(rows, |row| row.sort_seq.0)
     });
 }
 
 /// Updates turns that end.
 pub(super) fn end(batch: &mut CteBatch, rows: &[TurnEnd]) {
     batch.add(END, rows, |end, rows| {
-        end.bind(column(rows, |row| row.tenant.as_str()))
-            .bind(column(rows, |row| row.id.uuid()))
-            .bind(column(rows, |row| row.status.as_str()))
-            .bind(column(rows, |row| row.reply_seq))
-            .bind(column(rows, |row| row.degraded))
-            .bind(column(rows, |row| {
+        end.column(rows, |row| row.tenant.as_str())
+            .column(rows, |row| row.id.uuid())
+            .column(rows, |row| row.status.as_str())
+            .column(rows, |row| row.reply_seq)
+            .column(rows, |row| row.degraded)
+            .column(rows, |row| {
                 json_unless_empty(row.tool_calls.is_empty(), &row.tool_calls)
-            }))
-            .bind(column(rows, |row| row.error.as_ref().map(Json)))
-            .bind(column(rows, |row| row.finished_at.date_time()))
+            })
+            .column(rows, |row| row.error.as_ref().map(Json))
+            .column(rows, |row| row.finished_at.date_time())
     });
 }
 
@@ -114,13 +109,13 @@ pub(super) fn end(batch: &mut CteBatch, rows: &[TurnEnd]) {
 pub(super) fn start(batch: &mut CteBatch, rows: &[TurnStart]) {
     batch.add(START, rows, |start, rows| {
         start
-            .bind(column(rows, |row| row.tenant.as_str()))
-            .bind(column(rows, |row| row.id.uuid()))
-            .bind(column(rows, |row| row.node.uuid()))
-            .bind(column(rows, |row| row.agent_version))
-            .bind(column(rows, |row| row.turn_number))
-            .bind(column(rows, |row| row.message_seq))
-            .bind(column(rows, |row| row.started_at.date_time()))
+            .column(rows, |row| row.tenant.as_str())
+            .column(rows, |row| row.id.uuid())
+            .column(rows, |row| row.node.uuid())
+            .column(rows, |row| row.agent_version)
+            .column(rows, |row| row.turn_number)
+            .column(rows, |row| row.message_seq)
+            .column(rows, |row| row.started_at.date_time())
     });
 }
 
