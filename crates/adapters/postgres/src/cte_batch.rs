@@ -1,6 +1,6 @@
 //! A batch of writing statements in one round trip, as common table expressions (CTEs).
 
-use std::{borrow::Cow, fmt::Write as _, mem};
+use std::{fmt::Write as _, mem};
 
 use sqlx::{
     Arguments as _, AssertSqlSafe, Encode, PgConnection, Postgres, Type,
@@ -13,32 +13,34 @@ use sqlx::{
 #[derive(Default)]
 pub(crate) struct CteBatch {
     condition: Option<Condition>,
-    parts: Vec<String>,
+    parts: Vec<Fragment<'static>>,
     parameters: Parameters,
 }
 
-/// The condition of all parts.
+/// The condition of all parts: a common table expression `condition`, which has rows if it is met.
 struct Condition {
-    /// A common table expression that locks rows.
-    locks: String,
-    /// Expressions that must all be true.
-    terms: Vec<String>,
+    start: Fragment<'static>,
+    /// Expressions between start and end, which must all be true.
+    terms: Vec<Fragment<'static>>,
+    end: &'static str,
 }
 
 impl CteBatch {
-    /// Creates a batch whose statements change nothing unless `term` and those of [`Self::require`] are
-    /// true. The common table expression `locks`, which `term` reads, locks `rows` before any change. Every
-    /// statement must end with a `where` clause.
+    /// Creates a batch whose statements change nothing unless a condition is met: that the common table
+    /// expression `condition` has rows. `start` and `end` are its text, or also define others that it reads.
+    /// The terms of [`Self::require`] follow `start`, which ends with a term. Every statement must end with a
+    /// `where` clause.
     pub(crate) fn conditional<'r, R>(
-        locks: &'static str,
-        term: &'static str,
+        [start, end]: [&'static str; 2],
         rows: &'r [R],
         bind: impl FnOnce(Parameters, &'r [R]) -> Parameters,
     ) -> Self {
-        let locks = text_for(rows, locks).into_owned();
-        let terms = vec![term.to_owned()];
         Self {
-            condition: Some(Condition { locks, terms }),
+            condition: Some(Condition {
+                start: Fragment::new(start, rows, 0),
+                terms: Vec::new(),
+                end,
+            }),
             parts: Vec::new(),
             parameters: bind(Parameters::default(), rows),
         }
@@ -70,20 +72,19 @@ impl CteBatch {
         self.parts.extend(statement);
     }
 
-    /// Adds the parameters of `text`, and returns it with their numbers; `None` without rows.
+    /// Adds the parameters of `text`, and returns it; `None` without rows.
     fn with_rows<'r, R>(
         &mut self,
         text: &'static str,
         rows: &'r [R],
         bind: impl FnOnce(Parameters, &'r [R]) -> Parameters,
-    ) -> Option<String> {
+    ) -> Option<Fragment<'static>> {
         if rows.is_empty() {
             return None;
         }
-        let text = text_for(rows, text);
-        let numbered = renumber_parameters(self.parameters.arguments.len(), &text);
+        let fragment = Fragment::new(text, rows, self.parameters.arguments.len());
         self.parameters = bind(mem::take(&mut self.parameters), rows);
-        Some(numbered)
+        Some(fragment)
     }
 
     /// Runs all statements. Returns whether the condition, if there is one, was met.
@@ -103,20 +104,34 @@ impl CteBatch {
 
     /// The text of the statement. The database server runs the main query before the parts.
     fn sql(&self) -> String {
-        let (mut expressions, condition, main) = match &self.condition {
-            Some(Condition { locks, terms }) => {
-                let terms = terms.join(" and ");
-                let condition = format!("condition as materialized (select where {terms})");
-                let expressions = vec![locks.clone(), condition];
-                let met = " and exists (select from condition)";
-                (expressions, met, " from condition")
+        let mut sql = String::with_capacity(4096);
+        let mut separator = "with ";
+        if let Some(Condition { start, terms, end }) = &self.condition {
+            sql.push_str(separator);
+            start.append_to(&mut sql);
+            for term in terms {
+                sql.push_str(" and ");
+                term.append_to(&mut sql);
             }
-            None => (Vec::new(), "", ""),
-        };
-        let parts = self.parts.iter().enumerate();
-        expressions
-            .extend(parts.map(|(number, part)| format!("part_{number} as ({part}{condition})")));
-        format!("with {} select{main}", expressions.join(", "))
+            sql.push_str(end);
+            separator = ", ";
+        }
+        let is_conditional = self.condition.is_some();
+        for (number, part) in self.parts.iter().enumerate() {
+            // Writing to a String cannot fail.
+            let _ = write!(sql, "{separator}part_{number} as (");
+            part.append_to(&mut sql);
+            if is_conditional {
+                sql.push_str(" and exists (select from condition)");
+            }
+            sql.push(')');
+            separator = ", ";
+        }
+        sql.push_str(" select");
+        if is_conditional {
+            sql.push_str(" from condition");
+        }
+        sql
     }
 }
 
@@ -149,76 +164,95 @@ impl Parameters {
     }
 }
 
-/// The text of a statement for `rows`.
-fn text_for<R>(rows: &[R], text: &'static str) -> Cow<'static, str> {
-    match rows {
-        [_] => for_one_row(text).into(),
-        _ => text.into(),
+/// A part of the statement.
+struct Fragment<'s> {
+    text: &'s str,
+    /// The number of parameters before its own.
+    offset: usize,
+    /// Whether its columns are values in place of arrays. With a single row, a third of the processor time of
+    /// a chat in the database server went into arrays, their rows and joins with them.
+    has_one_row: bool,
+}
+
+impl<'s> Fragment<'s> {
+    const fn new<R>(text: &'s str, rows: &[R], offset: usize) -> Self {
+        Self {
+            text,
+            offset,
+            has_one_row: rows.len() == 1,
+        }
+    }
+
+    /// Appends the text, in which the numbers of parameters continue those before it.
+    fn append_to(&self, sql: &mut String) {
+        let mut parts = self.text.split('$');
+        let mut before = parts.next().unwrap_or_default();
+        for part in parts {
+            let digits = part.len() - part.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+            let (number, after) = part.split_at(digits);
+            let number: usize = number.parse().expect("a number follows `$`");
+            let number = self.offset + number;
+            let column = before.strip_suffix("unnest(").filter(|_| self.has_one_row);
+            sql.push_str(column.unwrap_or(before));
+            // Writing to a String cannot fail.
+            let _ = write!(sql, "${number}");
+            before = match column {
+                Some(_) => {
+                    let (kind, after) = after.split_once("[])").expect("columns are arrays");
+                    sql.push_str(kind);
+                    after
+                }
+                None => after,
+            };
+        }
+        sql.push_str(before);
     }
 }
 
-/// The text of a statement whose columns are values in place of arrays. With a single row, about a third of
-/// the processor time of a chat in the database server went into arrays, their rows and joins with them.
-pub(crate) fn for_one_row(statement: &str) -> String {
-    let mut parts = statement.split("unnest($");
-    let mut text = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let (column, rest) = part.split_once("[]").expect("columns are arrays");
-        // Writing to a String cannot fail.
-        let _ = write!(text, "(${column}{rest}");
-    }
-    text
-}
-
-/// Adds `offset` to the numbers of all parameters of a statement.
-fn renumber_parameters(offset: usize, statement: &str) -> String {
-    let mut parts = statement.split('$');
-    let mut renumbered = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let digits = part.len() - part.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        let (number, rest) = part.split_at(digits);
-        let number: usize = number.parse().expect("a number follows `$`");
-        // Writing to a String cannot fail.
-        let _ = write!(renumbered, "${}{rest}", offset + number);
-    }
-    renumbered
+/// The text of a statement for a single row.
+pub(crate) fn for_one_row(text: &str) -> String {
+    let mut sql = String::new();
+    Fragment::new(text, &[()], 0).append_to(&mut sql);
+    sql
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn text<R>(text: &str, rows: &[R], offset: usize) -> String {
+        let mut sql = String::new();
+        Fragment::new(text, rows, offset).append_to(&mut sql);
+        sql
+    }
+
     #[test]
     fn parameter_numbers_continue_after_the_offset() {
         let statement = "select $1::text[], $12 from t where a = $2";
-        assert_eq!(renumber_parameters(0, statement), statement);
+        assert_eq!(text(statement, &[1, 2], 0), statement);
         assert_eq!(
-            renumber_parameters(23, statement),
+            text(statement, &[1, 2], 23),
             "select $24::text[], $35 from t where a = $25"
         );
-        assert_eq!(renumber_parameters(7, "select 1"), "select 1");
+        assert_eq!(text("select 1", &[1], 7), "select 1");
     }
 
     #[test]
     fn columns_of_one_row_are_values() {
         let statement = "select * from (select unnest($1::text[]), unnest($2::uuid[])) as n \
             where n.id = any($3::uuid[])";
+        assert_eq!(text(statement, &[1, 2], 0), statement);
         assert_eq!(
-            for_one_row(statement),
-            "select * from (select ($1::text), ($2::uuid)) as n where n.id = any($3::uuid[])"
+            text(statement, &[1], 10),
+            "select * from (select $11::text, $12::uuid) as n where n.id = any($13::uuid[])"
         );
-        assert_eq!(for_one_row("select $1::text"), "select $1::text");
     }
 
     #[test]
     fn parameters_are_numbered_through_conditions_and_parts() {
         let bind = |parameters: Parameters, rows: &[i64]| parameters.bind(rows.to_vec());
-        let mut batch = CteBatch::conditional(
-            "l as (select from t where h = any($1))",
-            "$1 = $2",
-            &[1, 2],
-            |parameters, rows: &[i64]| parameters.column(rows, |row| *row).bind(2_i64),
-        );
+        let condition = ["condition as (select from t where h = any($1)", ")"];
+        let mut batch = CteBatch::conditional(condition, &[1], bind);
         batch.require("a = $1", &[], bind);
         batch.require("b = $1", &[1], bind);
         batch.add("delete from t where c = $1", &[1], bind);
@@ -226,13 +260,12 @@ mod tests {
         batch.add("delete from v where e = $1", &[1], bind);
         assert_eq!(
             batch.sql(),
-            "with l as (select from t where h = any($1)), \
-             condition as materialized (select where $1 = $2 and b = $3), \
-             part_0 as (delete from t where c = $4 and exists (select from condition)), \
-             part_1 as (delete from v where e = $5 and exists (select from condition)) \
+            "with condition as (select from t where h = any($1) and b = $2), \
+             part_0 as (delete from t where c = $3 and exists (select from condition)), \
+             part_1 as (delete from v where e = $4 and exists (select from condition)) \
              select from condition"
         );
-        assert_eq!(batch.parameters.arguments.len(), 5);
+        assert_eq!(batch.parameters.arguments.len(), 4);
     }
 
     #[test]

@@ -43,8 +43,6 @@ pub use store::{PostgresOptions, PostgresStore};
 /// All statements of this crate, for the test that prepares them.
 #[doc(hidden)]
 pub fn statements() -> impl Iterator<Item = Cow<'static, str>> {
-    let of_rows = rows::STATEMENTS.iter().copied().flatten().copied();
-    let for_one_row = of_rows.clone().map(cte_batch::for_one_row);
     let others = [
         agents::STATEMENTS,
         conversations::STATEMENTS,
@@ -67,9 +65,8 @@ pub fn statements() -> impl Iterator<Item = Cow<'static, str>> {
     ];
     let others = others.into_iter().flatten().copied();
     others
-        .chain(of_rows)
         .map(Cow::from)
-        .chain(for_one_row.map(Cow::from))
+        .chain(rows::statements().map(Cow::from))
 }
 
 /// The settings of every connection, for the test of the query plans.

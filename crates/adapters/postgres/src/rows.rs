@@ -16,10 +16,12 @@ use ports::RepositoryError;
 use relational::{PlannedBatch, Rows};
 use sqlx::PgConnection;
 
-use crate::{cte_batch::CteBatch, error::from_sqlx};
+use crate::{
+    cte_batch::{CteBatch, for_one_row},
+    error::from_sqlx,
+};
 
-/// The statements of this module.
-pub(crate) const STATEMENTS: &[&[&str]] = &[
+const STATEMENTS: &[&[&str]] = &[
     agents::STATEMENTS,
     conversations::STATEMENTS,
     credentials::STATEMENTS,
@@ -27,6 +29,14 @@ pub(crate) const STATEMENTS: &[&[&str]] = &[
     messages::STATEMENTS,
     log::STATEMENTS,
 ];
+
+/// The statements of this module and its conditions, for several rows and for one.
+pub(crate) fn statements() -> impl Iterator<Item = String> {
+    let statements = STATEMENTS.iter().copied().flatten();
+    let statements = statements.map(|text| (*text).to_owned());
+    let texts = statements.chain(conditions::statements());
+    texts.flat_map(|text| [for_one_row(&text), text])
+}
 
 /// Writes all of `rows`.
 pub(crate) async fn write(
@@ -39,6 +49,7 @@ pub(crate) async fn write(
     batch.run(connection).await.map_err(from_sqlx)?;
     let mut batch = CteBatch::default();
     add_changes(&mut batch, rows);
+    log::raise_heads(&mut batch, &rows.heads);
     log::replace_records(&mut batch, &rows.idempotency);
     batch.run(connection).await.map_err(from_sqlx)?;
     Ok(())
@@ -56,7 +67,7 @@ pub(crate) async fn write_if_current(
     statements.run(connection).await
 }
 
-/// Adds all changes but those of idempotency keys.
+/// Adds all changes but those of idempotency keys and heads.
 fn add_changes(batch: &mut CteBatch, rows: &Rows) {
     // The database server runs the parts from the last to the first. A rotation, too, locks its
     // credential before the state of the store.
@@ -77,5 +88,4 @@ fn add_changes(batch: &mut CteBatch, rows: &Rows) {
     messages::set_turns(batch, &rows.answered);
     messages::copy(batch, &rows.copies);
     log::insert_events(batch, &rows.events);
-    log::raise_heads(batch, &rows.heads);
 }

@@ -8,17 +8,27 @@
 use domain::NodeId;
 use relational::PlannedBatch;
 
+use super::log;
 use crate::{cte_batch::CteBatch, fragments::unnest};
 
 /// Locks the tenants in the order of their ids, as in [`crate::facts`]. After a wait the head is compared
 /// again.
-const UNCHANGED_TENANTS: &str = concat!(
-    "unchanged as materialized (select t.id from ",
-    unnest!(1 text, 2 bigint),
-    " as n (tenant, head) \
-        join tenants t on t.id = n.tenant and t.head_seq = n.head order by t.id for update of t)"
-);
-const HEADS_ARE_CURRENT: &str = "(select count(*) from unchanged) = $3";
+const UNCHANGED_TENANTS: [&str; 2] = [
+    concat!(
+        "unchanged as materialized (select t.id from ",
+        unnest!(1 text, 2 bigint),
+        " as n (tenant, head) \
+            join tenants t on t.id = n.tenant and t.head_seq = n.head order by t.id for update of t), \
+        condition as materialized (select where (select count(*) from unchanged) = $3"
+    ),
+    ")",
+];
+/// The lock, the comparison and the new head of a single tenant: with several, some could be changed and
+/// others not.
+const UNCHANGED_TENANT: [&str; 2] = [
+    "condition as (update tenants set head_seq = $3::bigint where id = $1::text and head_seq = $2::bigint",
+    " returning id)",
+];
 const NODES_ARE_LIVE: &str =
     "(select count(*) from nodes where id = any($1::uuid[]) and not swept) = cardinality($1)";
 const KEYS_ARE_UNUSED: &str = concat!(
@@ -36,30 +46,35 @@ const CREDENTIALS_ARE_VALID: &str = concat!(
             and c.tenant_id is not distinct from q.tenant and c.kind = q.kind \
             and c.revoked_at is null))"
 );
+/// `offset 0` makes the planner look up each name: otherwise it might first read all names of the store.
 const NAMES_ARE_UNUSED: &str = concat!(
     "not exists (select from ",
     unnest!(1 text, 2 uuid, 3 text, 4 text),
-    " as q (tenant, agent, owner, key) where exists (select from conversations c \
+    " as q (tenant, agent, owner, key) cross join lateral (select from conversations c \
         where c.tenant_id = q.tenant and c.agent_id = q.agent \
-            and coalesce(c.user_id, '') = q.owner and c.key = q.key and c.deleted_at is null))"
+            and coalesce(c.user_id, '') = q.owner and c.key = q.key and c.deleted_at is null \
+        offset 0) used)"
 );
 
-/// Returns a batch without statements. Those added to it change nothing unless the facts of `planned` hold.
+/// Statements that evaluate the conditions of this file.
+pub(super) fn statements() -> impl Iterator<Item = String> {
+    let tenants = [UNCHANGED_TENANTS, UNCHANGED_TENANT];
+    let tenants = tenants.map(|[start, end]| format!("with {start}{end} select from condition"));
+    let terms = [
+        NODES_ARE_LIVE,
+        KEYS_ARE_UNUSED,
+        CREDENTIALS_ARE_VALID,
+        NAMES_ARE_UNUSED,
+    ];
+    let terms = terms.map(|term| format!("select where {term}"));
+    tenants.into_iter().chain(terms)
+}
+
+/// Returns a batch that only raises the heads. It and the statements added to it change nothing unless the
+/// facts of `planned` hold.
 pub(super) fn conditional_batch(planned: &PlannedBatch) -> CteBatch {
     let PlannedBatch { query, facts, .. } = planned;
-    let heads: Vec<_> = facts.heads.iter().collect();
-    let heads = heads.as_slice();
-    let mut batch = CteBatch::conditional(
-        UNCHANGED_TENANTS,
-        HEADS_ARE_CURRENT,
-        heads,
-        |parameters, heads| {
-            parameters
-                .column(heads, |(tenant, _)| tenant.as_str())
-                .column(heads, |(_, head)| head.0)
-                .bind(i64::try_from(heads.len()).unwrap_or(i64::MAX))
-        },
-    );
+    let mut batch = unless_logs_have_grown(planned);
     let nodes: Vec<_> = query.nodes.iter().copied().map(NodeId::uuid).collect();
     batch.require(NODES_ARE_LIVE, &nodes, |parameters, nodes| {
         parameters.bind(nodes)
@@ -87,5 +102,24 @@ pub(super) fn conditional_batch(planned: &PlannedBatch) -> CteBatch {
             })
             .column(names, |(_, name)| name.key.as_str())
     });
+    batch
+}
+
+/// Returns a batch that raises the heads if they are those of the facts.
+fn unless_logs_have_grown(PlannedBatch { facts, rows, .. }: &PlannedBatch) -> CteBatch {
+    let heads: Vec<_> = facts.heads.iter().collect();
+    if let ([(tenant, head)], [(_, raised)]) = (heads.as_slice(), rows.heads.as_slice()) {
+        return CteBatch::conditional(UNCHANGED_TENANT, &heads, |parameters, _| {
+            parameters.bind(tenant.as_str()).bind(head.0).bind(raised.0)
+        });
+    }
+    let count = i64::try_from(heads.len()).unwrap_or(i64::MAX);
+    let mut batch = CteBatch::conditional(UNCHANGED_TENANTS, &heads, |parameters, heads| {
+        parameters
+            .column(heads, |(tenant, _)| tenant.as_str())
+            .column(heads, |(_, head)| head.0)
+            .bind(count)
+    });
+    log::raise_heads(&mut batch, &rows.heads);
     batch
 }
