@@ -7,8 +7,13 @@ use serde_json::from_slice;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::{
-    error::LlmError, event_decoder::EventDecoder, options::LlmTimeouts, reply_writer::ReplyWriter,
-    response_accumulator::ResponseAccumulator, wire::replace_lone_surrogates,
+    chunk_template::ChunkTemplate,
+    error::LlmError,
+    event_decoder::EventDecoder,
+    options::LlmTimeouts,
+    reply_writer::ReplyWriter,
+    response_accumulator::ResponseAccumulator,
+    wire::{Chunk, replace_lone_surrogates},
 };
 
 /// The maximum number of bytes of a response that is not streamed.
@@ -34,12 +39,13 @@ pub(crate) async fn read_response(
                 response,
                 timeouts,
                 decoder: EventDecoder::default(),
+                template: ChunkTemplate::default(),
             };
             reader.read(key, accumulator, writer).await?;
         }
         "application/json" => {
             let body = read_whole(response, timeouts).await?;
-            push_chunk(&body, key, accumulator)?;
+            push_chunk(&body, key, &mut ChunkTemplate::default(), accumulator)?;
             writer.write(accumulator.take_new_text()).await?;
             // The body is complete, so the response is malformed rather than cut off.
             if accumulator.finish_reason.is_none() {
@@ -69,11 +75,18 @@ fn media_type(response: &Response) -> String {
 fn push_chunk(
     json: &[u8],
     key: Option<&str>,
+    template: &mut ChunkTemplate,
     accumulator: &mut ResponseAccumulator,
 ) -> Result<(), LlmError> {
+    if let Some(text) = template.text(json) {
+        return accumulator.push(Chunk::of_text(text), key);
+    }
     let repaired;
     let chunk = match from_slice(json) {
-        Ok(chunk) => chunk,
+        Ok(chunk) => {
+            template.remember(json, &chunk);
+            chunk
+        }
         Err(_error) => {
             repaired = replace_lone_surrogates(json).ok_or(MALFORMED)?;
             from_slice(&repaired).map_err(|_error| MALFORMED)?
@@ -104,6 +117,7 @@ struct StreamReader<'a> {
     response: Response,
     timeouts: &'a LlmTimeouts,
     decoder: EventDecoder,
+    template: ChunkTemplate,
 }
 
 /// The state of a stream after an event.
@@ -147,7 +161,7 @@ impl StreamReader<'_> {
             };
             let Some(part) = part else {
                 if let Some(event) = self.decoder.finish() {
-                    take_event(event, key, accumulator)?;
+                    take_event(event, key, &mut self.template, accumulator)?;
                     writer.write(accumulator.take_new_text()).await?;
                 }
                 return Ok(());
@@ -189,7 +203,7 @@ impl StreamReader<'_> {
     ) -> Result<StreamState, LlmError> {
         let too_large = |_| LlmError::Malformed("an event of the upstream's response is too large");
         while let Some(event) = self.decoder.decode(bytes).map_err(too_large)? {
-            if take_event(event, key, accumulator)? == StreamState::Done {
+            if take_event(event, key, &mut self.template, accumulator)? == StreamState::Done {
                 return Ok(StreamState::Done);
             }
         }
@@ -207,6 +221,7 @@ impl StreamReader<'_> {
 fn take_event(
     event: &[u8],
     key: Option<&str>,
+    template: &mut ChunkTemplate,
     accumulator: &mut ResponseAccumulator,
 ) -> Result<StreamState, LlmError> {
     match event.trim_ascii() {
@@ -214,7 +229,7 @@ fn take_event(
         // Some servers send empty events to keep the connection open.
         b"" => Ok(StreamState::Open),
         json => {
-            push_chunk(json, key, accumulator)?;
+            push_chunk(json, key, template, accumulator)?;
             Ok(StreamState::Open)
         }
     }

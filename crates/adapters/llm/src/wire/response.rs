@@ -23,7 +23,53 @@ pub(crate) struct Chunk<'a> {
     pub(crate) error: Option<Value>,
 }
 
-impl Chunk<'_> {
+impl<'a> Chunk<'a> {
+    /// Creates a chunk of a stream that consists of text.
+    pub(crate) fn of_text(text: &'a str) -> Self {
+        let part = Part {
+            content: Some(Content::Text(Cow::Borrowed(text))),
+            ..Part::default()
+        };
+        let choice = Choice {
+            delta: Some(part),
+            ..Choice::default()
+        };
+        Self {
+            choices: Some(vec![choice]),
+            ..Self::default()
+        }
+    }
+
+    /// The text of a chunk of a stream that consists of text without escapes.
+    pub(crate) fn plain_text(&self) -> Option<&'a str> {
+        let (
+            Some(
+                [
+                    Choice {
+                        index: None | Some(0),
+                        delta: Some(part),
+                        message: None,
+                        finish_reason: None,
+                    },
+                ],
+            ),
+            None,
+            None,
+        ) = (self.choices.as_deref(), &self.usage, &self.error)
+        else {
+            return None;
+        };
+        match part {
+            Part {
+                content: Some(Content::Text(Cow::Borrowed(text))),
+                refusal: None,
+                reasoning_content: None,
+                tool_calls: None,
+            } => Some(text),
+            _ => None,
+        }
+    }
+
     /// The token usage, if the response contains it.
     pub(crate) fn usage(&self) -> Option<Usage> {
         self.usage.as_deref().and_then(read_usage)
@@ -31,7 +77,7 @@ impl Chunk<'_> {
 }
 
 /// One of the alternatives. Only one is requested.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub(crate) struct Choice<'a> {
     #[serde(default)]
     pub(crate) index: Option<u32>,

@@ -1,0 +1,135 @@
+//! Reading chunks that differ only in their text.
+
+use std::str::from_utf8;
+
+use crate::wire::Chunk;
+
+/// The bytes of a chunk before and after its text. Most chunks of a reply have the same bytes there, so that
+/// the text of the next one can be read without parsing it.
+#[derive(Default)]
+pub(crate) struct ChunkTemplate {
+    before: Vec<u8>,
+    after: Vec<u8>,
+}
+
+impl ChunkTemplate {
+    /// Returns the text of a chunk that differs only in it from the last one, and has no escapes in it.
+    pub(crate) fn text<'j>(&self, json: &'j [u8]) -> Option<&'j str> {
+        if self.before.is_empty() {
+            return None;
+        }
+        let text = json.strip_prefix(self.before.as_slice())?;
+        let text = text.strip_suffix(self.after.as_slice())?;
+        let is_plain = |byte: &u8| *byte >= b' ' && *byte != b'"' && *byte != b'\\';
+        let text = text.iter().all(is_plain).then_some(text)?;
+        from_utf8(text).ok()
+    }
+
+    /// Remembers `chunk`, which was parsed from `json`, if it consists of text.
+    pub(crate) fn remember(&mut self, json: &[u8], chunk: &Chunk<'_>) {
+        let Some(text) = chunk.plain_text() else {
+            return;
+        };
+        let start = text.as_ptr().addr() - json.as_ptr().addr();
+        let (before, rest) = json.split_at(start);
+        self.before.clear();
+        self.before.extend_from_slice(before);
+        self.after.clear();
+        self.after.extend_from_slice(&rest[text.len()..]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::*};
+    use rstest::rstest;
+    use serde_json::{from_slice, json};
+
+    use super::*;
+
+    fn template(json: &str) -> ChunkTemplate {
+        let mut template = ChunkTemplate::default();
+        template.remember(json.as_bytes(), &from_slice(json.as_bytes()).unwrap());
+        template
+    }
+
+    const CHUNK: &str = r#"{"id":"a","choices":[{"index":0,"delta":{"content":"b"}}]}"#;
+
+    #[rstest]
+    #[case::longer(
+        r#"{"id":"a","choices":[{"index":0,"delta":{"content":"é b"}}]}"#,
+        Some("é b")
+    )]
+    #[case::empty(
+        r#"{"id":"a","choices":[{"index":0,"delta":{"content":""}}]}"#,
+        Some("")
+    )]
+    #[case::escape(r#"{"id":"a","choices":[{"index":0,"delta":{"content":"\n"}}]}"#, None)]
+    #[case::control_character(
+        "{\"id\":\"a\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\n\"}}]}",
+        None
+    )]
+    #[case::more_members(
+        r#"{"id":"a","choices":[{"index":0,"delta":{"content":"b","refusal":"c"}}]}"#,
+        None
+    )]
+    #[case::other_id(r#"{"id":"b","choices":[{"index":0,"delta":{"content":"b"}}]}"#, None)]
+    #[case::other_end(
+        r#"{"id":"a","choices":[{"index":0,"delta":{"content":"b"}}],"usage":{}}"#,
+        None
+    )]
+    #[case::cut_off(r#"{"id":"a","choices":[{"index":0,"delta":{"content":"}}]}"#, None)]
+    fn only_chunks_that_differ_in_plain_text_are_read(
+        #[case] json: &str,
+        #[case] expected: Option<&str>,
+    ) {
+        assert_eq!(template(CHUNK).text(json.as_bytes()), expected);
+        assert_eq!(ChunkTemplate::default().text(json.as_bytes()), None);
+    }
+
+    #[test]
+    fn invalid_utf_8_is_not_read() {
+        let mut json = CHUNK.as_bytes().to_vec();
+        let text = json.iter().rposition(|byte| *byte == b'b').unwrap();
+        assert_eq!(template(CHUNK).text(&json), Some("b"));
+        json[text] = 0xff;
+        assert_eq!(template(CHUNK).text(&json), None);
+    }
+
+    #[rstest]
+    #[case::usage(json!({"choices": [{"delta": {"content": "b"}}], "usage": {"prompt_tokens": 1}}))]
+    #[case::error(json!({"choices": [{"delta": {"content": "b"}}], "error": {}}))]
+    #[case::two_choices(json!({"choices": [{"delta": {"content": "b"}}, {"index": 1}]}))]
+    #[case::second_choice(json!({"choices": [{"index": 1, "delta": {"content": "b"}}]}))]
+    #[case::finish_reason(json!({"choices": [{"delta": {"content": "b"}, "finish_reason": "stop"}]}))]
+    #[case::refusal(json!({"choices": [{"delta": {"content": "b", "refusal": "c"}}]}))]
+    #[case::reasoning(json!({"choices": [{"delta": {"content": "b", "reasoning_content": "c"}}]}))]
+    #[case::tool_calls(json!({"choices": [{"delta": {"content": "b", "tool_calls": []}}]}))]
+    #[case::message(json!({"choices": [{"message": {"content": "b"}}]}))]
+    #[case::message_too(json!({"choices": [{"delta": {"content": "b"}, "message": {"content": "c"}}]}))]
+    #[case::parts(json!({"choices": [{"delta": {"content": [{"type": "text", "text": "b"}]}}]}))]
+    #[case::escape(json!({"choices": [{"delta": {"content": "\n"}}]}))]
+    fn chunks_that_contain_more_than_plain_text_are_not_remembered(
+        #[case] chunk: serde_json::Value,
+    ) {
+        let json = chunk.to_string();
+        assert_eq!(template(&json).text(json.as_bytes()), None);
+    }
+
+    proptest! {
+        #[test]
+        fn texts_are_read_as_a_parser_reads_them(texts in vec("[a-zé\"\\\\\n\u{0}-\u{7f}]{0,9}", 1..9)) {
+            let mut template = ChunkTemplate::default();
+            for text in texts {
+                let json = json!({"choices": [{"delta": {"content": text}, "finish_reason": null}]});
+                let json = json.to_string();
+                if let Some(read) = template.text(json.as_bytes()) {
+                    prop_assert_eq!(read, text.as_str());
+                }
+                template.remember(json.as_bytes(), &from_slice(json.as_bytes()).unwrap());
+                let is_plain = !text.contains(|c: char| c < ' ' || c == '"' || c == '\\');
+                prop_assert_eq!(template.text(json.as_bytes()).is_some(), is_plain);
+            }
+        }
+    }
+}
