@@ -8,18 +8,18 @@ use crate::wire::Chunk;
 /// the text of the next one can be read without parsing it.
 #[derive(Default)]
 pub(crate) struct ChunkTemplate {
-    before: Vec<u8>,
-    after: Vec<u8>,
+    prefix: Vec<u8>,
+    suffix: Vec<u8>,
 }
 
 impl ChunkTemplate {
-    /// Returns the text of a chunk that differs only in it from the last one, and has no escapes in it.
+    /// Returns the text of `json` if it differs from the remembered chunk only in its text, without escapes.
     pub(crate) fn text<'j>(&self, json: &'j [u8]) -> Option<&'j str> {
-        if self.before.is_empty() {
+        if self.prefix.is_empty() {
             return None;
         }
-        let text = json.strip_prefix(self.before.as_slice())?;
-        let text = text.strip_suffix(self.after.as_slice())?;
+        let text = json.strip_prefix(self.prefix.as_slice())?;
+        let text = text.strip_suffix(self.suffix.as_slice())?;
         let is_plain = |byte: &u8| *byte >= b' ' && *byte != b'"' && *byte != b'\\';
         let text = text.iter().all(is_plain).then_some(text)?;
         from_utf8(text).ok()
@@ -30,12 +30,19 @@ impl ChunkTemplate {
         let Some(text) = chunk.plain_text() else {
             return;
         };
-        let start = text.as_ptr().addr() - json.as_ptr().addr();
-        let (before, rest) = json.split_at(start);
-        self.before.clear();
-        self.before.extend_from_slice(before);
-        self.after.clear();
-        self.after.extend_from_slice(&rest[text.len()..]);
+        // The chunk borrows its text from `json`.
+        let start = text.as_ptr().addr().checked_sub(json.as_ptr().addr());
+        let split = start.and_then(|start| json.split_at_checked(start));
+        let Some((prefix, rest)) = split else {
+            return;
+        };
+        let Some(suffix) = rest.get(text.len()..) else {
+            return;
+        };
+        self.prefix.clear();
+        self.prefix.extend_from_slice(prefix);
+        self.suffix.clear();
+        self.suffix.extend_from_slice(suffix);
     }
 }
 
@@ -106,7 +113,7 @@ mod tests {
     #[case::reasoning(json!({"choices": [{"delta": {"content": "b", "reasoning_content": "c"}}]}))]
     #[case::tool_calls(json!({"choices": [{"delta": {"content": "b", "tool_calls": []}}]}))]
     #[case::message(json!({"choices": [{"message": {"content": "b"}}]}))]
-    #[case::message_too(json!({"choices": [{"delta": {"content": "b"}, "message": {"content": "c"}}]}))]
+    #[case::delta_and_message(json!({"choices": [{"delta": {"content": "b"}, "message": {"content": "c"}}]}))]
     #[case::parts(json!({"choices": [{"delta": {"content": [{"type": "text", "text": "b"}]}}]}))]
     #[case::escape(json!({"choices": [{"delta": {"content": "\n"}}]}))]
     fn chunks_that_contain_more_than_plain_text_are_not_remembered(

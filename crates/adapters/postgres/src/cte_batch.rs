@@ -8,41 +8,53 @@ use sqlx::{
     postgres::{PgArguments, PgHasArrayType},
 };
 
-/// Statements that do not depend on each other: none changes a row that another changes, or reads a
-/// row that another writes. They are sent as parts of one statement, and all see the same state.
+/// Statements that do not depend on each other: none changes a row that another or the condition changes,
+/// or reads a row that another writes. They are sent as parts of one statement, and all see the same state.
 #[derive(Default)]
 pub(crate) struct CteBatch {
     condition: Option<Condition>,
-    parts: Vec<Fragment<'static>>,
+    parts: Vec<SqlText<'static>>,
     parameters: Parameters,
 }
 
-/// The condition of all parts: a common table expression `condition`, which has rows if it is met.
+/// The definition of the common table expression `condition`, and of others that it reads. `start` ends with a
+/// term; further terms are inserted before `end`.
+pub(crate) struct ConditionSql {
+    pub(crate) start: &'static str,
+    pub(crate) end: &'static str,
+}
+
+/// The condition of all parts.
 struct Condition {
-    start: Fragment<'static>,
+    start: SqlText<'static>,
     /// Expressions between start and end, which must all be true.
-    terms: Vec<Fragment<'static>>,
+    terms: Vec<SqlText<'static>>,
     end: &'static str,
 }
 
 impl CteBatch {
-    /// Creates a batch whose statements change nothing unless a condition is met: that the common table
-    /// expression `condition` has rows. `start` and `end` are its text, or also define others that it reads.
-    /// The terms of [`Self::require`] follow `start`, which ends with a term. Every statement must end with a
-    /// `where` clause.
+    /// Creates a batch whose statements change nothing unless the common table expression `condition` has rows.
+    /// Every statement must end with a `where` clause. `is_single` means that the batch contains one write:
+    /// statements with a single row are then sent as values, others always as arrays. A further choice for each
+    /// statement of larger batches would lead to more texts than a connection keeps prepared.
     pub(crate) fn conditional<'r, R>(
-        [start, end]: [&'static str; 2],
+        is_single: bool,
+        condition: &ConditionSql,
         rows: &'r [R],
         bind: impl FnOnce(Parameters, &'r [R]) -> Parameters,
     ) -> Self {
+        let parameters = Parameters {
+            has_values: is_single,
+            ..Parameters::default()
+        };
         Self {
             condition: Some(Condition {
-                start: Fragment::new(start, rows, 0),
+                start: parameters.text(condition.start, rows),
                 terms: Vec::new(),
-                end,
+                end: condition.end,
             }),
             parts: Vec::new(),
-            parameters: bind(Parameters::default(), rows),
+            parameters: bind(parameters, rows),
         }
     }
 
@@ -78,13 +90,14 @@ impl CteBatch {
         text: &'static str,
         rows: &'r [R],
         bind: impl FnOnce(Parameters, &'r [R]) -> Parameters,
-    ) -> Option<Fragment<'static>> {
+    ) -> Option<SqlText<'static>> {
         if rows.is_empty() {
             return None;
         }
-        let fragment = Fragment::new(text, rows, self.parameters.arguments.len());
-        self.parameters = bind(mem::take(&mut self.parameters), rows);
-        Some(fragment)
+        let parameters = mem::take(&mut self.parameters);
+        let text = parameters.text(text, rows);
+        self.parameters = bind(parameters, rows);
+        Some(text)
     }
 
     /// Runs all statements. Returns whether the condition, if there is one, was met.
@@ -102,7 +115,8 @@ impl CteBatch {
         Ok(!rows.is_empty())
     }
 
-    /// The text of the statement. The database server runs the main query before the parts.
+    /// The text of the statement. The database server runs the main query before the parts, so the condition
+    /// locks its tenants before any part runs.
     fn sql(&self) -> String {
         let mut sql = String::with_capacity(4096);
         let mut separator = "with ";
@@ -141,6 +155,8 @@ pub(crate) struct Parameters {
     arguments: PgArguments,
     /// The error of the first parameter that cannot be encoded.
     error: Option<BoxDynError>,
+    /// Whether the columns of a single row are values in place of arrays.
+    has_values: bool,
 }
 
 impl Parameters {
@@ -158,31 +174,31 @@ impl Parameters {
         T: Encode<'r, Postgres> + Type<Postgres> + PgHasArrayType,
     {
         match rows {
-            [row] => self.bind(value(row)),
+            [row] if self.has_values => self.bind(value(row)),
             rows => self.bind(rows.iter().map(value).collect::<Vec<T>>()),
         }
     }
+
+    /// The text of a statement whose parameters follow.
+    fn text<R>(&self, text: &'static str, rows: &[R]) -> SqlText<'static> {
+        SqlText {
+            text,
+            offset: self.arguments.len(),
+            has_values: self.has_values && rows.len() == 1,
+        }
+    }
 }
 
-/// A part of the statement.
-struct Fragment<'s> {
+/// SQL whose parameters are renumbered.
+struct SqlText<'s> {
     text: &'s str,
     /// The number of parameters before its own.
     offset: usize,
-    /// Whether its columns are values in place of arrays. With a single row, a third of the processor time of
-    /// a chat in the database server went into arrays, their rows and joins with them.
-    has_one_row: bool,
+    /// Whether `unnest!` is replaced by a row of values.
+    has_values: bool,
 }
 
-impl<'s> Fragment<'s> {
-    const fn new<R>(text: &'s str, rows: &[R], offset: usize) -> Self {
-        Self {
-            text,
-            offset,
-            has_one_row: rows.len() == 1,
-        }
-    }
-
+impl SqlText<'_> {
     /// Appends the text, in which the numbers of parameters continue those before it.
     fn append_to(&self, sql: &mut String) {
         let mut parts = self.text.split('$');
@@ -192,14 +208,14 @@ impl<'s> Fragment<'s> {
             let (number, after) = part.split_at(digits);
             let number: usize = number.parse().expect("a number follows `$`");
             let number = self.offset + number;
-            let column = before.strip_suffix("unnest(").filter(|_| self.has_one_row);
+            let column = before.strip_suffix("unnest(").filter(|_| self.has_values);
             sql.push_str(column.unwrap_or(before));
             // Writing to a String cannot fail.
             let _ = write!(sql, "${number}");
             before = match column {
                 Some(_) => {
-                    let (kind, after) = after.split_once("[])").expect("columns are arrays");
-                    sql.push_str(kind);
+                    let (sql_type, after) = after.split_once("[])").expect("columns are arrays");
+                    sql.push_str(sql_type);
                     after
                 }
                 None => after,
@@ -209,10 +225,15 @@ impl<'s> Fragment<'s> {
     }
 }
 
-/// The text of a statement for a single row.
-pub(crate) fn for_one_row(text: &str) -> String {
+/// The text of a statement for the values of a single row.
+pub(crate) fn with_values(text: &str) -> String {
     let mut sql = String::new();
-    Fragment::new(text, &[()], 0).append_to(&mut sql);
+    let text = SqlText {
+        text,
+        offset: 0,
+        has_values: true,
+    };
+    text.append_to(&mut sql);
     sql
 }
 
@@ -220,39 +241,62 @@ pub(crate) fn for_one_row(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn text<R>(text: &str, rows: &[R], offset: usize) -> String {
-        let mut sql = String::new();
-        Fragment::new(text, rows, offset).append_to(&mut sql);
-        sql
-    }
-
     #[test]
     fn parameter_numbers_continue_after_the_offset() {
-        let statement = "select $1::text[], $12 from t where a = $2";
-        assert_eq!(text(statement, &[1, 2], 0), statement);
+        let text = |text, offset| {
+            let mut sql = String::new();
+            let text = SqlText {
+                text,
+                offset,
+                has_values: false,
+            };
+            text.append_to(&mut sql);
+            sql
+        };
+        let statement = "select unnest($1::text[]), $12 from t where a = $2";
+        assert_eq!(text(statement, 0), statement);
         assert_eq!(
-            text(statement, &[1, 2], 23),
-            "select $24::text[], $35 from t where a = $25"
+            text(statement, 23),
+            "select unnest($24::text[]), $35 from t where a = $25"
         );
-        assert_eq!(text("select 1", &[1], 7), "select 1");
+        assert_eq!(text("select 1", 7), "select 1");
     }
 
     #[test]
-    fn columns_of_one_row_are_values() {
+    fn columns_of_one_row_become_values() {
         let statement = "select * from (select unnest($1::text[]), unnest($2::uuid[])) as n \
             where n.id = any($3::uuid[])";
-        assert_eq!(text(statement, &[1, 2], 0), statement);
         assert_eq!(
-            text(statement, &[1], 10),
-            "select * from (select $11::text, $12::uuid) as n where n.id = any($13::uuid[])"
+            with_values(statement),
+            "select * from (select $1::text, $2::uuid) as n where n.id = any($3::uuid[])"
         );
+    }
+
+    const CONDITION: ConditionSql = ConditionSql {
+        start: "condition as (select from t where h = any($1)",
+        end: ")",
+    };
+
+    #[test]
+    fn only_single_rows_of_single_writes_are_values() {
+        let bind = |parameters: Parameters, rows: &[i64]| parameters.column(rows, |row| *row);
+        let part = |is_single, rows| {
+            let mut batch = CteBatch::conditional(is_single, &CONDITION, &[], bind);
+            batch.add("delete from t where a = unnest($1::int8[])", rows, bind);
+            let sql = batch.sql();
+            let (_, part) = sql.split_once("where a = ").expect("the statement");
+            part.split(' ').next().map(str::to_owned)
+        };
+        let (array, value) = ("unnest($2::int8[])", "$2::int8");
+        assert_eq!(part(true, &[1]).as_deref(), Some(value));
+        assert_eq!(part(true, &[1, 2]).as_deref(), Some(array));
+        assert_eq!(part(false, &[1]).as_deref(), Some(array));
     }
 
     #[test]
     fn parameters_are_numbered_through_conditions_and_parts() {
         let bind = |parameters: Parameters, rows: &[i64]| parameters.bind(rows.to_vec());
-        let condition = ["condition as (select from t where h = any($1)", ")"];
-        let mut batch = CteBatch::conditional(condition, &[1], bind);
+        let mut batch = CteBatch::conditional(false, &CONDITION, &[1], bind);
         batch.require("a = $1", &[], bind);
         batch.require("b = $1", &[1], bind);
         batch.add("delete from t where c = $1", &[1], bind);

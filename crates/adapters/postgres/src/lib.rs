@@ -4,8 +4,8 @@
 //! traits such as `AgentSql`, and reads the rows, for every database in the same way. Files have
 //! the same names in both store adapters, so that a diff of the folders shows how they differ.
 //!
-//! Every transaction that changes data of a tenant first locks the tenant's row, in a statement of
-//! its own. Chats are written by one task with its own connection (`batch.rs`), everything else
+//! Every transaction that changes data of a tenant first locks the tenant's row: in a statement of its own, or
+//! in the condition of a batch (`rows/conditions.rs`). Chats are written by one task with its own connection (`batch.rs`), everything else
 //! goes through a pool (`connections.rs`).
 //!
 //! To add a statement, define a `const` for it, and add it to the file's `STATEMENTS`. A test prepares all of these against a migrated database.
@@ -43,7 +43,7 @@ pub use store::{PostgresOptions, PostgresStore};
 /// All statements of this crate, for the test that prepares them.
 #[doc(hidden)]
 pub fn statements() -> impl Iterator<Item = Cow<'static, str>> {
-    let others = [
+    let statements = [
         agents::STATEMENTS,
         conversations::STATEMENTS,
         credentials::STATEMENTS,
@@ -63,10 +63,9 @@ pub fn statements() -> impl Iterator<Item = Cow<'static, str>> {
         tokens::STATEMENTS,
         turns::STATEMENTS,
     ];
-    let others = others.into_iter().flatten().copied();
-    others
-        .map(Cow::from)
-        .chain(rows::statements().map(Cow::from))
+    let statements = statements.into_iter().flatten();
+    let statements = statements.map(|text| Cow::from(*text));
+    statements.chain(rows::statements().map(Cow::from))
 }
 
 /// The settings of every connection, for the test of the query plans.

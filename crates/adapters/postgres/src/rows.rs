@@ -1,8 +1,8 @@
 //! Writes the rows of a plan, with one statement for each table and kind of change.
 //!
-//! Each column of several rows is sent as one array, and `unnest` restores the rows: a batch of hundreds of
-//! turns costs as many round trips as a single turn. All statements together cost one round trip;
-//! released idempotency keys cost another.
+//! Several rows are sent as one array per column, which `unnest` turns back into rows; a single row is sent
+//! as plain values. A batch of hundreds of turns costs as many round trips as a single turn: all statements
+//! together one, released idempotency keys another.
 
 mod agents;
 mod conditions;
@@ -17,7 +17,7 @@ use relational::{PlannedBatch, Rows};
 use sqlx::PgConnection;
 
 use crate::{
-    cte_batch::{CteBatch, for_one_row},
+    cte_batch::{CteBatch, with_values},
     error::from_sqlx,
 };
 
@@ -30,12 +30,12 @@ const STATEMENTS: &[&[&str]] = &[
     log::STATEMENTS,
 ];
 
-/// The statements of this module and its conditions, for several rows and for one.
+/// The statements of this module and its conditions, with arrays and with the values of one row.
 pub(crate) fn statements() -> impl Iterator<Item = String> {
     let statements = STATEMENTS.iter().copied().flatten();
     let statements = statements.map(|text| (*text).to_owned());
     let texts = statements.chain(conditions::statements());
-    texts.flat_map(|text| [for_one_row(&text), text])
+    texts.flat_map(|text| [with_values(&text), text])
 }
 
 /// Writes all of `rows`.

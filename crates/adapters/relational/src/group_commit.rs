@@ -62,6 +62,8 @@ pub struct CommittedBatch {
 /// A batch that was decided on facts which this process knew without reading them.
 #[derive(Debug)]
 pub struct PlannedBatch {
+    /// The number of writes.
+    pub writes: usize,
     /// The keys of the facts.
     pub query: FactsQuery,
     /// The facts: the heads, nodes, idempotency keys, names and credentials among them are the

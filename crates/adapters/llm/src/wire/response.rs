@@ -25,7 +25,7 @@ pub(crate) struct Chunk<'a> {
 
 impl<'a> Chunk<'a> {
     /// Creates a chunk of a stream that consists of text.
-    pub(crate) fn of_text(text: &'a str) -> Self {
+    pub(crate) fn from_text(text: &'a str) -> Self {
         let part = Part {
             content: Some(Content::Text(Cow::Borrowed(text))),
             ..Part::default()
@@ -42,20 +42,22 @@ impl<'a> Chunk<'a> {
 
     /// The text of a chunk of a stream that consists of text without escapes.
     pub(crate) fn plain_text(&self) -> Option<&'a str> {
-        let (
-            Some(
-                [
-                    Choice {
-                        index: None | Some(0),
-                        delta: Some(part),
-                        message: None,
-                        finish_reason: None,
-                    },
-                ],
-            ),
-            None,
-            None,
-        ) = (self.choices.as_deref(), &self.usage, &self.error)
+        let Self {
+            choices: Some(choices),
+            usage: None,
+            error: None,
+        } = self
+        else {
+            return None;
+        };
+        let [
+            Choice {
+                index: None | Some(0),
+                delta: Some(part),
+                message: None,
+                finish_reason: None,
+            },
+        ] = choices.as_slice()
         else {
             return None;
         };

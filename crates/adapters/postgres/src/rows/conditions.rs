@@ -5,30 +5,34 @@
 //! Nodes are marked dead without the lock, an inserted key or credential that exists is rejected, and a
 //! revoked credential is not revoked again.
 
-use domain::NodeId;
+use domain::{NodeId, Seq, TenantId};
 use relational::PlannedBatch;
 
 use super::log;
-use crate::{cte_batch::CteBatch, fragments::unnest};
+use crate::{
+    cte_batch::{ConditionSql, CteBatch, Parameters},
+    fragments::unnest,
+};
 
 /// Locks the tenants in the order of their ids, as in [`crate::facts`]. After a wait the head is compared
 /// again.
-const UNCHANGED_TENANTS: [&str; 2] = [
-    concat!(
+const HEADS_ARE_UNCHANGED: ConditionSql = ConditionSql {
+    start: concat!(
         "unchanged as materialized (select t.id from ",
         unnest!(1 text, 2 bigint),
         " as n (tenant, head) \
             join tenants t on t.id = n.tenant and t.head_seq = n.head order by t.id for update of t), \
         condition as materialized (select where (select count(*) from unchanged) = $3"
     ),
-    ")",
-];
-/// The lock, the comparison and the new head of a single tenant: with several, some could be changed and
-/// others not.
-const UNCHANGED_TENANT: [&str; 2] = [
-    "condition as (update tenants set head_seq = $3::bigint where id = $1::text and head_seq = $2::bigint",
-    " returning id)",
-];
+    end: ")",
+};
+/// Locks one tenant, compares its head and raises it. With several tenants, some heads could be raised and
+/// others not. No part may update `tenants`.
+const RAISE_UNCHANGED_HEAD: ConditionSql = ConditionSql {
+    start: "condition as (update tenants set head_seq = $3::bigint \
+        where id = $1::text and head_seq = $2::bigint",
+    end: " returning id)",
+};
 const NODES_ARE_LIVE: &str =
     "(select count(*) from nodes where id = any($1::uuid[]) and not swept) = cardinality($1)";
 const KEYS_ARE_UNUSED: &str = concat!(
@@ -58,8 +62,8 @@ const NAMES_ARE_UNUSED: &str = concat!(
 
 /// Statements that evaluate the conditions of this file.
 pub(super) fn statements() -> impl Iterator<Item = String> {
-    let tenants = [UNCHANGED_TENANTS, UNCHANGED_TENANT];
-    let tenants = tenants.map(|[start, end]| format!("with {start}{end} select from condition"));
+    let heads = [HEADS_ARE_UNCHANGED, RAISE_UNCHANGED_HEAD]
+        .map(|ConditionSql { start, end }| format!("with {start}{end} select from condition"));
     let terms = [
         NODES_ARE_LIVE,
         KEYS_ARE_UNUSED,
@@ -67,14 +71,14 @@ pub(super) fn statements() -> impl Iterator<Item = String> {
         NAMES_ARE_UNUSED,
     ];
     let terms = terms.map(|term| format!("select where {term}"));
-    tenants.into_iter().chain(terms)
+    heads.into_iter().chain(terms)
 }
 
-/// Returns a batch that only raises the heads. It and the statements added to it change nothing unless the
-/// facts of `planned` hold.
+/// Returns a batch that raises the heads. Neither this nor an added statement changes anything unless the facts of
+/// `planned` hold.
 pub(super) fn conditional_batch(planned: &PlannedBatch) -> CteBatch {
     let PlannedBatch { query, facts, .. } = planned;
-    let mut batch = unless_logs_have_grown(planned);
+    let mut batch = batch_on_unchanged_heads(planned);
     let nodes: Vec<_> = query.nodes.iter().copied().map(NodeId::uuid).collect();
     batch.require(NODES_ARE_LIVE, &nodes, |parameters, nodes| {
         parameters.bind(nodes)
@@ -106,20 +110,29 @@ pub(super) fn conditional_batch(planned: &PlannedBatch) -> CteBatch {
 }
 
 /// Returns a batch that raises the heads if they are those of the facts.
-fn unless_logs_have_grown(PlannedBatch { facts, rows, .. }: &PlannedBatch) -> CteBatch {
+fn batch_on_unchanged_heads(planned: &PlannedBatch) -> CteBatch {
+    let PlannedBatch { facts, rows, .. } = planned;
+    let is_single = planned.writes == 1;
     let heads: Vec<_> = facts.heads.iter().collect();
-    if let ([(tenant, head)], [(_, raised)]) = (heads.as_slice(), rows.heads.as_slice()) {
-        return CteBatch::conditional(UNCHANGED_TENANT, &heads, |parameters, _| {
-            parameters.bind(tenant.as_str()).bind(head.0).bind(raised.0)
-        });
+    if let ([(tenant, head)], [(raised, new_head)]) = (heads.as_slice(), rows.heads.as_slice())
+        && raised == *tenant
+    {
+        let bind = |parameters: Parameters, _: &_| {
+            parameters
+                .bind(tenant.as_str())
+                .bind(head.0)
+                .bind(new_head.0)
+        };
+        return CteBatch::conditional(is_single, &RAISE_UNCHANGED_HEAD, &heads, bind);
     }
     let count = i64::try_from(heads.len()).unwrap_or(i64::MAX);
-    let mut batch = CteBatch::conditional(UNCHANGED_TENANTS, &heads, |parameters, heads| {
+    let bind = |parameters: Parameters, heads| {
         parameters
-            .column(heads, |(tenant, _)| tenant.as_str())
-            .column(heads, |(_, head)| head.0)
+            .column(heads, |(tenant, _): &(&TenantId, _)| tenant.as_str())
+            .column(heads, |(_, head): &(_, &Seq)| head.0)
             .bind(count)
-    });
+    };
+    let mut batch = CteBatch::conditional(is_single, &HEADS_ARE_UNCHANGED, &heads, bind);
     log::raise_heads(&mut batch, &rows.heads);
     batch
 }

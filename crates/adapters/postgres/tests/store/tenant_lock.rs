@@ -1,8 +1,8 @@
 //! Tests of the tenant lock: no decision depends on data that was read before it was held.
 
 use contract::fixture;
-use domain::TenantId;
-use ports::{ConversationTarget, RepositoryError};
+use domain::{Seq, TenantId};
+use ports::{ConversationTarget, LogBounds, RepositoryError};
 use sqlx::Connection;
 
 use crate::database::{Database, store, waiting};
@@ -53,4 +53,28 @@ async fn a_writer_that_waited_for_the_lock_sees_the_changes_of_its_holder() {
         matches!(chat, Err(RepositoryError::Stale { .. })),
         "{chat:?}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_writer_that_waited_for_the_lock_writes_if_nothing_has_changed() {
+    let database = Database::new().await;
+    let (tenant, agent) = (fixture::tenant(), fixture::agent(1));
+    let stamp = fixture::stamp(1);
+    let inserted = database.agents.insert(&tenant, &agent, &stamp, None).await;
+    inserted.unwrap();
+    let mut other = database.connect().await;
+    let mut watch = database.connect().await;
+    let mut holder = other.begin().await.unwrap();
+    let hold = sqlx::query(HOLD).bind(TenantId::DEFAULT);
+    hold.execute(&mut *holder).await.unwrap();
+
+    let release = async {
+        waiting(&mut watch, 1).await;
+        holder.rollback().await.unwrap();
+    };
+    let next = fixture::renamed(&agent, "Next");
+    let (updated, ()) = tokio::join!(database.agents.update(&tenant, &next, &stamp), release);
+    assert!(updated.unwrap().is_some());
+    let bounds = database.events.bounds(&tenant).await.unwrap();
+    assert_eq!(bounds, LogBounds::new(Seq(1), Seq(2)));
 }

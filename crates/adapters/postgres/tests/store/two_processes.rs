@@ -91,6 +91,43 @@ async fn simultaneous_writes_leave_no_gap_and_lose_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn batches_of_several_tenants_leave_no_gap_and_lose_nothing() {
+    let (database, storages) = two_processes().await;
+    let mut connection = database.connect().await;
+    sqlx::query("insert into tenants (id, created_at) values ('other', now())")
+        .execute(&mut connection)
+        .await
+        .expect("a tenant");
+    let tenants = [fixture::tenant(), fixture::tenant_named("other")];
+    let (agent, stamp) = (fixture::agent(1), fixture::stamp(0));
+    let inserted = database.agents.insert(&tenants[1], &agent, &stamp, None);
+    inserted.await.expect("an agent");
+    // Eight writers of each process, so that batches contain writes of both tenants, and each process
+    // outdates what the other one knows of one of them.
+    let writers = (0..16_u32).map(|writer| {
+        let (storage, tenant) = (
+            &storages[writer as usize % 2],
+            &tenants[writer as usize / 2 % 2],
+        );
+        async move {
+            for number in 100 * writer..100 * writer + 20 {
+                let conversation = fixture::conversation(number, fixture::agent_id(1));
+                let new = ConversationTarget::New(conversation);
+                let mut turn = fixture::completed_turn(number, &fixture::agent(1), new);
+                turn.begin.tenant = tenant.clone();
+                last(storage.turns.record_completed_turn(turn).await);
+            }
+        }
+    });
+    join_all(writers).await;
+    for tenant in &tenants {
+        let bounds = database.events.bounds(tenant).await;
+        let expected = LogBounds::new(Seq(1), Seq(1 + 8 * 20 * 3));
+        assert_eq!(bounds.expect("a response"), expected);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn changes_in_turns_have_the_outcomes_of_one_process() {
     let (database, storages) = two_processes().await;
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(1));

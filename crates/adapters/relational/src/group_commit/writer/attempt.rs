@@ -45,7 +45,12 @@ impl<S: BatchStore> Writer<S> {
         if !outcomes.iter().all(is_applied) || !rows.released.is_empty() {
             return Ok(None);
         }
-        let batch = Arc::new(PlannedBatch { query, facts, rows });
+        let batch = Arc::new(PlannedBatch {
+            writes: ops.len(),
+            query,
+            facts,
+            rows,
+        });
         let result = self.store.commit_if_current(Arc::clone(&batch)).await;
         match result {
             Ok(true) => {
