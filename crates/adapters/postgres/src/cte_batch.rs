@@ -1,12 +1,15 @@
 //! A batch of writing statements in one round trip, as common table expressions (CTEs).
 
+mod parameters;
+mod sql_text;
+
 use std::{fmt::Write as _, mem};
 
-use sqlx::{
-    Arguments as _, AssertSqlSafe, Encode, PgConnection, Postgres, Type,
-    error::BoxDynError,
-    postgres::{PgArguments, PgHasArrayType},
-};
+use sqlx::{AssertSqlSafe, PgConnection};
+
+pub(crate) use self::parameters::Parameters;
+use self::sql_text::SqlText;
+pub(crate) use self::sql_text::with_values;
 
 /// Statements that do not depend on each other: none changes a row that another or the condition changes,
 /// or reads a row that another writes. They are sent as parts of one statement, and all see the same state.
@@ -43,10 +46,7 @@ impl CteBatch {
         rows: &'r [R],
         bind: impl FnOnce(Parameters, &'r [R]) -> Parameters,
     ) -> Self {
-        let parameters = Parameters {
-            has_values: is_single,
-            ..Parameters::default()
-        };
+        let parameters = Parameters::new(is_single);
         Self {
             condition: Some(Condition {
                 start: parameters.text(condition.start, rows),
@@ -107,10 +107,7 @@ impl CteBatch {
         }
         // The text consists of constants; all values are parameters.
         let sql = AssertSqlSafe(self.sql());
-        if let Some(error) = self.parameters.error {
-            return Err(sqlx::Error::Encode(error));
-        }
-        let query = sqlx::query_with(sql, self.parameters.arguments);
+        let query = sqlx::query_with(sql, self.parameters.into_arguments()?);
         let rows = query.fetch_all(connection).await?;
         Ok(!rows.is_empty())
     }
@@ -149,128 +146,11 @@ impl CteBatch {
     }
 }
 
-/// The parameters of all parts of the statement.
-#[derive(Default)]
-pub(crate) struct Parameters {
-    arguments: PgArguments,
-    /// The error of the first parameter that cannot be encoded.
-    error: Option<BoxDynError>,
-    /// Whether the columns of a single row are values in place of arrays.
-    has_values: bool,
-}
-
-impl Parameters {
-    /// Adds the next parameter.
-    pub(crate) fn bind<'t, T: Encode<'t, Postgres> + Type<Postgres>>(mut self, value: T) -> Self {
-        if let Err(error) = self.arguments.add(value) {
-            self.error.get_or_insert(error);
-        }
-        self
-    }
-
-    /// Adds the next column of `rows`, as a parameter for `unnest!`.
-    pub(crate) fn column<'r, R, T>(self, rows: &'r [R], value: impl Fn(&'r R) -> T) -> Self
-    where
-        T: Encode<'r, Postgres> + Type<Postgres> + PgHasArrayType,
-    {
-        match rows {
-            [row] if self.has_values => self.bind(value(row)),
-            rows => self.bind(rows.iter().map(value).collect::<Vec<T>>()),
-        }
-    }
-
-    /// The text of a statement whose parameters follow.
-    fn text<R>(&self, text: &'static str, rows: &[R]) -> SqlText<'static> {
-        SqlText {
-            text,
-            offset: self.arguments.len(),
-            has_values: self.has_values && rows.len() == 1,
-        }
-    }
-}
-
-/// SQL whose parameters are renumbered.
-struct SqlText<'s> {
-    text: &'s str,
-    /// The number of parameters before its own.
-    offset: usize,
-    /// Whether `unnest!` is replaced by a row of values.
-    has_values: bool,
-}
-
-impl SqlText<'_> {
-    /// Appends the text, in which the numbers of parameters continue those before it.
-    fn append_to(&self, sql: &mut String) {
-        let mut parts = self.text.split('$');
-        let mut before = parts.next().unwrap_or_default();
-        for part in parts {
-            let digits = part.len() - part.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-            let (number, after) = part.split_at(digits);
-            let number: usize = number.parse().expect("a number follows `$`");
-            let number = self.offset + number;
-            let column = before.strip_suffix("unnest(").filter(|_| self.has_values);
-            sql.push_str(column.unwrap_or(before));
-            // Writing to a String cannot fail.
-            let _ = write!(sql, "${number}");
-            before = match column {
-                Some(_) => {
-                    let (sql_type, after) = after.split_once("[])").expect("columns are arrays");
-                    sql.push_str(sql_type);
-                    after
-                }
-                None => after,
-            };
-        }
-        sql.push_str(before);
-    }
-}
-
-/// The text of a statement for the values of a single row.
-pub(crate) fn with_values(text: &str) -> String {
-    let mut sql = String::new();
-    let text = SqlText {
-        text,
-        offset: 0,
-        has_values: true,
-    };
-    text.append_to(&mut sql);
-    sql
-}
-
 #[cfg(test)]
 mod tests {
+    use sqlx::Arguments as _;
+
     use super::*;
-
-    #[test]
-    fn parameter_numbers_continue_after_the_offset() {
-        let text = |text, offset| {
-            let mut sql = String::new();
-            let text = SqlText {
-                text,
-                offset,
-                has_values: false,
-            };
-            text.append_to(&mut sql);
-            sql
-        };
-        let statement = "select unnest($1::text[]), $12 from t where a = $2";
-        assert_eq!(text(statement, 0), statement);
-        assert_eq!(
-            text(statement, 23),
-            "select unnest($24::text[]), $35 from t where a = $25"
-        );
-        assert_eq!(text("select 1", 7), "select 1");
-    }
-
-    #[test]
-    fn columns_of_one_row_become_values() {
-        let statement = "select * from (select unnest($1::text[]), unnest($2::uuid[])) as n \
-            where n.id = any($3::uuid[])";
-        assert_eq!(
-            with_values(statement),
-            "select * from (select $1::text, $2::uuid) as n where n.id = any($3::uuid[])"
-        );
-    }
 
     const CONDITION: ConditionSql = ConditionSql {
         start: "condition as (select from t where h = any($1)",
@@ -309,7 +189,7 @@ mod tests {
              part_1 as (delete from v where e = $4 and exists (select from condition)) \
              select from condition"
         );
-        assert_eq!(batch.parameters.arguments.len(), 4);
+        assert_eq!(batch.parameters.into_arguments().unwrap().len(), 4);
     }
 
     #[test]
