@@ -30,13 +30,10 @@ impl ChunkTemplate {
         let Some(text) = chunk.plain_text() else {
             return;
         };
-        // The chunk borrows its text from `json`.
-        let start = text.as_ptr().addr().checked_sub(json.as_ptr().addr());
-        let split = start.and_then(|start| json.split_at_checked(start));
-        let Some((prefix, rest)) = split else {
-            return;
-        };
-        let Some(suffix) = rest.get(text.len()..) else {
+        // The chunk borrows its text from `json`, so the address of the text is its place there.
+        let start = text.as_ptr().addr().wrapping_sub(json.as_ptr().addr());
+        let end = start.wrapping_add(text.len());
+        let (Some(prefix), Some(suffix)) = (json.get(..start), json.get(end..)) else {
             return;
         };
         self.prefix.clear();

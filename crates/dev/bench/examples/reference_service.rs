@@ -145,13 +145,11 @@ async fn main() -> io::Result<()> {
     let workers = workers.parse().map_err(io::Error::other)?;
     // A connection keeps the plans that it made while the tables were nearly empty. They must not
     // read whole tables once these have grown.
-    let database: PgConnectOptions = database.parse().map_err(io::Error::other)?;
-    let database = database.options([("enable_seqscan", "off")]);
+    let options: PgConnectOptions = database.parse().map_err(io::Error::other)?;
+    let options = options.options([("enable_seqscan", "off")]);
     let pool = PgPoolOptions::new().max_connections(CONNECTIONS);
-    let database = pool
-        .connect_with(database)
-        .await
-        .map_err(io::Error::other)?;
+    let database = pool.connect_with(options).await;
+    let database = database.map_err(io::Error::other)?;
     let created = sqlx::raw_sql(TABLES).execute(&database).await;
     created.map_err(io::Error::other)?;
     let services = Data::new(Services {

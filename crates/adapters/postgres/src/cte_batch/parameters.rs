@@ -14,15 +14,15 @@ pub(crate) struct Parameters {
     arguments: PgArguments,
     /// The error of the first parameter that cannot be encoded.
     error: Option<BoxDynError>,
-    /// Whether the columns of a single row are values in place of arrays.
-    has_values: bool,
+    /// The batch contains one write: the columns of a single row are then values, otherwise arrays.
+    is_single: bool,
 }
 
 impl Parameters {
     /// Creates parameters of a batch that contains one write if `is_single`.
     pub(super) fn new(is_single: bool) -> Self {
         Self {
-            has_values: is_single,
+            is_single,
             ..Self::default()
         }
     }
@@ -41,7 +41,7 @@ impl Parameters {
         T: Encode<'r, Postgres> + Type<Postgres> + PgHasArrayType,
     {
         match rows {
-            [row] if self.has_values => self.bind(value(row)),
+            [row] if self.is_single => self.bind(value(row)),
             rows => self.bind(rows.iter().map(value).collect::<Vec<T>>()),
         }
     }
@@ -51,7 +51,7 @@ impl Parameters {
         SqlText {
             text,
             offset: self.arguments.len(),
-            has_values: self.has_values && rows.len() == 1,
+            has_values: self.is_single && rows.len() == 1,
         }
     }
 

@@ -7,7 +7,7 @@ pub(super) struct SqlText<'s> {
     pub(super) text: &'s str,
     /// The number of parameters before its own.
     pub(super) offset: usize,
-    /// Whether `unnest!` is replaced by a row of values.
+    /// Each `unnest($1::text[])` is written as the value `$1::text`.
     pub(super) has_values: bool,
 }
 
