@@ -16,6 +16,17 @@ async fn fork(
     messages: &[Message],
     turn_count: i64,
 ) -> (Conversation, Result<Committed, RepositoryError>) {
+    fork_as(storage, 2, original, messages, turn_count).await
+}
+
+/// Forks `original` as a numbered conversation, up to the last of `messages`.
+pub(crate) async fn fork_as(
+    storage: &Storage,
+    number: u32,
+    original: &Conversation,
+    messages: &[Message],
+    turn_count: i64,
+) -> (Conversation, Result<Committed, RepositoryError>) {
     let last = messages.last().expect("a message");
     let conversation = Conversation {
         message_count: i64::try_from(messages.len()).expect("few messages"),
@@ -25,7 +36,7 @@ async fn fork(
             message_id: Some(last.id),
         }),
         last_message_at: Some(last.created_at),
-        ..fixture::conversation(2, original.agent_id)
+        ..fixture::conversation(number, original.agent_id)
     };
     let first = FirstMessages::Forked(ForkedMessages {
         from: original.id,

@@ -62,6 +62,7 @@ pub mod find_turn;
 pub mod finish_turn;
 pub mod first_key;
 pub mod forks;
+pub mod grouped_changes;
 pub mod hidden_events;
 pub mod history;
 pub mod idempotency_repository;
