@@ -94,7 +94,7 @@ it("pages through the log, and survives a burst of events", async () => {
   await events.first().waitFor();
   let requests = 0;
   page.on("request", (request) => (requests += Number(/\/api\/(agents|conversations)/.test(request.url()))));
-  for (let round = 0; round < 40; round += 1) {
+  for (let round = 0; round < 20; round += 1) {
     await Promise.all(Array.from({ length: 10 }, () => app.service.call("POST", "/api/chat", { agentId: agent, message: "Hello" })));
   }
   const { headSeq } = (await app.service.call("GET", "/api/events?limit=1")).body;
