@@ -155,6 +155,7 @@ impl Service {
         // From now on no new requests are accepted; callers that wait for a turn are answered when
         // it ends.
         self.state.closing.cancel();
+        self.turns.leave_queued();
         http_server::refuse_connections(&self.handle, &self.listener).await;
         let turns_deadline = Instant::now() + TURNS_TIMEOUT;
         self.turns.drain(turns_deadline).await;

@@ -109,11 +109,14 @@ impl Turns {
         })
     }
 
-    /// Lets running turns end until `deadline`, then interrupts them. Queued turns are left to
-    /// other processes. Those whose callers wait in this one have the same time, or fail at once if
-    /// there is no other process.
-    pub async fn drain(&self, deadline: Instant) {
+    /// Leaves queued turns to other processes from now on.
+    pub fn leave_queued(&self) {
         self.runner.drain();
+    }
+
+    /// Lets running turns end until `deadline`, then interrupts them. Queued turns whose callers wait
+    /// in this process have the same time, or fail at once if there is no other process.
+    pub async fn drain(&self, deadline: Instant) {
         self.wait_until_idle(deadline).await;
         self.wait_for_other_nodes(deadline).await;
         self.runner.close();
