@@ -1,10 +1,11 @@
 //! `cargo xtask test`: runs every test.
 
-use std::process::Command;
+use std::{num::NonZero, process::Command, thread::available_parallelism};
 
 use anyhow::Result;
 use dev_tools::{
     environment::variable,
+    memory,
     postgres::{Database, URL_VARIABLE},
     process::{cargo, root, run as run_program, succeeds},
     redis_server::RedisProcess,
@@ -18,6 +19,9 @@ use crate::{
 
 /// Part of the name of each test that `--heavy` runs.
 const HEAVY: &str = "heavy::";
+
+/// The variable with the number of tests that nextest runs at a time.
+const THREADS_VARIABLE: &str = "NEXTEST_TEST_THREADS";
 
 /// Options of `cargo xtask test`.
 #[derive(clap::Args)]
@@ -50,8 +54,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     } else {
         None
     };
+    let temporary_files = memory::folder();
     let test = |mut command: Command| {
         command.env(URL_VARIABLE, database.url());
+        if let Some(folder) = &temporary_files {
+            command.env("TMPDIR", folder);
+        }
         if let Some(clients) = &clients {
             command.env(FOLDER_VARIABLE, clients.folder());
         }
@@ -96,7 +104,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 fn suite(has_nextest: bool, options: &Options) -> Command {
     let arguments = &options.arguments;
     let mut command = if has_nextest {
-        cargo(["nextest", "run", "--locked"])
+        let mut command = cargo(["nextest", "run", "--locked"]);
+        if variable(THREADS_VARIABLE).is_none() {
+            command.env(THREADS_VARIABLE, test_threads().to_string());
+        }
+        command
     } else {
         cargo(["test", "--locked", "--lib", "--bins", "--tests"])
     };
@@ -114,6 +126,12 @@ fn suite(has_nextest: bool, options: &Options) -> Command {
         command.args(only_heavy);
     }
     command
+}
+
+/// More tests than cores: they wait for a third of their time.
+fn test_threads() -> usize {
+    let cores = available_parallelism().map_or(1, NonZero::get);
+    cores + cores / 2
 }
 
 /// Returns true if tests of the service may run, which start an example.

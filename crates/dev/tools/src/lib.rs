@@ -7,6 +7,7 @@
 
 pub mod environment;
 pub mod install;
+pub mod memory;
 pub mod postgres;
 pub mod process;
 pub mod redis_server;

@@ -42,7 +42,7 @@ impl DurableServer {
         self.sql("postgres", "select pg_reload_conf()")?;
         let url = self.url("postgres");
         let (password, _) = parts(&url).context("the server's URL has another form")?;
-        let server = programs.start_on_data(SETTINGS, password, |user, folder| {
+        let server = programs.start_on_data(SETTINGS, None, password, |user, folder| {
             let mut copy = user.command(&base_backup);
             copy.env("PGPASSWORD", password).env("PGUSER", "postgres");
             copy.args(["--host=127.0.0.1", &format!("--port={}", self.port())]);
