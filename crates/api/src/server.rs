@@ -155,7 +155,8 @@ impl Service {
         // From now on no new requests are accepted; callers that wait for a turn are answered when
         // it ends.
         self.state.closing.cancel();
-        self.turns.leave_queued();
+        // First, since a turn that ends meanwhile must not start a queued one here.
+        self.turns.stop_promoting();
         http_server::refuse_connections(&self.handle, &self.listener).await;
         let turns_deadline = Instant::now() + TURNS_TIMEOUT;
         self.turns.drain(turns_deadline).await;

@@ -95,7 +95,7 @@ pub async fn a_listing_continues_after_a_deleted_agent(storage: &Storage) {
     }
 }
 
-fn capability(name: &str) -> AgentFilter {
+pub(crate) fn capability(name: &str) -> AgentFilter {
     AgentFilter::Capability(name.to_owned())
 }
 

@@ -9,18 +9,8 @@ use crate::{
     setup,
 };
 
-/// Forks `original` as conversation 2, up to the last of `messages`.
-async fn fork(
-    storage: &Storage,
-    original: &Conversation,
-    messages: &[Message],
-    turn_count: i64,
-) -> (Conversation, Result<Committed, RepositoryError>) {
-    fork_as(storage, 2, original, messages, turn_count).await
-}
-
 /// Forks `original` as a numbered conversation, up to the last of `messages`.
-pub(crate) async fn fork_as(
+pub(crate) async fn fork(
     storage: &Storage,
     number: u32,
     original: &Conversation,
@@ -76,7 +66,7 @@ pub async fn a_fork_copies_the_visible_messages(storage: &Storage) {
     let messages = lookup::messages(storage, original.id).await;
     let seqs: Vec<_> = messages.iter().map(|message| message.seq).collect();
     assert_eq!(seqs, [1, 2, 7, 8]);
-    let (created, committed) = fork(storage, &original, &messages[..3], 4).await;
+    let (created, committed) = fork(storage, 2, &original, &messages[..3], 4).await;
     let types = log::types_of(storage, committed.success()).await;
     assert_eq!(types, [EventType::ConversationCreated]);
     let copied = lookup::all_messages(storage, created.id).await;
@@ -92,7 +82,7 @@ pub async fn a_fork_copies_the_visible_messages(storage: &Storage) {
 pub async fn a_fork_continues_after_the_copied_messages(storage: &Storage) {
     let (agent, original) = setup::chat_with_turns(storage, 2).await;
     let messages = lookup::messages(storage, original.id).await;
-    let (created, committed) = fork(storage, &original, &messages[..3], 2).await;
+    let (created, committed) = fork(storage, 2, &original, &messages[..3], 2).await;
     committed.success();
     let begin = fixture::begin_turn(10, &agent, fixture::existing(&created, 0));
     let place = setup::start_turn(storage, &begin).await.place;
@@ -112,16 +102,16 @@ pub async fn a_fork_of_a_changed_conversation_is_stale(storage: &Storage) {
     let open = fixture::begin_turn(10, &agent, target);
     setup::start_turn(storage, &open).await;
     let head = log::head(storage, &fixture::tenant()).await;
-    let (created, committed) = fork(storage, &original, &messages, 2).await;
+    let (created, committed) = fork(storage, 2, &original, &messages, 2).await;
     assert_stale(&committed);
     let unknown = fixture::conversation(404, agent.id);
-    let (_, committed) = fork(storage, &unknown, &messages, 0).await;
+    let (_, committed) = fork(storage, 2, &unknown, &messages, 0).await;
     assert_stale(&committed);
     assert_eq!(log::head(storage, &fixture::tenant()).await, head);
     assert_eq!(lookup::conversation(storage, created.id).await, None);
     // The end of a turn adds a message behind the copied ones only.
     setup::complete_turn(storage, &open, 10).await;
-    let (created, committed) = fork(storage, &original, &messages, 3).await;
+    let (created, committed) = fork(storage, 2, &original, &messages, 3).await;
     committed.success();
     assert_eq!(
         lookup::message_seqs(storage, created.id).await,
@@ -129,7 +119,7 @@ pub async fn a_fork_of_a_changed_conversation_is_stale(storage: &Storage) {
     );
     setup::delete_conversation(storage, &created).await;
     setup::delete_conversation(storage, &original).await;
-    let (_, committed) = fork(storage, &original, &messages, 3).await;
+    let (_, committed) = fork(storage, 2, &original, &messages, 3).await;
     assert_stale(&committed);
 }
 
@@ -137,7 +127,7 @@ pub async fn a_fork_of_a_changed_conversation_is_stale(storage: &Storage) {
 pub async fn a_fork_outlives_the_original(storage: &Storage) {
     let (_, original) = setup::chat_with_turns(storage, 2).await;
     let messages = lookup::messages(storage, original.id).await;
-    let (created, committed) = fork(storage, &original, &messages, 2).await;
+    let (created, committed) = fork(storage, 2, &original, &messages, 2).await;
     committed.success();
     setup::delete_conversation(storage, &original).await;
     let outdated = purging::deleted_before(fixture::at(1_000_000));
@@ -157,7 +147,8 @@ pub async fn a_fork_copies_the_greeting(storage: &Storage) {
     let conversations = &storage.conversations;
     let result = conversations.insert(&tenant, &original, &first, &stamp, None);
     result.await.success();
-    let (created, committed) = fork(storage, &original, std::slice::from_ref(&greeting), 0).await;
+    let (created, committed) =
+        fork(storage, 2, &original, std::slice::from_ref(&greeting), 0).await;
     committed.success();
     let copied = lookup::messages(storage, created.id).await;
     assert_eq!(copied, copies(&[greeting], &created));

@@ -50,6 +50,11 @@ macro_rules! storage_promises {
                 a_capability_listing_continues_after_agents_lose_the_capability,
                 deleted_agents_are_not_listed,
             }
+            group_values {
+                agents_of_a_group_keep_their_own_values,
+                conversations_of_a_group_keep_their_own_values,
+                credentials_of_a_group_keep_their_own_values,
+            }
             agent_name_listing {
                 a_name_prefix_ignores_case,
                 a_name_prefix_ignores_case_in_any_script,

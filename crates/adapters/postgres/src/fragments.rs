@@ -35,8 +35,8 @@ pub(crate) use join_reply;
 /// Rows whose columns are array parameters; `unnest!(1 text, 2 uuid)` has two columns. `from unnest($1, $2)`
 /// returns the same rows, but puts each column into a tuple store of 16 KiB first: for a batch of chats,
 /// 1 MiB that the server process requested and returned with every batch. `CteBatch` replaces `unnest($1::text[])`
-/// by `$1::text` for a single row. Statements with few arrays, or
-/// beside the hot path, do not need this.
+/// by `$1::text` for the only row of a batch with one write. Statements with few arrays, or beside the hot path,
+/// do not need this.
 macro_rules! unnest {
     ($first:literal $first_type:ident $(, $number:literal $type:ident)*) => {
         concat!(

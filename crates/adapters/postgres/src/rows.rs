@@ -1,8 +1,8 @@
 //! Writes the rows of a plan, with one statement for each table and kind of change.
 //!
-//! Several rows are sent as one array per column, which `unnest` turns back into rows; a single row is sent
-//! as plain values. A batch of hundreds of turns costs as many round trips as a single turn: all statements
-//! together one, released idempotency keys another.
+//! Rows are sent as one array per column, which `unnest` turns back into rows; if a conditional batch contains
+//! one write, the only row of a table is sent as plain values. A batch of hundreds of turns costs as many
+//! round trips as a single turn: one for all statements, and another one if idempotency keys are released.
 
 mod agents;
 mod conditions;

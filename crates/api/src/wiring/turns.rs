@@ -109,13 +109,14 @@ impl Turns {
         })
     }
 
-    /// Leaves queued turns to other processes from now on.
-    pub fn leave_queued(&self) {
-        self.runner.drain();
+    /// Stops promoting queued turns to this process: they are left to others.
+    pub fn stop_promoting(&self) {
+        self.runner.stop_promoting();
     }
 
-    /// Lets running turns end until `deadline`, then interrupts them. Queued turns whose callers wait
-    /// in this process have the same time, or fail at once if there is no other process.
+    /// After [`Turns::stop_promoting`]: lets running turns end until `deadline`, then interrupts them.
+    /// Queued turns whose callers wait in this process have the same time, or fail at once if there is
+    /// no other process.
     pub async fn drain(&self, deadline: Instant) {
         self.wait_until_idle(deadline).await;
         self.wait_for_other_nodes(deadline).await;

@@ -52,7 +52,7 @@ impl TurnRunner {
     }
 
     /// Stops promoting queued turns to this process, which is shutting down.
-    pub fn drain(&self) {
+    pub fn stop_promoting(&self) {
         self.is_draining.store(true, Ordering::SeqCst);
     }
 

@@ -155,7 +155,7 @@ async fn a_turn_promoted_by_a_cancellation_runs_even_if_the_caller_disconnects()
 async fn a_turn_that_begins_during_shutdown_is_interrupted() {
     let fixture = Fixture::new().await;
     let process = Process::start(&fixture).await;
-    process.runner.drain();
+    process.runner.stop_promoting();
     process.runner.close();
     let accepted = process
         .send(&fixture, None, &Script::deltas(["Well"]).hang())
@@ -182,7 +182,7 @@ async fn a_draining_process_promotes_no_queued_turn() {
     let first = first.map_err(|error| error.to_string()).expect("it begins");
     let second = process.send(&fixture, here, &Script::silence()).await;
     let second = second.map_err(|error| error.to_string()).expect("it waits");
-    process.runner.drain();
+    process.runner.stop_promoting();
     process.engine.open("end");
     in_time(first.reply()).await.expect("a reply");
     process.tasks.close();

@@ -170,12 +170,10 @@ macro_rules! turn_promises {
                 every_write_of_a_group_has_its_own_outcome,
                 an_invalid_write_of_a_group_fails_alone,
             }
-            grouped_changes {
-                agents_of_a_group_keep_their_own_values,
-                conversations_of_a_group_keep_their_own_values,
+            turn_group_values {
                 turns_of_a_group_keep_their_own_values,
-                messages_of_a_group_are_superseded_or_copied_where_they_stand,
-                credentials_of_a_group_keep_their_own_values,
+                retries_of_a_group_answer_their_own_messages,
+                messages_of_a_group_are_superseded_or_copied_in_their_own_conversation,
             }
             concurrent_sweeps {
                 concurrent_sweeps_fail_and_promote_each_turn_once,

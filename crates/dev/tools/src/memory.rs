@@ -1,4 +1,7 @@
-//! A folder whose files are kept in memory.
+//! A folder whose files are kept in memory, for databases of tests.
+//!
+//! For each new file, ext4 looks at all files that were removed in the last five seconds. Tests that create
+//! and drop a database each, of 300 files, took the kernel 40 % of the processor time with that.
 
 use std::{
     path::{Path, PathBuf},
@@ -9,37 +12,30 @@ use crate::process::output;
 
 /// Where Linux keeps files in memory.
 const FOLDER: &str = "/dev/shm";
-/// The free space that tests and their databases never use up.
+/// The free space below which files are better kept elsewhere. Containers often have 64 MiB.
 const MIN_FREE_KIB: u64 = 4 * 1024 * 1024;
 
-/// Returns a folder in memory, if this system has one with enough free space; containers often have 64 MiB.
+/// Returns a folder in memory, if this system has one with enough free space.
 pub fn folder() -> Option<PathBuf> {
-    let printed = output(Command::new("df").args(["-Pk", FOLDER])).ok()?;
+    let printed = output(Command::new("df").args(["-Pk", "-t", "tmpfs", FOLDER])).ok()?;
     (free_kib(&printed)? >= MIN_FREE_KIB).then(|| Path::new(FOLDER).to_owned())
 }
 
-/// Parses the free space of a file system that is in memory.
+/// Parses the free space in the output of `df -Pk`.
 fn free_kib(printed: &str) -> Option<u64> {
-    let mut columns = printed.lines().nth(1)?.split_whitespace();
-    let is_in_memory = columns.next()? == "tmpfs";
-    let free = columns.nth(2)?.parse().ok()?;
-    is_in_memory.then_some(free)
+    let free = printed.lines().nth(1)?.split_whitespace().nth(3)?;
+    free.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const HEADING: &str = "Filesystem     1024-blocks     Used Available Capacity Mounted on\n";
-
     #[test]
-    fn reads_the_free_space_of_a_file_system_in_memory() {
-        let printed =
-            format!("{HEADING}tmpfs             24683672     1092  24682580       1% /dev/shm\n");
-        assert_eq!(free_kib(&printed), Some(24_682_580));
-        let on_disk =
-            format!("{HEADING}/dev/vda         263115272 44180868  51000000      47% /\n");
-        assert_eq!(free_kib(&on_disk), None);
+    fn reads_the_free_space() {
+        let printed = "Filesystem 1024-blocks  Used Available Capacity Mounted on\n\
+            tmpfs      24683672     1092  24682580       1% /dev/shm\n";
+        assert_eq!(free_kib(printed), Some(24_682_580));
         assert_eq!(free_kib(""), None);
     }
 }

@@ -124,6 +124,11 @@ async fn batches_of_several_tenants_leave_no_gap_and_lose_nothing() {
         let bounds = database.events.bounds(tenant).await;
         let expected = LogBounds::new(Seq(1), Seq(1 + 8 * 20 * 3));
         assert_eq!(bounds.expect("a response"), expected);
+        let stored = sqlx::query_scalar("select count(*) from events where tenant_id = $1")
+            .bind(tenant.as_str())
+            .fetch_one(&mut connection);
+        let stored: i64 = stored.await.expect("a count");
+        assert_eq!(Seq(stored), expected.head);
     }
 }
 

@@ -63,9 +63,8 @@ impl Programs {
         })
     }
 
-    /// Starts a server on a free loopback port, with its data in a temporary folder, in memory if possible.
-    /// On a disk with ext4, tests that create and drop databases take twice the processor time: for
-    /// each new file, ext4 looks at all that were removed in the last seconds.
+    /// Starts a server on a free loopback port, with its data in a temporary folder, in memory if
+    /// possible.
     pub(super) fn start(&self) -> Result<Database> {
         let server = self.start_with(SETTINGS, memory::folder())?;
         Ok(server.database)
@@ -93,7 +92,7 @@ impl Programs {
     }
 
     /// Starts a server on the data that `prepare` writes to `data` in an empty folder, in `parent`
-    /// or on disk.
+    /// or else with the user's temporary files.
     pub(super) fn start_on_data(
         &self,
         settings: &'static [&'static str],
