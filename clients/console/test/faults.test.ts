@@ -53,6 +53,22 @@ it("recovers by itself once the service is back", async () => {
   await page.getByText("After the restart").waitFor({ timeout: 20_000 });
 });
 
+it("follows the event log even if its code could not be loaded at first", async () => {
+  await app.service.newAgent();
+  const page = await app.open("/agents", "");
+  let failed = 0;
+  await page.route("**/assets/feed-*.js", (route) => {
+    if (failed === 3) return route.continue();
+    failed += 1;
+    return route.abort();
+  });
+  await signIn(page, app.key);
+  await page.getByRole("list", { name: "Agents" }).waitFor();
+  await expect.poll(() => failed, { timeout: 20_000 }).toBe(3);
+  await app.service.call("POST", "/api/agents", { name: "After the code was loaded" });
+  await see(page, "After the code was loaded");
+});
+
 it("shows a change that was made before the event log could be read", async () => {
   await app.service.newAgent();
   const page = await app.open("/agents", "");
