@@ -48,7 +48,7 @@ async fn an_agent_is_stored_as_sent() {
             "greeting": "Grüß dich!",
             "rules": [{"keywords": ["order"], "reply": "Which one?", "priority": -3}],
             "history": {"maxMessages": 0},
-            "llm": {"temperature": 0.5, "stop": ["END"]},
+            "llm": {"temperature": 2.0_f64.next_down(), "stop": ["END"]},
             "timeoutMs": 60000.0,
             "metadata": {"team": "blue"},
         },
