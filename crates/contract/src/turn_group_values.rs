@@ -25,7 +25,7 @@ fn conversation(number: u32) -> Conversation {
     fixture::conversation(number, fixture::agent_id(number))
 }
 
-/// A turn of conversation `number` with the key of that number, after `turn_count` other turns.
+/// A turn of conversation `number` with a key of its own, after `turn_count` other turns.
 fn begin(turn: u32, number: u32, turn_count: i64) -> BeginTurn {
     let target = fixture::existing(&conversation(number), turn_count);
     BeginTurn {
@@ -83,12 +83,13 @@ async fn assert_ended(storage: &Storage, begin: &BeginTurn, number: u32) {
         (&begin.metadata, &begin.client_message_id)
     );
     assert_eq!(found.created_at, begin.stamp.time);
-    let record = lookup::record(storage, &fixture::entry(&format!("key-{number}"))).await;
-    let holder = record.and_then(|record| record.turn_id);
     if found.status == TurnStatus::Failed {
         assert_eq!(found.error, Some(fixture::retryable_problem()));
         return;
     }
+    let entry = begin.idempotency.as_ref().expect("the turn has a key");
+    let record = lookup::record(storage, entry).await;
+    let holder = record.and_then(|record| record.turn_id);
     assert_eq!(holder, Some(begin.turn_id));
     if found.status == TurnStatus::Completed {
         let expected = reply(number);
@@ -217,27 +218,30 @@ pub async fn messages_of_a_group_are_superseded_or_copied_in_their_own_conversat
     })
     .await;
     for number in 1..=ROWS {
-        let messages = lookup::all_messages(storage, conversation(number).id).await;
-        let superseded = messages.iter().filter(|it| it.superseded_at.is_some());
-        let superseded: Vec<_> = superseded.map(|it| (it.seq, it.superseded_at)).collect();
         if number % 2 == 0 {
-            assert_eq!(superseded, []);
-            let copies = lookup::messages(storage, fixture::conversation_id(number + 100)).await;
-            let kept = copies.len();
-            let contents = |messages: &[domain::Message]| -> Vec<_> {
-                messages
-                    .iter()
-                    .map(|it| (it.id, it.content.clone()))
-                    .collect()
-            };
-            assert_eq!(i64::try_from(kept).ok(), Some(last_kept(number)));
-            assert_eq!(contents(&copies), contents(&messages[..kept]));
+            assert_copied(storage, number).await;
         } else {
-            let at = Some(fixture::at(i64::from(1_000 + number)));
-            assert_eq!(
-                superseded,
-                [(last_kept(number) + 1, at), (last_kept(number) + 2, at)]
-            );
+            assert_superseded(storage, number).await;
         }
     }
+}
+
+/// Asserts that conversation `number` is unchanged, and that its fork has the kept messages.
+async fn assert_copied(storage: &Storage, number: u32) {
+    let messages = lookup::all_messages(storage, conversation(number).id).await;
+    assert!(messages.iter().all(|it| it.superseded_at.is_none()));
+    let copies = lookup::messages(storage, fixture::conversation_id(number + 100)).await;
+    assert_eq!(i64::try_from(copies.len()).ok(), Some(last_kept(number)));
+    for (copy, message) in copies.iter().zip(&messages) {
+        assert_eq!((copy.id, &copy.content), (message.id, &message.content));
+    }
+}
+
+/// Asserts that the messages of the last turn were superseded at the time of the edit.
+async fn assert_superseded(storage: &Storage, number: u32) {
+    let messages = lookup::all_messages(storage, conversation(number).id).await;
+    let superseded = messages.iter().filter(|it| it.superseded_at.is_some());
+    let superseded: Vec<_> = superseded.map(|it| (it.seq, it.superseded_at)).collect();
+    let (last, at) = (last_kept(number), fixture::at(i64::from(1_000 + number)));
+    assert_eq!(superseded, [(last + 1, Some(at)), (last + 2, Some(at))]);
 }

@@ -128,7 +128,8 @@ fn suite(has_nextest: bool, options: &Options) -> Command {
     command
 }
 
-/// More tests than cores: with one test per core, two cores were idle for 40 % of the time.
+/// More tests than cores: with one per core, tests of the HTTP interface left two cores idle for 40 % of
+/// the time.
 fn test_threads() -> usize {
     let cores = available_parallelism().map_or(1, NonZero::get);
     cores + cores / 2
