@@ -1,12 +1,11 @@
-//! The HTTP client for one server.
+//! The requests to one server.
 
 use std::time::Duration;
 
 use domain::LlmSettings;
 use reqwest::{
-    Client, ClientBuilder, Method, Proxy, Request, Response, Url,
+    Method, Proxy, Request, Response, Url,
     header::{self, HeaderMap, HeaderName, HeaderValue},
-    redirect,
 };
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
@@ -20,6 +19,7 @@ use crate::{
     error::LlmError,
     options::{LlmOptions, LlmOptionsError, LlmTimeouts},
     retry_policy::retry_after,
+    runtime_clients::{ClientSettings, RuntimeClients},
     upstream_error::UpstreamError,
     wire::Settings,
 };
@@ -31,11 +31,11 @@ const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(2);
 /// timeout of every agent, which ends the wait earlier.
 const UNSTREAMED_FIRST_BYTE_TIMEOUT: Duration = Duration::from_hours(24);
 
-/// One server and its HTTP client.
+/// One server and its HTTP clients.
 pub(crate) struct Upstream {
     /// The name of the engine, for logs.
     pub(crate) engine: String,
-    client: Client,
+    clients: RuntimeClients,
     completions_url: Url,
     models_url: Url,
     key: Option<SecretString>,
@@ -47,7 +47,7 @@ pub(crate) struct Upstream {
 }
 
 impl Upstream {
-    /// Builds the client. Reads the system's root certificates if HTTPS is used, which takes some
+    /// Builds the clients. Reads the system's root certificates if HTTPS is used, which takes some
     /// milliseconds.
     pub(crate) fn new(options: &LlmOptions) -> Result<Self, LlmOptionsError> {
         let base = base_url(&options.base_url)?;
@@ -57,23 +57,17 @@ impl Upstream {
         let needs_certificates = is_encrypted(&base) || proxy.as_ref().is_some_and(is_encrypted);
         let is_set = |key: &&SecretString| !key.expose_secret().is_empty();
         let key = options.api_key.as_ref().filter(is_set);
-        let headers = headers(key, &base)?;
-        let mut builder = client_builder(options.timeouts.connect).default_headers(headers);
-        if !needs_certificates {
-            // A machine without root certificates can still call a server over plain HTTP.
-            builder = builder.tls_certs_only([]);
-        }
-        if let Some(proxy) = proxy {
-            let proxy = Proxy::all(proxy).map_err(|_error| LlmOptionsError::Proxy)?;
-            builder = builder.proxy(proxy);
-        }
-        let client = builder.build().map_err(|error| {
-            let error = error.without_url();
-            LlmOptionsError::Client(error.into())
-        })?;
+        let proxy = proxy.map(Proxy::all).transpose();
+        let clients = RuntimeClients::new(ClientSettings {
+            headers: headers(key, &base)?,
+            connect_timeout: options.timeouts.connect,
+            proxy: proxy.map_err(|_error| LlmOptionsError::Proxy)?,
+            needs_certificates,
+            max_idle_connections: options.max_idle_connections,
+        });
         Ok(Self {
             engine: options.engine.clone(),
-            client,
+            clients: clients.map_err(LlmOptionsError::Client)?,
             completions_url: append_path(&base, &COMPLETIONS_PATH),
             models_url: append_path(&base, &["models"]),
             key: key.cloned(),
@@ -150,7 +144,8 @@ impl Upstream {
     pub(crate) async fn send(&self, request: &Request) -> Result<Response, LlmError> {
         let request = request.try_clone();
         let request = request.ok_or(LlmError::Malformed("the request cannot be repeated"))?;
-        let sent = timeout(self.timeouts.first_byte, self.client.execute(request));
+        let client = self.clients.current().map_err(LlmError::unreachable)?;
+        let sent = timeout(self.timeouts.first_byte, client.execute(request));
         let response = sent.await.map_err(|_elapsed| LlmError::TimedOut)?;
         let response = response.map_err(LlmError::unreachable)?;
         if response.status().is_success() {
@@ -163,7 +158,8 @@ impl Upstream {
     /// Requests the list of models.
     pub(crate) async fn list_models(&self) -> Result<Response, LlmError> {
         let request = Request::new(Method::GET, self.models_url.clone());
-        let response = self.client.execute(request).await;
+        let client = self.clients.current().map_err(LlmError::unreachable)?;
+        let response = client.execute(request).await;
         let response = response.map_err(LlmError::unreachable)?;
         if response.status().is_success() {
             Ok(response)
@@ -204,20 +200,6 @@ fn timeouts(options: &LlmOptions) -> LlmTimeouts {
         timeouts.first_byte = UNSTREAMED_FIRST_BYTE_TIMEOUT;
     }
     timeouts
-}
-
-fn client_builder(connect: Duration) -> ClientBuilder {
-    Client::builder()
-        .user_agent("agent-service")
-        .redirect(redirect::Policy::none())
-        // Only the configured proxy is used, none from the environment.
-        .no_proxy()
-        .connect_timeout(connect)
-        // `RetryPolicy` decides about retries.
-        .retry(reqwest::retry::never())
-        // Over HTTP/2, all responses share one connection, and servers allow about a hundred
-        // concurrent streams. Further requests would wait until a stream ends.
-        .http1_only()
 }
 
 fn headers(key: Option<&SecretString>, base: &Url) -> Result<HeaderMap, LlmOptionsError> {

@@ -2,7 +2,8 @@
 //!
 //! A reply is one future (`reply_generator`) that the returned stream drives itself
 //! (`chunk_sender`): dropping the stream drops the future, and with it the connection. `client`
-//! sends each request, with retries by `retry_policy`. `response_reader` reads the response event
+//! sends each request over a connection of its runtime (`runtime_clients`), with retries by
+//! `retry_policy`. `response_reader` reads the response event
 //! by event (`event_decoder`, `chunk_template`), `response_accumulator` collects it, and
 //! `reply_writer` sends its text. `prompt` builds the messages for the model, `wire` is the format
 //! of requests and responses, and `error` and `upstream_error` describe failures. `tools` offers
@@ -26,9 +27,10 @@ mod reply_writer;
 mod response_accumulator;
 mod response_reader;
 mod retry_policy;
+mod runtime_clients;
 mod tools;
 mod upstream_error;
 mod wire;
 
 pub use engine::LlmReplyEngine;
-pub use options::{LlmOptions, LlmOptionsError, LlmTimeouts};
+pub use options::{LlmOptions, LlmOptionsError, LlmTimeouts, MAX_IDLE_CONNECTIONS};

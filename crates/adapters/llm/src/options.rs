@@ -7,6 +7,9 @@ use secrecy::SecretString;
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
+/// The default number of idle connections, which are closed after 90 seconds without a request.
+pub const MAX_IDLE_CONNECTIONS: usize = 1_024;
+
 /// The configuration of one provider.
 #[derive(Clone)]
 pub struct LlmOptions {
@@ -25,6 +28,8 @@ pub struct LlmOptions {
     pub streams: bool,
     /// The time limits of the server.
     pub timeouts: LlmTimeouts,
+    /// The maximum number of idle connections of each runtime that requests replies.
+    pub max_idle_connections: usize,
     /// Runs the fetch of the model list, which continues if the caller is dropped.
     pub tasks: TaskTracker,
     /// The runtime of `tasks`.
@@ -47,6 +52,7 @@ impl LlmOptions {
             proxy: None,
             streams: true,
             timeouts: LlmTimeouts::default(),
+            max_idle_connections: MAX_IDLE_CONNECTIONS,
             tasks,
             runtime,
         }

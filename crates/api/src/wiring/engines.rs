@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, io, sync::Arc};
 
 use anyhow::{Context, Result, bail};
 use application::Engines;
-use llm_engine::{LlmOptions, LlmReplyEngine};
+use llm_engine::{LlmOptions, LlmReplyEngine, MAX_IDLE_CONNECTIONS};
 use ports::ReplyEngine;
 use rule_engine::RuleReplyEngine;
 use tokio::runtime::Handle;
@@ -30,6 +30,8 @@ pub fn choose_engines(
     tasks: &TaskTracker,
 ) -> Result<Engines> {
     let models = &settings.models;
+    // One for each HTTP worker, and the one of background tasks.
+    let runtimes = settings.server.workers + 1;
     for provider in &models.providers {
         let name = &provider.engine;
         let options = LlmOptions {
@@ -37,6 +39,7 @@ pub fn choose_engines(
             model: Some(provider.model.clone()),
             proxy: models.proxy.clone(),
             streams: provider.streams,
+            max_idle_connections: MAX_IDLE_CONNECTIONS.div_ceil(runtimes),
             ..LlmOptions::new(name, &provider.base_url, tasks.clone(), Handle::current())
         };
         let engine = LlmReplyEngine::new(options)

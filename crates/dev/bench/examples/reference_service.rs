@@ -55,6 +55,9 @@ struct Services {
 struct Chat {
     conversation: i64,
     message: String,
+    /// Commits the message before the model is called, as this project does.
+    #[serde(default)]
+    commits_twice: bool,
 }
 
 #[derive(Serialize)]
@@ -67,10 +70,18 @@ async fn chat(services: Data<Services>, chat: Json<Chat>) -> actix_web::Result<H
         .await
         .map_err(ErrorInternalServerError)?
         .ok_or_else(|| ErrorNotFound("no such conversation"))?;
+    let mut rows = vec![("user", chat.message.as_str())];
+    if chat.commits_twice {
+        store(&services.database, &chat, &rows)
+            .await
+            .map_err(ErrorInternalServerError)?;
+        rows.clear();
+    }
     let reply = complete(&services, messages)
         .await
         .map_err(ErrorInternalServerError)?;
-    store(&services.database, &chat, &reply)
+    rows.push(("assistant", &reply));
+    store(&services.database, &chat, &rows)
         .await
         .map_err(ErrorInternalServerError)?;
     Ok(HttpResponse::Ok().json(Reply { message: reply }))
@@ -116,14 +127,14 @@ async fn complete(services: &Services, messages: Vec<Value>) -> Result<String, r
     Ok(reply)
 }
 
-async fn store(database: &PgPool, chat: &Chat, reply: &str) -> sqlx::Result<()> {
+async fn store(database: &PgPool, chat: &Chat, rows: &[(&str, &str)]) -> sqlx::Result<()> {
     let mut connection = database.acquire().await?;
     let mut transaction = connection.begin().await?;
-    for (role, content) in [("user", chat.message.as_str()), ("assistant", reply)] {
+    for (role, content) in rows {
         sqlx::query(INSERT_MESSAGE)
             .bind(chat.conversation)
-            .bind(role)
-            .bind(content)
+            .bind(*role)
+            .bind(*content)
             .execute(&mut *transaction)
             .await?;
     }

@@ -31,7 +31,7 @@ pub(super) fn measure(environment: &Environment, pgbench: &Pgbench<'_>) -> Resul
     }
     Ok(Figure::new(
         ("S12", "create agent on Postgres ÷ pgbench, 32 connections"),
-        Target::AtLeast(2.0),
+        Target::AtLeast(4.0),
         ratio(&creations.per_second(), &transactions),
         "×",
         vec![

@@ -45,7 +45,7 @@ pub(super) fn measure(
     Ok(vec![
         Figure::new(
             ("S9", "start on an existing store to the first 200"),
-            Target::AtMost(100.0),
+            Target::AtMost(150.0),
             sqlite.max(postgres),
             "ms",
             on_both([sqlite, postgres], "ms"),

@@ -61,6 +61,12 @@ impl MeasuredServer {
         Ok(())
     }
 
+    /// Runs a round that is not part of the results, and returns the number of responses.
+    pub(crate) fn run_uncounted_round(&self) -> Result<f64> {
+        let round = generator::run(self.address, &self.scripts, ROUND_DURATION)?;
+        Ok(round.responses)
+    }
+
     fn processor_seconds(&self) -> Result<(f64, f64)> {
         let generator = std::process::id();
         Ok((

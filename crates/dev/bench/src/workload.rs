@@ -126,10 +126,29 @@ impl Workload {
 
     /// Scripts that chat on `connections` connections, each in conversations of its own.
     pub(crate) fn chat_scripts(&self, connections: usize) -> Result<Vec<Script>> {
+        self.scripts(connections, |conversation| self.chat(conversation))
+    }
+
+    /// The same with streamed replies, which must be complete.
+    pub(crate) fn streamed_chat_scripts(&self, connections: usize) -> Result<Vec<Script>> {
+        let streamed = |conversation| {
+            let mut chat = self.chat(conversation)?;
+            chat["stream"] = true.into();
+            Ok(chat)
+        };
+        let scripts = self.scripts(connections, streamed)?.into_iter();
+        Ok(scripts.map(|it| it.expect_text("turn.completed")).collect())
+    }
+
+    fn scripts(
+        &self,
+        connections: usize,
+        chat: impl Fn(usize) -> Result<Value>,
+    ) -> Result<Vec<Script>> {
         let script = |connection: usize| {
             let own = (connection..self.conversations.len()).step_by(connections);
             own.map(|conversation| {
-                let chat = self.chat(conversation)?;
+                let chat = chat(conversation)?;
                 Ok(self.endpoint.request("POST", "/api/chat", Some(&chat)))
             })
             .collect::<Result<Vec<_>>>()

@@ -14,10 +14,11 @@ pub struct Binaries {
 }
 
 impl Binaries {
-    /// Builds the service.
-    pub fn build(profile: &str) -> Result<Self> {
+    /// Builds the service, unless `program` is a build of it.
+    pub fn build(profile: &str, program: Option<PathBuf>) -> Result<Self> {
+        let build = || build(profile, "agent-service", "--bin", "agent-service");
         Ok(Self {
-            service: build(profile, "agent-service", "--bin", "agent-service")?,
+            service: program.map_or_else(build, Ok)?,
             profile: profile.to_owned(),
         })
     }

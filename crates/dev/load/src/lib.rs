@@ -7,6 +7,7 @@
 #![expect(clippy::print_stdout, reason = "the terminal is its interface")]
 
 pub mod binaries;
+pub mod call_counter;
 pub mod client_view;
 mod endpoint;
 pub mod figures;

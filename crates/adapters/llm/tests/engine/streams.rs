@@ -1,16 +1,18 @@
 //! Streamed responses.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use contract::reply_engine::request;
 use domain::{FinishReason, Usage};
-use futures::{FutureExt as _, StreamExt as _};
+use futures::{FutureExt as _, StreamExt as _, future::join_all};
+use llm_engine::{LlmOptions, LlmReplyEngine};
 use ports::{ReplyChunk, ReplyEngine as _, ReplyError};
 use rstest::rstest;
 use serde_json::json;
+use tokio::runtime::Builder;
 
 use crate::{
-    fixture::{collect_reply, engine_with, fixture, reply_to},
+    fixture::{collect_reply, engine_with, fixture, options, reply_to},
     upstream::{
         Step, Upstream, delta, done, end, event, finish, piece, stream, stream_head, text_stream,
         usage,
@@ -214,6 +216,47 @@ async fn consecutive_requests_share_a_connection() {
         assert_eq!(collect_reply(&engine, request(number)).await.text(), "Hi");
     }
     assert_eq!(upstream.connections(), 1);
+}
+
+#[tokio::test]
+async fn each_runtime_uses_a_connection_of_its_own() {
+    let (upstream, engine) = fixture([text_stream("Hi")]).await;
+    let engine = Arc::new(engine);
+    for runtimes in 1..=3 {
+        let engine = Arc::clone(&engine);
+        let replies = std::thread::spawn(move || {
+            let runtime = Builder::new_current_thread().enable_all().build();
+            runtime.expect("a runtime").block_on(async {
+                for number in 0..3 {
+                    assert_eq!(collect_reply(&engine, request(number)).await.text(), "Hi");
+                }
+            });
+        });
+        tokio::task::spawn_blocking(|| replies.join().expect("no panic"))
+            .await
+            .expect("a thread");
+        assert_eq!(upstream.connections(), runtimes);
+    }
+}
+
+#[tokio::test]
+async fn connections_beyond_the_limit_are_not_kept() {
+    // The replies of a group overlap.
+    let mut slow = vec![Step::Pause(Duration::from_millis(100))];
+    slow.extend(text_stream("Hi"));
+    let upstream = Upstream::start([slow]).await;
+    let engine = LlmReplyEngine::new(LlmOptions {
+        max_idle_connections: 1,
+        ..options(upstream.base_url())
+    });
+    let engine = engine.expect("an engine");
+    for opened in [3, 5] {
+        let replies = (0..3).map(|number| collect_reply(&engine, request(number)));
+        for reply in join_all(replies).await {
+            assert_eq!(reply.text(), "Hi");
+        }
+        assert_eq!(upstream.connections(), opened, "one of three is used again");
+    }
 }
 
 #[rstest]

@@ -8,7 +8,7 @@ use dev_load::{
 use dev_tools::steps::Steps;
 use serde_json::{Value, json};
 
-use super::{added_latency, long_conversations, reference, streams};
+use super::{added_latency, concurrent, long_conversations, reference, streams};
 use crate::{Row, environment::Environment, figures::Figure};
 
 /// A service on each store whose engine requests replies of the upstream.
@@ -65,8 +65,15 @@ pub(crate) fn measure(
     wanted: impl Fn(Row) -> bool,
 ) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
-    let rows = [Row::S5, Row::S6, Row::S10, Row::S11, Row::S13, Row::S14];
-    if !rows.into_iter().any(&wanted) {
+    let single = [Row::S11, Row::S13];
+    let many = [Row::S14, Row::S16];
+    let others = [Row::S5, Row::S6, Row::S10];
+    if !single
+        .iter()
+        .chain(&many)
+        .chain(&others)
+        .any(|row| wanted(*row))
+    {
         return Ok(figures);
     }
     let upstream = Upstream::start()?;
@@ -86,10 +93,16 @@ pub(crate) fn measure(
     if wanted(Row::S6) {
         figures.extend(steps.run("S6", || streams::measure(environment, &upstream))?);
     }
-    if [Row::S11, Row::S13, Row::S14].into_iter().any(&wanted) {
-        figures.extend(steps.run("S11, S13, S14", || {
-            reference::measure(environment, &upstream, wanted)
-        })?);
+    if single.iter().chain(&many).any(|row| wanted(*row)) {
+        let servers = steps.run("reference service", || {
+            reference::Servers::start(environment, &upstream)
+        })?;
+        if single.into_iter().any(&wanted) {
+            figures.extend(steps.run("S11, S13", || reference::measure(&servers, &wanted))?);
+        }
+        if many.into_iter().any(&wanted) {
+            figures.extend(steps.run("S14, S16", || concurrent::measure(&servers, &wanted))?);
+        }
     }
     Ok(figures)
 }

@@ -1,4 +1,5 @@
-//! S11, S13, S14: complete replies of a language model, beside a service written by hand.
+//! S11, S13: complete replies of a language model on one connection, beside a service written by
+//! hand.
 
 use std::process::Command;
 
@@ -22,20 +23,26 @@ use crate::{
     workload::{CONVERSATIONS, MESSAGE, Workload},
 };
 
-const CONNECTIONS: usize = 32;
 const DATABASE: &str = "reference";
 
 /// The service on Postgres and the reference service, with the same upstream and Postgres server.
-struct Servers {
+pub(super) struct Servers {
     services: LlmServices,
-    workload: Workload,
+    pub(super) by_model: Workload,
     reference: ServerProcess,
 }
 
+/// The number of transactions in which the reference service stores a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Commits {
+    One,
+    Two,
+}
+
 impl Servers {
-    fn start(environment: &Environment, upstream: &Upstream) -> Result<Self> {
+    pub(super) fn start(environment: &Environment, upstream: &Upstream) -> Result<Self> {
         let services = LlmServices::start(environment, upstream, ResponseMode::Pieces)?;
-        let workload = Workload::with_any_reply(services.postgres.endpoint()?, &draft())?;
+        let by_model = Workload::with_any_reply(services.postgres.endpoint()?, &draft())?;
         environment.server.create(DATABASE)?;
         let program = environment
             .binaries
@@ -47,32 +54,36 @@ impl Servers {
             .arg(upstream.base_url(ResponseMode::Pieces));
         Ok(Self {
             services,
-            workload,
+            by_model,
             reference: ServerProcess::start(&mut command)?,
         })
     }
 
-    /// Measures chats of both in turns.
-    fn measure(&self, connections: usize) -> Result<(MeasuredServer, MeasuredServer)> {
-        let endpoint = self.services.postgres.endpoint()?;
-        let mut service = MeasuredServer::warm_up(
-            endpoint.address,
-            self.services.postgres.id()?,
-            self.workload.chat_scripts(connections)?,
-        )?;
-        let mut reference = MeasuredServer::warm_up(
-            self.reference.address,
-            self.reference.id(),
-            self.reference_scripts(connections),
-        )?;
-        for _ in 0..ROUNDS {
-            service.run_round()?;
-            reference.run_round()?;
-        }
-        Ok((service, reference))
+    /// The address of the service.
+    pub(super) fn endpoint(&self) -> Result<Endpoint> {
+        self.services.postgres.endpoint()
     }
 
-    fn reference_scripts(&self, connections: usize) -> Vec<Script> {
+    /// The process of the service.
+    pub(super) fn process(&self) -> Result<u32> {
+        self.services.postgres.id()
+    }
+
+    /// Warms the service up for requests of these scripts.
+    pub(super) fn service(&self, scripts: Vec<Script>) -> Result<MeasuredServer> {
+        MeasuredServer::warm_up(self.endpoint()?.address, self.process()?, scripts)
+    }
+
+    /// Warms the reference service up for chats.
+    pub(super) fn reference(&self, connections: usize, commits: Commits) -> Result<MeasuredServer> {
+        MeasuredServer::warm_up(
+            self.reference.address,
+            self.reference.id(),
+            self.reference_scripts(connections, commits),
+        )
+    }
+
+    fn reference_scripts(&self, connections: usize, commits: Commits) -> Vec<Script> {
         let endpoint = Endpoint {
             address: self.reference.address,
             credential: Credential::Token("none".to_owned()),
@@ -80,7 +91,11 @@ impl Servers {
         let script = |connection: usize| {
             let own = (1..=CONVERSATIONS).skip(connection).step_by(connections);
             let chats = own.map(|conversation| {
-                let body = json!({ "conversation": conversation, "message": MESSAGE });
+                let body = json!({
+                    "conversation": conversation,
+                    "message": MESSAGE,
+                    "commits_twice": commits == Commits::Two,
+                });
                 endpoint.request("POST", "/chat", Some(&body))
             });
             Script::repeated(chats.collect())
@@ -90,68 +105,42 @@ impl Servers {
 }
 
 /// Measures the requested rows.
-pub(super) fn measure(
-    environment: &Environment,
-    upstream: &Upstream,
-    wanted: impl Fn(Row) -> bool,
-) -> Result<Vec<Figure>> {
-    let servers = Servers::start(environment, upstream)?;
+pub(super) fn measure(servers: &Servers, wanted: impl Fn(Row) -> bool) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
     if wanted(Row::S11) {
         let name = "chat by a model ÷ reference service, medians, 1 connection";
-        figures.push(single(("S11", name), &servers)?);
+        let target = Target::AtMost(1.2);
+        figures.push(single(("S11", name), target, servers, Commits::One)?);
     }
     if wanted(Row::S13) {
         let _busy = BusyCores::start()?;
-        let name = "S11 with all cores busy at low priority";
-        figures.push(single(("S13", name), &servers)?);
-    }
-    if wanted(Row::S14) {
-        figures.extend(many(&servers)?);
+        let name = "S11 with all cores busy, reference with two commits";
+        let target = Target::AtMost(1.3);
+        figures.push(single(("S13", name), target, servers, Commits::Two)?);
     }
     Ok(figures)
 }
 
-fn single(row: (&'static str, &'static str), servers: &Servers) -> Result<Figure> {
-    let (service, reference) = servers.measure(1)?;
-    Ok(Figure::new(
-        row,
-        Target::AtMost(1.3),
-        ratio(&service.percentile(50), &reference.percentile(50)),
-        "×",
-        both(&service, &reference),
-    ))
+fn single(
+    row: (&'static str, &'static str),
+    target: Target,
+    servers: &Servers,
+    commits: Commits,
+) -> Result<Figure> {
+    let mut service = servers.service(servers.by_model.chat_scripts(1)?)?;
+    let mut reference = servers.reference(1, commits)?;
+    for _ in 0..ROUNDS {
+        service.run_round()?;
+        reference.run_round()?;
+    }
+    let mut both = parts("chat", &service);
+    both.extend(parts("reference", &reference));
+    let value = ratio(&service.percentile(50), &reference.percentile(50));
+    Ok(Figure::new(row, target, value, "×", both))
 }
 
-fn many(servers: &Servers) -> Result<[Figure; 2]> {
-    let (service, reference) = servers.measure(CONNECTIONS)?;
-    let throughput = Figure::new(
-        (
-            "S14",
-            "chat by a model ÷ reference service, chats/s, 32 connections",
-        ),
-        Target::AtLeast(5.0),
-        ratio(&service.per_second(), &reference.per_second()),
-        "×",
-        both(&service, &reference),
-    );
-    let processor = Figure::new(
-        ("S14", "processor time of a chat by a model"),
-        Target::AtMost(250.0),
-        median(service.cpu_per_request()),
-        "µs",
-        vec![],
-    );
-    Ok([throughput, processor])
-}
-
-fn both(service: &MeasuredServer, reference: &MeasuredServer) -> Vec<Part> {
-    let mut both = parts("chat", service);
-    both.extend(parts("reference", reference));
-    both
-}
-
-fn parts(name: &str, server: &MeasuredServer) -> Vec<Part> {
+/// The latencies, rate and processor time of a server.
+pub(super) fn parts(name: &str, server: &MeasuredServer) -> Vec<Part> {
     let part =
         |what: &str, values, unit| Part::new(format!("{name}, {what}"), median(values), unit);
     vec![
