@@ -2,6 +2,7 @@
 
 use std::{
     future::pending,
+    iter,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -133,6 +134,13 @@ pub(super) fn sized(status: &str, headers: &str, kind: &str, body: &str) -> Stri
     format!(
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
     )
+}
+
+/// Returns a response with a chunk for each event, as model servers send them.
+pub(super) fn chunked(events: impl Iterator<Item = String>) -> String {
+    let chunks = events.map(|event| chunk(&event));
+    let parts = iter::once(STREAM.to_owned()).chain(chunks);
+    parts.chain(["0\r\n\r\n".to_owned()]).collect()
 }
 
 fn chunk(text: &str) -> String {

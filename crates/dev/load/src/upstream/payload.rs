@@ -41,10 +41,10 @@ pub(super) fn streamed() -> String {
     format!("{}{}", delta(REPLY), end())
 }
 
-/// Returns a complete stream of `pieces` parts.
-pub(super) fn streamed_in_pieces(pieces: usize) -> String {
+/// Returns the events of a complete stream of `pieces` parts.
+pub(super) fn pieces(pieces: usize) -> impl Iterator<Item = String> {
     let parts = REPLY.split_inclusive(' ').cycle().take(pieces);
-    parts.map(delta).chain([end()]).collect()
+    parts.map(delta).chain([end()])
 }
 
 /// Returns the complete reply as an object.

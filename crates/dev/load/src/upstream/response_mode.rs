@@ -7,7 +7,7 @@ use std::time::Duration;
 pub enum ResponseMode {
     /// The complete response at once.
     Instant,
-    /// The complete response at once; a stream consists of many pieces.
+    /// The complete response at once; a stream consists of many pieces, each in a chunk of its own.
     Pieces,
     /// Word by word, each with its send time.
     Paced,

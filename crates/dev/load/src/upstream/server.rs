@@ -19,7 +19,7 @@ use tokio::{
 };
 
 use super::{
-    connection::{EVENTS, JSON, serve, sized},
+    connection::{EVENTS, JSON, chunked, serve, sized},
     payload,
     response_mode::{PIECES, ResponseMode},
 };
@@ -75,7 +75,7 @@ impl Upstream {
             requests: AtomicUsize::new(0),
             is_repaired: AtomicBool::new(false),
             streamed: sized("200 OK", "", EVENTS, &payload::streamed()),
-            pieces: sized("200 OK", "", EVENTS, &payload::streamed_in_pieces(PIECES)),
+            pieces: chunked(payload::pieces(PIECES)),
             full: sized("200 OK", "", JSON, &payload::full()),
         });
         let (stop, stopped) = oneshot::channel();
