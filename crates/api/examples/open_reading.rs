@@ -44,6 +44,7 @@ async fn main() -> Result<()> {
         settings.is_loopback(),
         "access is not controlled: listen on a loopback address"
     );
+    let (metrics, _log) = telemetry::init(&settings.log)?;
     let listener = TcpListener::bind(settings.server.address())?;
     let address = listener.local_addr()?;
     let tasks = TaskTracker::new();
@@ -58,7 +59,7 @@ async fn main() -> Result<()> {
         storage,
         peers,
         engines: wiring::built_in_engines()?,
-        metrics: telemetry::init(&settings.log)?,
+        metrics,
         public_url,
         tasks,
         tool_tasks: TaskTracker::new(),

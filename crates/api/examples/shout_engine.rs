@@ -1,6 +1,6 @@
 //! The service with an additional reply engine: `cargo run --example shout_engine`
 
-use std::sync::Arc;
+use std::{io, process::ExitCode, sync::Arc};
 
 use api::{cli::CommandLine, subcommands, wiring};
 use async_trait::async_trait;
@@ -29,9 +29,8 @@ impl ReplyEngine for ShoutEngine {
     }
 }
 
-#[tokio::main]
-async fn main() -> anyhow::Result<()> {
+fn main() -> io::Result<ExitCode> {
     let mut engines = wiring::built_in_engines()?;
     engines.insert("shout".to_owned(), Arc::new(ShoutEngine));
-    subcommands::run(CommandLine::parse(), engines).await
+    Ok(subcommands::run(CommandLine::parse(), engines))
 }

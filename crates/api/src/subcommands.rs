@@ -5,14 +5,20 @@ mod signing_keys;
 mod store;
 
 use std::{
-    io::{self, IsTerminal as _, Write},
+    io::{self, IsTerminal as _, Write as _},
+    process::ExitCode,
+    sync::mpsc,
+    thread,
     time::Duration,
 };
 
 use anyhow::{Context, Error, Result, anyhow, bail};
 use domain::CredentialSecret;
 use ports::RepositoryError;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::{
+    runtime::Runtime,
+    signal::unix::{SignalKind, signal},
+};
 use tokio_util::task::TaskTracker;
 
 use self::store::IfStoreMissing;
@@ -26,8 +32,29 @@ use crate::{
     wiring::{self, EnginesByName, Store},
 };
 
-/// Executes a command line, for a service with the given reply engines.
-pub async fn run(line: CommandLine, engines: EnginesByName) -> Result<()> {
+/// The time for which the end of the process waits for threads of the runtime: a look-up of a host
+/// name can hang for longer.
+const THREADS_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The time in which a text of the server must be printed.
+const PRINT_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Executes a command line, for a service with the given reply engines, and prints its error.
+pub fn run(line: CommandLine, engines: EnginesByName) -> ExitCode {
+    let outcome = Runtime::new().map_err(Error::from).and_then(|runtime| {
+        let outcome = runtime.block_on(execute(line, engines));
+        runtime.shutdown_timeout(THREADS_TIMEOUT);
+        outcome
+    });
+    let Err(error) = outcome else {
+        return ExitCode::SUCCESS;
+    };
+    let message = ports::error::with_causes(error.as_ref());
+    let _ = print_in_time(move || Ok(writeln!(io::stderr(), "agent-service: {message}")?));
+    ExitCode::FAILURE
+}
+
+async fn execute(line: CommandLine, engines: EnginesByName) -> Result<()> {
     // The process has one TLS and crypto provider; one that is already installed is kept.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     access::jwt::install_provider();
@@ -57,7 +84,7 @@ pub async fn run(line: CommandLine, engines: EnginesByName) -> Result<()> {
 }
 
 async fn serve(settings: &Settings, options: ServeOptions, engines: EnginesByName) -> Result<()> {
-    let metrics = telemetry::init(&settings.log)?;
+    let (metrics, _log) = telemetry::init(&settings.log)?;
     match rlimit::increase_nofile_limit(rlimit::INFINITY) {
         Ok(descriptors) => {
             tracing::debug!(descriptors, "limit of open files raised to the maximum");
@@ -75,7 +102,8 @@ async fn serve(settings: &Settings, options: ServeOptions, engines: EnginesByNam
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let url = format!("http://{}", service.address);
-    if let Err(error) = print_line(&format!("listening on {url}")) {
+    let listening = format!("listening on {url}");
+    if let Err(error) = print_in_time(move || print_line(&listening)) {
         tracing::warn!(%error, "listening address cannot be written to stdout");
     }
     tracing::info!(store = %settings.database, "listening on {url}");
@@ -116,7 +144,7 @@ fn show_first_key(key: &CredentialSecret, url: &str) -> bool {
          {key}\n\nTry it:\n\n    curl -X POST {url}/api/agents -H 'X-API-Key: {key}' \
          -H 'Content-Type: application/json' -d '{{\"name\":\"Ada\"}}'\n\n"
     );
-    let printed = io::stderr().write_all(text.as_bytes());
+    let printed = print_in_time(move || Ok(io::stderr().write_all(text.as_bytes())?));
     if let Err(error) = &printed {
         tracing::error!(%error, "first API key cannot be printed; deleting it");
     }
@@ -198,8 +226,19 @@ fn print_note(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
+/// Prints a line on stdout.
 fn print_line(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{text}")?;
     Ok(out.flush()?)
+}
+
+/// Prints a text of the server, which starts and ends even if nobody reads its output: fails after
+/// a second.
+fn print_in_time(print: impl FnOnce() -> Result<()> + Send + 'static) -> Result<()> {
+    let (sender, receiver) = mpsc::channel();
+    thread::Builder::new().spawn(move || sender.send(print()))?;
+    receiver
+        .recv_timeout(PRINT_TIMEOUT)
+        .context("nothing reads it")?
 }

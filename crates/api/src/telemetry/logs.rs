@@ -3,7 +3,6 @@
 use tracing::Subscriber;
 use tracing_subscriber::{EnvFilter, filter::ParseError, fmt::MakeWriter};
 
-use super::log_writer::LogWriter;
 use crate::settings::{LogFormat, LogSettings};
 
 /// Libraries that do not log unless the level names them. `actix_http` logs an error for every
@@ -30,7 +29,7 @@ where
         // The library reports its errors with `eprintln!`, which panics if stderr, the log, cannot
         // be written.
         .log_internal_errors(false)
-        .with_writer(LogWriter::new(writer));
+        .with_writer(writer);
     Ok(match format {
         LogFormat::Json => Box::new(
             lines

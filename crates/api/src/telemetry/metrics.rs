@@ -8,7 +8,7 @@ use metrics_exporter_prometheus::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::log_writer::LOG_LINES_DROPPED;
+use super::log_output::LOG_LINES_DROPPED;
 
 /// The upper bounds of histograms in seconds: fine in the range of cached reads and batched writes,
 /// coarse up to the timeouts of language models.
@@ -121,7 +121,7 @@ fn describe() {
     describe_counter!(
         LOG_LINES_DROPPED,
         Unit::Count,
-        "Log lines that could not be written, for example because the disk was full."
+        "Log lines that could not be written: the disk was full, or the log was not read."
     );
     describe_connections();
     describe_regions();

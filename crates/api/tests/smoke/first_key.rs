@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Asserts that the next start prints a valid key, the only one of the store.
-async fn assert_next_start_prints_the_key(folder: &Path) {
+pub(crate) async fn assert_next_start_prints_the_key(folder: &Path) {
     let first = RunningService::start(folder, &[]);
     first.abort();
     let (_, log) = first.wait_for_exit();

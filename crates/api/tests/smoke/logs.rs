@@ -5,9 +5,11 @@ use std::{
     os::unix::fs::PermissionsExt as _,
 };
 
+use scripted_engine::Script;
 use serde_json::{Value, json};
 
 use crate::{
+    chat_client::{ChatClient, key, serving},
     commands_without_store::UNREACHABLE_SERVERS,
     process::{RunningService, folder, printed, service},
     requests::post,
@@ -108,6 +110,26 @@ async fn an_engine_failure_is_logged_with_the_request_id() {
         (&line["agent"], &line["tenant"]),
         (&agent["id"], &json!("default"))
     );
+}
+
+#[tokio::test]
+async fn a_panic_is_a_line_of_the_log() {
+    let folder = folder();
+    let key = key(folder.path());
+    let running = serving(folder.path(), &key, None);
+    let chat_client = ChatClient::new(&running, &key);
+    let message = chat_client
+        .conversation_ref()
+        .await
+        .message(&Script::deltas(["One."]).panic());
+    let (status, _) = chat_client.spawn_chat(&message).await.expect("an answer");
+    assert_eq!(status, 500);
+    let lines = logged(running);
+    let panicked = |line: &&Value| {
+        let message = line["message"].as_str().unwrap_or_default();
+        message.starts_with("panicked at ") && line["level"] == "ERROR"
+    };
+    assert_eq!(lines.iter().filter(panicked).count(), 1, "{lines:?}");
 }
 
 #[test]

@@ -17,4 +17,5 @@ mod store_commands;
 mod terminated;
 mod tls_proxy;
 mod tool_servers;
+mod unread_log;
 mod unwritable_log;
