@@ -1,6 +1,7 @@
 //! Executes the subcommands of the command line, which `cli` parses.
 
 mod credentials;
+mod signals;
 mod signing_keys;
 mod store;
 
@@ -15,13 +16,10 @@ use std::{
 use anyhow::{Context, Error, Result, anyhow, bail};
 use domain::CredentialSecret;
 use ports::RepositoryError;
-use tokio::{
-    runtime::Runtime,
-    signal::unix::{SignalKind, signal},
-};
+use tokio::runtime::Runtime;
 use tokio_util::task::TaskTracker;
 
-use self::store::IfStoreMissing;
+use self::{signals::Signals, store::IfStoreMissing};
 use crate::{
     asyncapi,
     cli::{Command, CommandLine, ConfigCommand, HealthcheckOptions, ServeOptions, TenantsCommand},
@@ -84,6 +82,8 @@ async fn execute(line: CommandLine, engines: EnginesByName) -> Result<()> {
 }
 
 async fn serve(settings: &Settings, options: ServeOptions, engines: EnginesByName) -> Result<()> {
+    // Before the store is opened, which can take long.
+    let mut signals = Signals::handle()?;
     let (metrics, _log) = telemetry::init(&settings.log)?;
     match rlimit::increase_nofile_limit(rlimit::INFINITY) {
         Ok(descriptors) => {
@@ -96,11 +96,14 @@ async fn serve(settings: &Settings, options: ServeOptions, engines: EnginesByNam
     let startup_summary = wiring::startup_summary(settings, &engines);
     let show_first_key = Box::new(show_first_key);
     let no_migrate = options.no_migrate;
-    let mut service =
-        Service::start(settings, no_migrate, engines, metrics, show_first_key).await?;
-    // Before the address is published: a supervisor that knows it may stop the service.
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
+    let started = Service::start(settings, no_migrate, engines, metrics, show_first_key);
+    let mut service = tokio::select! {
+        service = started => service?,
+        signal = signals.stopping() => {
+            tracing::info!(signal, "shutdown requested during the start");
+            return Ok(());
+        }
+    };
     let url = format!("http://{}", service.address);
     let listening = format!("listening on {url}");
     if let Err(error) = print_in_time(move || print_line(&listening)) {
@@ -115,13 +118,13 @@ async fn serve(settings: &Settings, options: ServeOptions, engines: EnginesByNam
         }
     }
     tracing::info!("{startup_summary}");
-    tokio::select! {
+    let signal = tokio::select! {
         ended = service.ended() => return ended,
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
+        signal = signals.stopping() => signal,
+    };
     let delay = settings.server.drain_delay(io::stderr().is_terminal());
     tracing::info!(
+        signal,
         ?delay,
         "shutdown requested; draining (a second signal aborts)"
     );
@@ -130,8 +133,7 @@ async fn serve(settings: &Settings, options: ServeOptions, engines: EnginesByNam
             tracing::info!("shutdown complete");
             Ok(())
         }
-        _ = terminate.recv() => bail!("aborted by a second signal"),
-        _ = interrupt.recv() => bail!("aborted by a second signal"),
+        _ = signals.stopping() => bail!("aborted by a second signal"),
     }
 }
 

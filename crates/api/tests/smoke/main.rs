@@ -12,6 +12,7 @@ mod regions;
 mod requests;
 mod scripted;
 mod serving;
+mod signals;
 mod signing_keys;
 mod store_commands;
 mod terminated;

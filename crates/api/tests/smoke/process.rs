@@ -108,7 +108,8 @@ impl RunningService {
         self.signal(&["TERM", "INT"]);
     }
 
-    fn signal(&self, names: &[&str]) {
+    /// Sends signals, one after the other.
+    pub(crate) fn signal(&self, names: &[&str]) {
         let id = self.process.id();
         let commands: Vec<_> = names
             .iter()

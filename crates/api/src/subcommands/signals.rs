@@ -1,0 +1,62 @@
+//! The signals that a server handles.
+
+use std::{future::poll_fn, io, task::Poll};
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// The signals that stop the server: the first one requests a shutdown, a second one aborts it.
+const STOPPING: [(&str, SignalKind); 3] = [
+    ("SIGTERM", SignalKind::terminate()),
+    ("SIGINT", SignalKind::interrupt()),
+    ("SIGQUIT", SignalKind::quit()),
+];
+
+/// The signals that would end the process if they were not handled. Closed terminals, log rotation
+/// and process managers send them to any program.
+const IGNORED: [(&str, SignalKind); 3] = [
+    ("SIGHUP", SignalKind::hangup()),
+    ("SIGUSR1", SignalKind::user_defined1()),
+    ("SIGUSR2", SignalKind::user_defined2()),
+];
+
+/// The signals that arrive from now on.
+pub(super) struct Signals {
+    stopping: Vec<(&'static str, Signal)>,
+    ignored: Vec<(&'static str, Signal)>,
+}
+
+impl Signals {
+    /// Handles all of them as long as the process runs.
+    pub(super) fn handle() -> io::Result<Self> {
+        let handle = |kinds: [(&'static str, SignalKind); 3]| {
+            let signals = kinds.into_iter();
+            let signals = signals.map(|(name, kind)| Ok((name, signal(kind)?)));
+            signals.collect::<io::Result<_>>()
+        };
+        Ok(Self {
+            stopping: handle(STOPPING)?,
+            ignored: handle(IGNORED)?,
+        })
+    }
+
+    /// Waits for one that stops the server, and returns its name. Cancel safe.
+    pub(super) async fn stopping(&mut self) -> &'static str {
+        loop {
+            tokio::select! {
+                name = first(&mut self.stopping) => return name,
+                name = first(&mut self.ignored) => tracing::info!("{name} ignored"),
+            }
+        }
+    }
+}
+
+async fn first(signals: &mut [(&'static str, Signal)]) -> &'static str {
+    poll_fn(|context| {
+        let arrived = signals.iter_mut().find_map(|(name, signal)| {
+            let is_there = signal.poll_recv(context).is_ready();
+            is_there.then_some(*name)
+        });
+        arrived.map_or(Poll::Pending, Poll::Ready)
+    })
+    .await
+}
