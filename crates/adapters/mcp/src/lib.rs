@@ -26,7 +26,7 @@ mod web;
 mod window;
 
 pub use connection_manager::McpIntervals;
-pub use process::Program;
+pub use process::{Program, reap_orphans};
 pub use server::McpServer;
 pub use transport::McpTransport;
 

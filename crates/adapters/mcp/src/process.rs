@@ -2,6 +2,7 @@
 
 mod log;
 mod message;
+mod orphans;
 mod search;
 
 use std::{collections::BTreeMap, ffi::OsString, io, process::Stdio, sync::Arc, time::Duration};
@@ -32,6 +33,8 @@ use crate::{
 
 pub(crate) use log::ProcessLog;
 use message::message;
+use orphans::Awaited;
+pub use orphans::reap_orphans;
 
 /// The variable with the directories of programs.
 const PATH: &str = "PATH";
@@ -67,6 +70,8 @@ pub(crate) struct ProcessTransport {
     /// process was waited for.
     group: Option<ProcessGroup>,
     child: Child,
+    /// Declared after `child`, for which nobody waits any longer once this is dropped.
+    _awaited: Awaited,
     input: Arc<Mutex<Option<ChildStdin>>>,
     output: Lines<BufReader<ChildStdout>>,
     /// The time until which output is read after the process has exited.
@@ -86,7 +91,8 @@ impl Program {
     /// Starts the program as the leader of a process group. Returns its streams and its standard
     /// error.
     pub(crate) fn start(&self) -> io::Result<(ProcessTransport, ProcessLog)> {
-        let mut child = Command::new(&self.command)
+        let mut command = Command::new(&self.command);
+        command
             .args(&self.arguments)
             .env_clear()
             .envs(inherited_variables())
@@ -95,10 +101,10 @@ impl Program {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0)
-            .kill_on_drop(true)
-            .spawn()?;
+            .kill_on_drop(true);
+        let (mut child, awaited) = orphans::spawn(&mut command)?;
+        let group = ProcessGroup(awaited.pid());
         let missing = || io::Error::other("a stream of the process is missing");
-        let group = ProcessGroup::led_by(&child).ok_or_else(missing)?;
         let ended = CancellationToken::new();
         let stderr = child.stderr.take().ok_or_else(missing)?;
         let log = ProcessLog::new(stderr, ended.clone());
@@ -107,6 +113,7 @@ impl Program {
         let transport = ProcessTransport {
             group: Some(group),
             child,
+            _awaited: awaited,
             input: Arc::new(Mutex::new(Some(input))),
             output: Lines::new(BufReader::new(output), MAX_MESSAGE_BYTES),
             read_until: None,
@@ -212,12 +219,6 @@ impl ProcessTransport {
 struct ProcessGroup(Pid);
 
 impl ProcessGroup {
-    /// Returns the group that the process leads.
-    fn led_by(leader: &Child) -> Option<Self> {
-        let id = i32::try_from(leader.id()?).ok()?;
-        Some(Self(Pid::from_raw(id)))
-    }
-
     fn signal(&self, signal: Signal) {
         // Fails if no process is left.
         let _ = killpg(self.0, signal);

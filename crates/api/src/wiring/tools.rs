@@ -11,7 +11,8 @@ use ports::{Clock, ToolProvider};
 use super::Parts;
 use crate::settings::{Settings, ToolServer, ToolServerTransport};
 
-/// Builds the toolbox. Tool servers are connected in the background.
+/// Builds the toolbox. Tool servers are connected, and the orphans of their programs reaped, in the
+/// background.
 pub(super) fn toolbox(parts: &Parts<'_>, clock: &Arc<dyn Clock>) -> Result<Toolbox> {
     let built_in = BuiltInTools::new(Arc::clone(clock));
     let built_in_capabilities = built_in.capabilities();
@@ -28,6 +29,8 @@ pub(super) fn toolbox(parts: &Parts<'_>, clock: &Arc<dyn Clock>) -> Result<Toolb
         }
         providers.push(Arc::new(server(it, parts)));
     }
+    let orphans = mcp_tools::reap_orphans(parts.stop.clone());
+    parts.tool_tasks.spawn(orphans);
     Ok(Toolbox::new(providers))
 }
 

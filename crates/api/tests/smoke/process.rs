@@ -30,6 +30,20 @@ pub(crate) fn scripted_service(
     program(&path, folder, arguments, variables)
 }
 
+/// The service as process 1 of a namespace of processes, as in a container without an init. Its
+/// parent is the program that creates the namespace, which needs root or namespaces of users.
+pub(crate) fn first_process(folder: &Path, variables: &[(&str, &str)]) -> Command {
+    let isolated = [
+        "--map-root-user",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "--mount-proc",
+    ];
+    let arguments = [&isolated[..], &[SERVICE, "serve"]].concat();
+    program(Path::new("unshare"), folder, &arguments, variables)
+}
+
 fn program(path: &Path, folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Command {
     let mut command = Command::new(path);
     command
@@ -91,8 +105,10 @@ impl RunningService {
         let out = process.stdout.take().expect("its stdout");
         let mut line = String::new();
         BufReader::new(out).read_line(&mut line).expect("a line");
-        let url = line.trim_end().strip_prefix("listening on ");
-        let url = url.unwrap_or_else(|| panic!("'{line}' names no address"));
+        let Some(url) = line.trim_end().strip_prefix("listening on ") else {
+            let output = process.wait_with_output();
+            panic!("'{line}' names no address: {output:?}");
+        };
         let url = url.to_owned();
         Self { process, url }
     }
@@ -110,14 +126,7 @@ impl RunningService {
 
     /// Sends signals, one after the other.
     pub(crate) fn signal(&self, names: &[&str]) {
-        let id = self.process.id();
-        let commands: Vec<_> = names
-            .iter()
-            .map(|name| format!("kill -s {name} {id}"))
-            .collect();
-        let mut shell = Command::new("sh");
-        let sent = shell.args(["-c", &commands.join(" && ")]).status();
-        assert!(sent.expect("a shell").success());
+        signal(self.process.id(), names);
     }
 
     /// Waits for the end; returns the exit code and the contents of stderr.
@@ -135,4 +144,15 @@ impl Drop for RunningService {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// Sends signals to a process, one after the other.
+pub(crate) fn signal(id: u32, names: &[&str]) {
+    let commands: Vec<_> = names
+        .iter()
+        .map(|name| format!("kill -s {name} {id}"))
+        .collect();
+    let mut shell = Command::new("sh");
+    let sent = shell.args(["-c", &commands.join(" && ")]).status();
+    assert!(sent.expect("a shell").success());
 }
