@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use name_lookups::SystemResolver;
 use parking_lot::RwLock;
 use reqwest::{Client, ClientBuilder, Proxy, header::HeaderMap, redirect};
 use rustls::ClientConfig;
@@ -91,6 +92,7 @@ fn builder(connect: Duration) -> ClientBuilder {
         // Only the configured proxy is used, none from the environment.
         .no_proxy()
         .connect_timeout(connect)
+        .dns_resolver(SystemResolver)
         // `RetryPolicy` decides about retries.
         .retry(reqwest::retry::never())
         .http1_only()

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use name_lookups::SystemResolver;
 use reqwest::{Client, redirect};
 use rmcp::transport::{
     StreamableHttpClientTransport, common::client_side_sse::FixedInterval,
@@ -54,5 +55,6 @@ fn build() -> Result<Client, reqwest::Error> {
         .redirect(redirect::Policy::none())
         .no_proxy()
         .connect_timeout(CONNECT_TIMEOUT)
+        .dns_resolver(SystemResolver)
         .build()
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use name_lookups::SystemResolver;
 use reqwest::{Client, ClientBuilder, redirect};
 
 use crate::{permission::ReachableAddresses, resolver::PublicResolver};
@@ -20,7 +21,7 @@ impl Clients {
             .dns_resolver(PublicResolver)
             .https_only(true);
         Ok(Self {
-            anywhere: builder(connect).build()?,
+            anywhere: builder(connect).dns_resolver(SystemResolver).build()?,
             public_only: public_only.build()?,
         })
     }

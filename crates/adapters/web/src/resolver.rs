@@ -20,8 +20,7 @@ impl Resolve for PublicResolver {
     fn resolve(&self, name: Name) -> Resolving {
         Box::pin(async move {
             // The client replaces port zero by the port of the URL.
-            let addresses = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            let addresses = all_public(addresses.collect())?;
+            let addresses = all_public(name_lookups::look_up(name.as_str()).await?)?;
             Ok(Box::new(addresses.into_iter()) as Addrs)
         })
     }

@@ -3,6 +3,7 @@
 mod chat_client;
 mod commands_without_store;
 mod first_key;
+mod hung_names;
 mod killed;
 mod logs;
 #[path = "../shared/postgres.rs"]

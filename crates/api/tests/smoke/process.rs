@@ -44,6 +44,18 @@ pub(crate) fn first_process(folder: &Path, variables: &[(&str, &str)]) -> Comman
     program(Path::new("unshare"), folder, &arguments, variables)
 }
 
+/// The service with a file of its own instead of `/etc/resolv.conf`.
+pub(crate) fn with_name_server(
+    folder: &Path,
+    servers: &Path,
+    variables: &[(&str, &str)],
+) -> Command {
+    let mount = "mount --bind \"$0\" /etc/resolv.conf && exec \"$@\"";
+    let servers = servers.to_str().expect("UTF-8");
+    let arguments = ["--mount", "sh", "-c", mount, servers, SERVICE, "serve"];
+    program(Path::new("unshare"), folder, &arguments, variables)
+}
+
 fn program(path: &Path, folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Command {
     let mut command = Command::new(path);
     command
