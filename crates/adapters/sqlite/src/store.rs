@@ -41,8 +41,8 @@ pub(crate) const STATEMENTS: &[&str] = &[MIGRATIONS_TABLE, APPLIED_MIGRATIONS];
 /// The options of a store.
 #[derive(Debug, Clone, Copy)]
 pub struct SqliteOptions {
-    /// True if this process takes the lock file beside the database. The server does, so all nodes
-    /// of other processes are dead. A command on the store does not.
+    /// True if this process locks the database. The server does, so all nodes of other processes are
+    /// dead. A command on the store does not.
     pub exclusive: bool,
     /// The maximum number of read connections.
     pub max_readers: u32,
@@ -80,12 +80,8 @@ impl SqliteStore {
         options: SqliteOptions,
         tasks: &TaskTracker,
     ) -> Result<Self, RepositoryError> {
-        let connect = location::prepare(url).map_err(location_error)?;
-        let lock = if options.exclusive {
-            Some(location::lock(connect.get_filename()).map_err(location_error)?)
-        } else {
-            None
-        };
+        let location_error = |error: LocationError| RepositoryError::Unavailable(error.into());
+        let (connect, lock) = location::prepare(url, options.exclusive).map_err(location_error)?;
         let no_thread = |error: io::Error| RepositoryError::Unavailable(error.into());
         let writer_thread = WriterThread::start().map_err(no_thread)?;
         let writer = Writer::start(&connect, lock, tasks, writer_thread.clone());
@@ -181,10 +177,6 @@ fn readers(connect: &SqliteConnectOptions, max_connections: u32) -> SqlitePool {
         .max_lifetime(None::<Duration>)
         .test_before_acquire(false)
         .connect_lazy_with(connect.clone().read_only(true).busy_timeout(CALL_TIMEOUT))
-}
-
-fn location_error(error: LocationError) -> RepositoryError {
-    RepositoryError::Unavailable(error.into())
 }
 
 #[cfg(test)]

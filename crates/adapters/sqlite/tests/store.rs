@@ -2,7 +2,12 @@
 
 mod database;
 
-use std::{error::Error, os::unix::fs::PermissionsExt as _, path::Path};
+use std::{
+    error::Error,
+    fs,
+    os::unix::fs::{PermissionsExt as _, symlink},
+    path::Path,
+};
 
 use ports::RepositoryError;
 use sqlite_store::{LocationError, SqliteOptions, SqliteStore};
@@ -62,6 +67,62 @@ async fn a_file_that_another_process_serves_is_rejected() {
     let _first = database::migrated(&url).await;
     let second = open(&url, SqliteOptions::default()).await.err();
     assert!(location_error(second.as_ref()).starts_with("another process uses the database"));
+}
+
+#[tokio::test]
+async fn a_database_that_was_moved_is_still_locked() {
+    let folder = TempDir::new().unwrap();
+    let _first = database::migrated(&database::url(&folder)).await;
+    let moved = folder.path().join("moved.db");
+    fs::rename(folder.path().join("data/test.db"), &moved).unwrap();
+    let url = format!("sqlite://{}", moved.display());
+    let second = open(&url, SqliteOptions::default()).await.err();
+    let expected = format!("holds the lock on '{}'", moved.display());
+    let error = location_error(second.as_ref());
+    assert!(error.ends_with(&expected), "{error}");
+}
+
+#[tokio::test]
+async fn a_database_without_its_lock_file_is_still_locked() {
+    let folder = TempDir::new().unwrap();
+    let url = database::url(&folder);
+    let _first = database::migrated(&url).await;
+    fs::remove_file(folder.path().join("data/test.db.lock")).unwrap();
+    let second = open(&url, SqliteOptions::default()).await.err();
+    assert!(location_error(second.as_ref()).ends_with("data/test.db'"));
+}
+
+#[tokio::test]
+async fn all_files_are_beside_the_target_of_a_symbolic_link() {
+    let folder = TempDir::new().unwrap();
+    let link = folder.path().join("link.db");
+    let target = folder.path().join("data/test.db");
+    fs::create_dir(folder.path().join("data")).unwrap();
+    symlink(&target, &link).unwrap();
+    let _store = database::migrated(&format!("sqlite://{}", link.display())).await;
+    for suffix in ["", "-wal", "-shm", ".lock"] {
+        let name = format!("test.db{suffix}");
+        assert_eq!(mode(&folder.path().join("data").join(name)), 0o600);
+        let beside_link = folder.path().join(format!("link.db{suffix}"));
+        assert_eq!(beside_link.exists(), suffix.is_empty(), "{suffix}");
+    }
+    let second = open(&database::url(&folder), SqliteOptions::default()).await;
+    assert!(location_error(second.err().as_ref()).starts_with("another process uses"));
+}
+
+#[tokio::test]
+async fn a_file_with_two_names_is_rejected_by_servers_and_commands() {
+    let folder = TempDir::new().unwrap();
+    let url = database::url(&folder);
+    let _first = database::migrated(&url).await;
+    let other = folder.path().join("other.db");
+    fs::hard_link(folder.path().join("data/test.db"), &other).unwrap();
+    for url in [url, format!("sqlite://{}", other.display())] {
+        for options in [SqliteOptions::default(), COMMAND] {
+            let error = location_error(open(&url, options).await.err().as_ref());
+            assert!(error.contains("has 2 hard links"), "{url}: {error}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -154,10 +154,11 @@ fn a_store_readable_by_other_users_logs_a_warning() {
         modes.collect::<Vec<_>>()
     };
     assert_eq!(warnings(), []);
-    let file = folder.path().join("data/agent-service.db");
-    fs::set_permissions(file, Permissions::from_mode(0o644)).expect("the file is there");
+    let file = folder.path().join("data/agent-service.db").canonicalize();
+    let file = file.expect("the file is there");
+    fs::set_permissions(&file, Permissions::from_mode(0o644)).expect("the file is there");
     let warned = warnings();
-    assert_eq!(warned[0], (json!("data/agent-service.db"), json!("644")));
+    assert_eq!(warned[0], (json!(file), json!("644")));
 }
 
 /// Returns whether a service is ready; false also if it has ended.

@@ -8,7 +8,7 @@ mod checkpoints;
 mod connections;
 mod jobs;
 
-use std::{fs::File, io, time::Duration};
+use std::{io, time::Duration};
 
 use ports::RepositoryError;
 use relational::{Work, WriterThread};
@@ -25,6 +25,7 @@ use self::{
     connections::Connections,
     jobs::{Command, Job, WholeTransaction, in_transaction, read_then_write, run, run_job},
 };
+use crate::location::Lock;
 
 /// The time limit of a call; after it, the store counts as unavailable.
 pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -60,7 +61,7 @@ impl Writer {
     /// until it ends.
     pub(crate) fn start(
         options: &SqliteConnectOptions,
-        lock: Option<File>,
+        lock: Option<Lock>,
         tasks: &TaskTracker,
         thread: WriterThread,
     ) -> io::Result<Self> {

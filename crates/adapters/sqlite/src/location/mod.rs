@@ -1,14 +1,22 @@
 //! The files of the database: their location, permissions and lock.
 
+mod lock;
+mod mount;
+
 use std::{
-    fs::{DirBuilder, File, OpenOptions, TryLockError},
-    io::{self, ErrorKind},
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _},
+    fs::{DirBuilder, File, OpenOptions},
+    io,
+    os::unix::fs::{
+        DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+    },
     path::{Path, PathBuf},
     str::FromStr,
 };
 
 use sqlx::sqlite::SqliteConnectOptions;
+
+pub(crate) use self::lock::Lock;
+use self::mount::Mount;
 
 /// Only the owner may access the files, since they contain messages and signing keys.
 const FOLDER_MODE: u32 = 0o700;
@@ -32,7 +40,7 @@ pub enum LocationError {
         #[source]
         source: io::Error,
     },
-    /// The folder, the database file or the lock file cannot be created.
+    /// The folder or the database file cannot be created.
     #[error("cannot create '{path}'")]
     NotWritable {
         /// The folder or file.
@@ -41,10 +49,40 @@ pub enum LocationError {
         #[source]
         source: io::Error,
     },
+    /// The lock file or the database file cannot be locked.
+    #[error("cannot lock '{path}'")]
+    NotLockable {
+        /// The file.
+        path: PathBuf,
+        /// The error of the system.
+        #[source]
+        source: io::Error,
+    },
     /// Another server process uses this file.
     #[error("another process uses the database: it holds the lock on '{path}'")]
     Locked {
-        /// The lock file.
+        /// The lock file or the database file.
+        path: PathBuf,
+    },
+    /// The file has several names. Processes that open it by different ones damage it: SQLite names
+    /// the files with the newest changes after it.
+    #[error(
+        "the database file '{path}' has {links} hard links, and would be damaged if it was opened by \
+         two of them; remove the other links, or copy the file"
+    )]
+    HardLinked {
+        /// The database file.
+        path: PathBuf,
+        /// The number of its names.
+        links: u64,
+    },
+    /// The file is a mount of its own, so the files with the newest changes are not beside it where
+    /// it comes from.
+    #[error(
+        "the database file '{path}' is mounted by itself; mount the folder that contains it, not the file"
+    )]
+    MountedFile {
+        /// The database file.
         path: PathBuf,
     },
 }
@@ -71,8 +109,16 @@ fn read(url: &str) -> Result<SqliteConnectOptions, LocationError> {
     Ok(options)
 }
 
-/// Parses a URL, and creates its folder and file with access for their owner only.
-pub(crate) fn prepare(url: &str) -> Result<SqliteConnectOptions, LocationError> {
+/// Parses a URL, and creates its folder and file with access for their owner only. Locks the file if
+/// `exclusive` is set. Returns options with the path that no symbolic link is part of, so that every
+/// process finds the same files beside the database.
+///
+/// An existing file is not opened: when a process closes a file, it loses all locks on it that SQLite
+/// holds for other connections of that process.
+pub(crate) fn prepare(
+    url: &str,
+    exclusive: bool,
+) -> Result<(SqliteConnectOptions, Option<Lock>), LocationError> {
     let options = read(url)?;
     let path = options.get_filename();
     if let Some(folder) = path.parent().filter(|path| !path.as_os_str().is_empty()) {
@@ -80,13 +126,30 @@ pub(crate) fn prepare(url: &str) -> Result<SqliteConnectOptions, LocationError> 
         let created = builder.recursive(true).mode(FOLDER_MODE).create(folder);
         created.map_err(not_writable(folder))?;
     }
-    // SQLite would make the file readable for all users. Its other files get the same mode.
-    match create().create_new(true).open(path) {
-        Ok(_new) => {}
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => warn_if_accessible(path),
-        Err(error) => return Err(not_writable(path)(error)),
+    if !path.exists() {
+        // SQLite would make the file readable for all users. Its other files get the same mode.
+        let created = create().create(true).truncate(false).open(path);
+        created.map_err(not_writable(path))?;
     }
-    Ok(options)
+    let unresolvable = |source| LocationError::UnresolvablePath {
+        path: path.to_owned(),
+        source,
+    };
+    let path = path.canonicalize().map_err(unresolvable)?;
+    let links = path.metadata().map_err(unresolvable)?.nlink();
+    if links > 1 {
+        return Err(LocationError::HardLinked { path, links });
+    }
+    let mount = Mount::of(&path);
+    if mount.as_ref().is_some_and(|mount| mount.point == path) {
+        return Err(LocationError::MountedFile { path });
+    }
+    warn_if_accessible(&path);
+    let on_network = mount.is_some_and(|mount| mount.is_network());
+    let lock = exclusive
+        .then(|| Lock::take(&path, on_network))
+        .transpose()?;
+    Ok((options.clone().filename(path), lock))
 }
 
 fn create() -> OpenOptions {
@@ -125,17 +188,4 @@ fn sibling_path(database: &Path, suffix: &str) -> PathBuf {
     let mut path = database.as_os_str().to_owned();
     path.push(suffix);
     PathBuf::from(path)
-}
-
-/// Takes the lock file beside the database. The system releases it when the process ends for any
-/// reason. The file itself is never removed, because two processes could then hold two locks.
-pub(crate) fn lock(database: &Path) -> Result<File, LocationError> {
-    let path = sibling_path(database, ".lock");
-    let opened = create().create(true).truncate(false).open(&path);
-    let file = opened.map_err(not_writable(&path))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(LocationError::Locked { path }),
-        Err(TryLockError::Error(source)) => Err(not_writable(&path)(source)),
-    }
 }
