@@ -4,16 +4,12 @@ use std::{str::FromStr, sync::Arc};
 
 use ports::{RepositoryError, Storage};
 use relational::{
-    GroupCommit, WriteTimeouts, WriterThread,
+    GroupCommit, SchemaError, WriteTimeouts, WriterThread, pending_migrations,
     repositories::{
         Agents, Conversations, Credentials, Events, Nodes, Recovery, SigningKeys, Turns,
     },
 };
-use sqlx::{
-    ConnectOptions, Connection,
-    migrate::{MigrateError, Migrator},
-    postgres::PgConnectOptions,
-};
+use sqlx::{ConnectOptions, Connection, migrate::Migrator, postgres::PgConnectOptions};
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
@@ -36,7 +32,7 @@ static MIGRATOR: Migrator = sqlx::migrate!("../../../migrations/postgres");
 const WITHOUT_NOTICES: &str = "set client_min_messages = warning";
 const ENCODING: &str = "select current_setting('server_encoding')";
 const MIGRATIONS_TABLE: &str = "select to_regclass('_sqlx_migrations') is not null";
-const APPLIED_MIGRATIONS: &str = "select count(*) from _sqlx_migrations where success";
+const APPLIED_MIGRATIONS: &str = "select version, checksum from _sqlx_migrations where success";
 
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[ENCODING, MIGRATIONS_TABLE, APPLIED_MIGRATIONS];
@@ -127,8 +123,8 @@ impl PostgresStore {
 
     /// Migrates the schema to this version of the service. If several processes do this at once,
     /// one of them migrates and the others wait.
-    pub async fn migrate(&self) -> Result<(), RepositoryError> {
-        let migration_error = |error: MigrateError| RepositoryError::Unavailable(error.into());
+    pub async fn migrate(&self) -> Result<(), SchemaError> {
+        self.pending_migrations().await?;
         // A dedicated connection, since a migration may take longer than a call.
         let mut connection = timeout(CALL_TIMEOUT, self.options.connect())
             .await
@@ -138,35 +134,33 @@ impl PostgresStore {
             .execute(&mut connection)
             .await
             .map_err(from_sqlx)?;
-        MIGRATOR
-            .run(&mut connection)
-            .await
-            .map_err(migration_error)?;
-        connection.close().await.map_err(from_sqlx)
+        if let Err(error) = MIGRATOR.run(&mut connection).await {
+            // Another process may have migrated it to a newer schema while this one waited for it.
+            self.pending_migrations().await?;
+            return Err(error.into());
+        }
+        Ok(connection.close().await.map_err(from_sqlx)?)
     }
 
-    /// Returns the number of migrations that have not been applied.
-    pub async fn pending_migrations(&self) -> Result<usize, RepositoryError> {
-        self.connections
+    /// Returns the number of migrations that have not been applied. Fails if others have been.
+    pub async fn pending_migrations(&self) -> Result<usize, SchemaError> {
+        let applied = self
+            .connections
             .run(|connection| {
                 Box::pin(async move {
-                    let is_begun = sqlx::query_scalar(MIGRATIONS_TABLE)
+                    let is_begun: bool = sqlx::query_scalar(MIGRATIONS_TABLE)
                         .fetch_one(&mut *connection)
                         .await
                         .map_err(from_sqlx)?;
-                    let applied: i64 = if is_begun {
-                        sqlx::query_scalar(APPLIED_MIGRATIONS)
-                            .fetch_one(connection)
-                            .await
-                            .map_err(from_sqlx)?
-                    } else {
-                        0
-                    };
-                    let known = MIGRATOR.iter().count();
-                    Ok(known.saturating_sub(usize::try_from(applied).unwrap_or(known)))
+                    if !is_begun {
+                        return Ok(Vec::new());
+                    }
+                    let applied = sqlx::query_as(APPLIED_MIGRATIONS).fetch_all(connection);
+                    applied.await.map_err(from_sqlx)
                 })
             })
-            .await
+            .await?;
+        pending_migrations(&MIGRATOR, &applied)
     }
 
     /// Returns the options of its connections, for others to the same database.

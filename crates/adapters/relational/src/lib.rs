@@ -19,6 +19,7 @@ pub mod plan;
 pub mod read;
 pub mod repositories;
 pub mod rows;
+mod schema;
 pub mod sql_error;
 mod store;
 pub mod stored;
@@ -43,6 +44,7 @@ pub use rows::{
     ConversationUpdate, EventRow, IdempotencyRow, KeyName, MessageCopy, MessageRow, MessageTurn,
     ReleasedKey, Revocation, Rows, StateChange, SupersededMessages, TurnEnd, TurnRow, TurnStart,
 };
+pub use schema::{SchemaError, pending_migrations};
 pub use store::{Store, Work};
 pub use write_op::{Outcomes, WriteOp, WriteOutcome};
 pub use writer_thread::WriterThread;

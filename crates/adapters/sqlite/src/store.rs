@@ -4,14 +4,14 @@ use std::{io, sync::Arc, time::Duration};
 
 use ports::{RepositoryError, Storage};
 use relational::{
-    GroupCommit, WriteTimeouts, WriterThread,
+    GroupCommit, SchemaError, WriteTimeouts, WriterThread, pending_migrations,
     repositories::{
         Agents, Conversations, Credentials, Events, Nodes, Recovery, SigningKeys, Turns,
     },
 };
 use sqlx::{
     ConnectOptions, Connection,
-    migrate::{MigrateError, Migrator},
+    migrate::Migrator,
     sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions},
 };
 use tokio::sync::Mutex;
@@ -33,7 +33,7 @@ static MIGRATOR: Migrator = sqlx::migrate!("../../../migrations/sqlite");
 
 const MIGRATIONS_TABLE: &str =
     "select count(*) from sqlite_master where type = 'table' and name = '_sqlx_migrations'";
-const APPLIED_MIGRATIONS: &str = "select count(*) from _sqlx_migrations where success";
+const APPLIED_MIGRATIONS: &str = "select version, checksum from _sqlx_migrations where success";
 
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[MIGRATIONS_TABLE, APPLIED_MIGRATIONS];
@@ -113,31 +113,27 @@ impl SqliteStore {
 
     /// Migrates the schema to this version of the service. The caller ensures that no other process
     /// does the same: SQLite's migrator takes no lock.
-    pub async fn migrate(&self) -> Result<(), RepositoryError> {
-        let migration_error = |error: MigrateError| RepositoryError::Unavailable(error.into());
+    pub async fn migrate(&self) -> Result<(), SchemaError> {
+        self.pending_migrations().await?;
         let mut connection = self.options.connect().await.map_err(from_sqlx)?;
-        MIGRATOR
-            .run(&mut connection)
-            .await
-            .map_err(migration_error)?;
-        connection.close().await.map_err(from_sqlx)
+        MIGRATOR.run(&mut connection).await?;
+        Ok(connection.close().await.map_err(from_sqlx)?)
     }
 
-    /// Returns the number of migrations that have not been applied.
-    pub async fn pending_migrations(&self) -> Result<usize, RepositoryError> {
+    /// Returns the number of migrations that have not been applied. Fails if others have been.
+    pub async fn pending_migrations(&self) -> Result<usize, SchemaError> {
         let tables: i64 = sqlx::query_scalar(MIGRATIONS_TABLE)
             .fetch_one(&self.readers)
             .await
             .map_err(from_sqlx)?;
-        let applied: i64 = match tables {
-            0 => 0,
-            _ => sqlx::query_scalar(APPLIED_MIGRATIONS)
-                .fetch_one(&self.readers)
+        let applied = match tables {
+            0 => Vec::new(),
+            _ => sqlx::query_as(APPLIED_MIGRATIONS)
+                .fetch_all(&self.readers)
                 .await
                 .map_err(from_sqlx)?,
         };
-        let known = MIGRATOR.iter().count();
-        Ok(known.saturating_sub(usize::try_from(applied).unwrap_or(known)))
+        pending_migrations(&MIGRATOR, &applied)
     }
 
     /// Returns the ports of this store.

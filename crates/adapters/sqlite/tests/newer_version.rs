@@ -1,16 +1,24 @@
-//! Tests of data from a newer version of the service that runs beside this one.
+//! Tests of data and schemas from a newer version of the service.
 
 mod database;
 
 use contract::fixture;
 use domain::{EventType, Seq};
+use relational::SchemaError;
+use sqlite_store::{SqliteOptions, SqliteStore};
 use sqlx::{Connection, SqliteConnection};
 use tempfile::TempDir;
+use tokio_util::task::TaskTracker;
 
 const APPEND: &str = "\
     insert into events (tenant_id, seq, type, time, agent_id, actor) \
     select tenant_id, seq + 1, 'agent.praised', time, agent_id, actor from events where seq = 1";
 const GROW: &str = "update tenants set head_seq = 2";
+/// What a newer program leaves when it has migrated a store.
+const LATER_MIGRATION: &str = "\
+    insert into _sqlx_migrations (version, description, success, checksum, execution_time) \
+    values (1000, 'later', true, x'00', 0)";
+const CHANGED_MIGRATION: &str = "update _sqlx_migrations set checksum = x'00' where version = 5";
 
 #[tokio::test]
 async fn a_change_of_an_unknown_type_is_returned_with_its_ids() {
@@ -37,4 +45,40 @@ async fn a_change_of_an_unknown_type_is_returned_with_its_ids() {
         (Seq(2), None, Some(agent.id)),
     ];
     assert_eq!(returned, expected);
+}
+
+/// Returns the errors of reading and of migrating a migrated store after a statement.
+async fn schema_errors(statement: &'static str) -> [SchemaError; 2] {
+    let folder = TempDir::new().unwrap();
+    let url = database::url(&folder);
+    let options = SqliteOptions::default();
+    let store = SqliteStore::open(&url, options, &TaskTracker::new()).await;
+    let store = store.unwrap();
+    store.migrate().await.unwrap();
+    let mut other = SqliteConnection::connect(&url).await.unwrap();
+    sqlx::query(statement).execute(&mut other).await.unwrap();
+    [
+        store.pending_migrations().await.unwrap_err(),
+        store.migrate().await.unwrap_err(),
+    ]
+}
+
+#[tokio::test]
+async fn a_store_that_a_newer_program_has_migrated_is_rejected() {
+    for error in schema_errors(LATER_MIGRATION).await {
+        assert!(
+            matches!(error, SchemaError::Newer { store: 1000, .. }),
+            "{error:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_another_build_has_migrated_is_rejected() {
+    for error in schema_errors(CHANGED_MIGRATION).await {
+        assert!(
+            matches!(error, SchemaError::Different { version: 5 }),
+            "{error:?}"
+        );
+    }
 }

@@ -69,22 +69,21 @@ impl Store {
         }
     }
 
-    /// Brings the schema up to date.
+    /// Brings the schema up to date. Fails if a newer program has migrated the store.
     pub async fn migrate(&self) -> Result<()> {
-        let migrated = match self {
-            Self::Sqlite(store) => store.migrate().await,
-            Self::Postgres(store) => store.migrate().await,
-        };
-        migrated.context("the store cannot be migrated")
+        match self {
+            Self::Sqlite(store) => store.migrate().await?,
+            Self::Postgres(store) => store.migrate().await?,
+        }
+        Ok(())
     }
 
-    /// Returns the number of pending migrations.
+    /// Returns the number of pending migrations. Fails if a newer program has migrated the store.
     pub async fn pending_migrations(&self) -> Result<usize> {
-        let pending = match self {
-            Self::Sqlite(store) => store.pending_migrations().await,
-            Self::Postgres(store) => store.pending_migrations().await,
-        };
-        pending.context("the store's schema cannot be read")
+        Ok(match self {
+            Self::Sqlite(store) => store.pending_migrations().await?,
+            Self::Postgres(store) => store.pending_migrations().await?,
+        })
     }
 
     /// Returns the ports of the store.

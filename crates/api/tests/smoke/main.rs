@@ -6,6 +6,7 @@ mod first_key;
 mod hung_names;
 mod killed;
 mod logs;
+mod newer_store;
 mod one_server;
 #[path = "../shared/postgres.rs"]
 mod postgres;

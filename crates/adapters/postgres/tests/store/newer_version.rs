@@ -1,14 +1,21 @@
-//! Tests of data from a newer version of the service that runs beside this one.
+//! Tests of data and schemas from a newer version of the service.
 
 use contract::fixture;
 use domain::{EventType, Seq};
+use relational::SchemaError;
+use sqlx::migrate::Migrate as _;
 
-use crate::database::Database;
+use crate::database::{Database, store, waiting};
 
 const APPEND: &str = "\
     insert into events (tenant_id, seq, type, time, agent_id, actor) \
     select tenant_id, seq + 1, 'agent.praised', time, agent_id, actor from events where seq = 1";
 const GROW: &str = "update tenants set head_seq = 2";
+/// What a newer program leaves when it has migrated a store.
+const LATER_MIGRATION: &str = "\
+    insert into _sqlx_migrations (version, description, success, checksum, execution_time) \
+    values (1000, 'later', true, '\\x00', 0)";
+const CHANGED_MIGRATION: &str = "update _sqlx_migrations set checksum = '\\x00' where version = 5";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_of_an_unknown_type_is_returned_with_its_ids() {
@@ -33,4 +40,62 @@ async fn a_change_of_an_unknown_type_is_returned_with_its_ids() {
         (Seq(2), None, Some(agent.id)),
     ];
     assert_eq!(returned, expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_a_newer_program_has_migrated_is_rejected() {
+    let database = Database::new().await;
+    let mut newer = database.connect().await;
+    sqlx::query(LATER_MIGRATION)
+        .execute(&mut newer)
+        .await
+        .unwrap();
+    let pending = database.store.pending_migrations().await.map(drop);
+    for result in [pending, database.store.migrate().await] {
+        let error = result.unwrap_err();
+        assert!(
+            matches!(error, SchemaError::Newer { store: 1000, .. }),
+            "{error:?}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_is_rejected_that_a_newer_program_migrates_at_the_same_time() {
+    let database = Database::new().await;
+    let mut newer = database.connect().await;
+    newer.lock().await.unwrap();
+    let older = store(&database.options()).await;
+    let migrate_as_newer = async {
+        waiting(&mut database.connect().await, 1).await;
+        sqlx::query(LATER_MIGRATION)
+            .execute(&mut newer)
+            .await
+            .unwrap();
+        newer.unlock().await.unwrap();
+    };
+    let (migrated, ()) = tokio::join!(older.migrate(), migrate_as_newer);
+    let error = migrated.unwrap_err();
+    assert!(
+        matches!(error, SchemaError::Newer { store: 1000, .. }),
+        "{error:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_another_build_has_migrated_is_rejected() {
+    let database = Database::new().await;
+    let mut other = database.connect().await;
+    sqlx::query(CHANGED_MIGRATION)
+        .execute(&mut other)
+        .await
+        .unwrap();
+    let pending = database.store.pending_migrations().await.map(drop);
+    for result in [pending, database.store.migrate().await] {
+        let error = result.unwrap_err();
+        assert!(
+            matches!(error, SchemaError::Different { version: 5 }),
+            "{error:?}"
+        );
+    }
 }

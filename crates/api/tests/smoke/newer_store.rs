@@ -1,0 +1,89 @@
+//! A store that a newer version of the service has migrated.
+
+use sqlx::{Connection, Executor, PgConnection, SqliteConnection};
+
+use crate::{
+    chat_client::key,
+    postgres::Database,
+    process::{folder, refusal, run},
+};
+
+/// What a newer version leaves in a store.
+const LATER_MIGRATION: &str = "\
+    insert into _sqlx_migrations (version, description, success, checksum, execution_time) \
+    select 1000, 'later', success, checksum, 0 from _sqlx_migrations where version = 1";
+
+const COMMANDS: [&str; 16] = [
+    "serve",
+    "serve --no-migrate",
+    "migrate",
+    "keys create --name ci --scopes agents:read",
+    "keys list",
+    "keys rotate 0123456789ab",
+    "keys revoke 0123456789ab",
+    "clients create --name ci --scopes agents:read",
+    "clients list",
+    "clients rotate 0123456789ab",
+    "clients revoke 0123456789ab",
+    "signing-keys list",
+    "signing-keys rotate",
+    "signing-keys rotate --drop-old",
+    "tenants create acme",
+    "tenants list",
+];
+
+/// Migrates a store as a newer version does, and asserts that every command rejects it.
+async fn assert_rejected_by_every_command<C>(url: &str)
+where
+    C: Connection,
+    for<'c> &'c mut C: Executor<'c>,
+{
+    let folder = folder();
+    let at = folder.path();
+    let settings = [("SERVER__PORT", "0"), ("DATABASE_URL", url)];
+    let migrated = run(at, &["migrate"], &settings);
+    assert!(migrated.status.success(), "{migrated:?}");
+    let mut newer = C::connect(url).await.expect("a connection");
+    newer.execute(LATER_MIGRATION).await.expect("a row");
+    newer.close().await.expect("an end");
+    for command in COMMANDS {
+        let arguments: Vec<&str> = command.split(' ').collect();
+        let text = refusal(at, &arguments, &settings);
+        assert_is_refusal(&text, command);
+    }
+}
+
+fn assert_is_refusal(text: &str, command: &str) {
+    let line = text.lines().last().expect("a line");
+    let expected = "agent-service: the store has schema version 1000, and this program knows versions \
+                    up to ";
+    assert!(line.starts_with(expected), "{command}: {text}");
+    let advice = "; start the newer program, or restore a backup from before the upgrade";
+    assert!(line.ends_with(advice), "{command}: {text}");
+}
+
+#[tokio::test]
+async fn every_command_rejects_a_newer_sqlite_store() {
+    let folder = folder();
+    let url = format!("sqlite://{}/store.db", folder.path().display());
+    assert_rejected_by_every_command::<SqliteConnection>(&url).await;
+}
+
+#[tokio::test]
+async fn every_command_and_far_nodes_reject_a_newer_postgres_store() {
+    let (folder, database) = (folder(), Database::make().await);
+    let url = database.url();
+    assert_rejected_by_every_command::<PgConnection>(&url).await;
+
+    let key = key(folder.path());
+    let far = [
+        ("SERVER__PORT", "0"),
+        ("DATABASE_URL", &*url),
+        ("AUTH__BOOTSTRAP_KEY", &*key),
+        ("AUTH__ISSUER_URL", "https://agents.example.org"),
+        ("REGION__NAME", "eu"),
+        ("REGION__HOME_URL", "https://us.example.org"),
+        ("REGION__KEY", "the-key-of-the-far-region-in-these-tests"),
+    ];
+    assert_is_refusal(&refusal(folder.path(), &["serve"], &far), "far node");
+}
