@@ -1,11 +1,13 @@
-//! The setting of the store.
+//! The settings of the store.
 
-mod parameters;
+mod postgres_url;
+mod sqlite_url;
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use secrecy::{ExposeSecret, SecretString};
 
+use self::postgres_url::PostgresUrl;
 use super::values::Values;
 
 const VARIABLE: &str = "DATABASE_URL";
@@ -26,11 +28,13 @@ pub enum DatabaseKind {
 pub struct DatabaseUrl {
     kind: DatabaseKind,
     url: SecretString,
+    /// The URL of a Postgres server as `sqlx` reads it.
+    postgres: Option<SecretString>,
+    ignored: Vec<&'static str>,
 }
 
 impl DatabaseUrl {
-    /// Parses a URL of a supported database. `read` checks its parameters, and the
-    /// adapter the rest of it.
+    /// Parses the scheme of a URL of a supported database. `read` does the rest.
     pub fn parse(text: &str) -> Option<Self> {
         let (scheme, rest) = text.split_once("://")?;
         let kind = match scheme {
@@ -38,23 +42,39 @@ impl DatabaseUrl {
             "postgres" | "postgresql" => DatabaseKind::Postgres,
             _ => return None,
         };
-        (!rest.is_empty()).then(|| Self {
+        (!rest.is_empty()).then(|| Self::new(kind, text))
+    }
+
+    fn new(kind: DatabaseKind, url: &str) -> Self {
+        Self {
             kind,
-            url: text.into(),
-        })
+            url: url.into(),
+            postgres: None,
+            ignored: Vec::new(),
+        }
     }
 
     pub(super) fn read(values: &mut Values) -> Self {
-        let default = Self {
-            kind: DatabaseKind::Sqlite,
-            url: DEFAULT.into(),
-        };
+        let default = Self::new(DatabaseKind::Sqlite, DEFAULT);
         let expected = "a URL that begins with sqlite://, postgres:// or postgresql://";
-        let url = values.read(VARIABLE, default, expected, Self::parse);
-        if let Err(expected) = parameters::check(url.kind, url.parts().1) {
-            values.reject(VARIABLE, expected);
+        let mut url = values.read(VARIABLE, default, expected, Self::parse);
+        if let Err(expected) = url.complete() {
+            values.reject(VARIABLE, &expected);
         }
         url
+    }
+
+    /// Reads what follows the scheme. The error is a description of valid URLs.
+    fn complete(&mut self) -> Result<(), Cow<'static, str>> {
+        let (_, rest) = self.parts();
+        match self.kind {
+            DatabaseKind::Sqlite => sqlite_url::check(rest)?,
+            DatabaseKind::Postgres => {
+                let PostgresUrl { url, ignored } = postgres_url::parse(rest)?;
+                (self.postgres, self.ignored) = (Some(url.into()), ignored);
+            }
+        }
+        Ok(())
     }
 
     /// Returns the kind of database.
@@ -62,14 +82,20 @@ impl DatabaseUrl {
         self.kind
     }
 
-    /// Returns the whole URL with its password, for connecting.
+    /// Returns the URL with its password as `sqlx` reads it, for connecting.
     pub fn reveal(&self) -> &str {
-        self.url.expose_secret()
+        self.postgres.as_ref().unwrap_or(&self.url).expose_secret()
+    }
+
+    /// Returns the names of its parameters that have no effect.
+    pub fn ignored_parameters(&self) -> &[&'static str] {
+        &self.ignored
     }
 
     /// Returns the scheme and everything after it.
     fn parts(&self) -> (&str, &str) {
-        self.reveal().split_once("://").unwrap_or_default()
+        let url = self.url.expose_secret();
+        url.split_once("://").unwrap_or_default()
     }
 }
 

@@ -109,6 +109,12 @@ pub async fn open_store(
     no_migrate: bool,
     tasks: &TaskTracker,
 ) -> Result<Store> {
+    if let ignored @ [_, ..] = settings.database.ignored_parameters() {
+        tracing::info!(
+            "parameters of DATABASE_URL without effect: {}",
+            ignored.join(", ")
+        );
+    }
     if settings.region.home.is_some() {
         let replica = Store::open_replica(&settings.database, tasks).await?;
         wait_for_schema(&replica).await?;
