@@ -254,6 +254,6 @@ async fn write_first_key(
     let show = move |key: &CredentialSecret| show(key, &public_url);
     bootstrap
         .apply(&storage.credentials, &clock, &ids, tenant, show)
-        .await?;
-    Ok(())
+        .await
+        .context("the first API key cannot be stored")
 }

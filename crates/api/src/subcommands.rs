@@ -27,7 +27,7 @@ use crate::{
     server::Service,
     settings::{self, Settings},
     telemetry,
-    wiring::{self, EnginesByName, Store},
+    wiring::{self, EnginesByName},
 };
 
 /// The time for which the end of the process waits for threads of the runtime: a look-up of a host
@@ -82,7 +82,8 @@ async fn execute(line: CommandLine, engines: EnginesByName) -> Result<()> {
 }
 
 async fn serve(settings: &Settings, options: ServeOptions, engines: EnginesByName) -> Result<()> {
-    // Before the store is opened, which can take long.
+    // Before the start, which may wait for the database. The first process of a container ignores
+    // signals without handlers.
     let mut signals = Signals::handle()?;
     let (metrics, _log) = telemetry::init(&settings.log)?;
     match rlimit::increase_nofile_limit(rlimit::INFINITY) {
@@ -154,11 +155,8 @@ fn show_first_key(key: &CredentialSecret, url: &str) -> bool {
 }
 
 async fn migrate(settings: &Settings) -> Result<()> {
-    let tasks = TaskTracker::new();
-    let store = Store::open(&settings.database, true, &tasks).await?;
-    let pending = store.pending_migrations().await?;
-    store.migrate().await?;
-    store.close().await;
+    let report = |reason: &str| print_note(&format!("waiting for the database: {reason}"));
+    let pending = wiring::migrate_store(settings, report, &TaskTracker::new()).await?;
     print_line(&format!("{pending} migration(s) applied"))
 }
 

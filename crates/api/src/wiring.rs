@@ -20,7 +20,7 @@ pub use self::{
     nodes::check_bus,
     regions::{Peers, check_regions, storage_for},
     startup_summary::startup_summary,
-    store::{Store, open_store},
+    store::{Store, migrate_store, open_store},
     tools::check_programs,
     turns::Turns,
 };
@@ -134,7 +134,7 @@ async fn register_node(parts: &Parts<'_>, ids: &Arc<dyn IdSource>) -> Result<Nod
     let node = Node::register(Arc::clone(nodes), Arc::clone(ids), Arc::clone(bus), version).await?;
     // A far node is known by the id that `Peers` logs.
     if parts.settings.region.home.is_none() {
-        tracing::info!(node = %node.id(), "node registered");
+        tracing::info!(node = %node.id(), "node started");
     }
     Ok(node)
 }

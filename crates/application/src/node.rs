@@ -64,7 +64,8 @@ struct RenewalStreak {
 
 impl Node {
     /// Registers this process, of this version of the program, in the store, and informs the other
-    /// nodes.
+    /// nodes. If the store is unavailable, as while it is read-only, the first renewal of the lease
+    /// registers the process.
     pub async fn register(
         nodes: Arc<dyn NodeRepository>,
         ids: Arc<dyn IdSource>,
@@ -76,11 +77,19 @@ impl Node {
             version: version.to_owned(),
             running_for: Duration::ZERO,
         };
-        let live_nodes = nodes.insert(id, &process, LEASE).await?;
+        let live_nodes = match nodes.insert(id, &process, LEASE).await {
+            Ok(live_nodes) => Some(live_nodes),
+            Err(error @ RepositoryError::Unavailable(_)) => {
+                let error = ports::error::one_line(&error);
+                tracing::warn!(error, "cannot register the node; retrying");
+                None
+            }
+            Err(error) => return Err(error),
+        };
         bus.publish(Signal::NodeJoined);
         let membership = Membership {
             node: id,
-            live_nodes,
+            live_nodes: live_nodes.unwrap_or(1),
         };
         report(membership);
         Ok(Self {
@@ -93,7 +102,7 @@ impl Node {
             membership: watch::Sender::new(membership),
             renewed_at: RwLock::new(Instant::now()),
             renewing: Mutex::new(()),
-            streak: RwLock::new(Some(RenewalStreak::begin())),
+            streak: RwLock::new(live_nodes.map(|_| RenewalStreak::begin())),
         })
     }
 
@@ -183,7 +192,8 @@ impl Node {
         tracing::warn!(
             before = %dead,
             now = %id,
-            "node lease expired; this process continues under a new node id"
+            "the lease of the node had expired or was not stored; this process continues under a new \
+             node id"
         );
         self.id.send_replace(id);
         self.set_membership(id, live_nodes);

@@ -2,6 +2,7 @@
 
 use ports::RepositoryError;
 use relational::sql_error;
+use sqlx::error::DatabaseError;
 
 /// The classes of transient errors (the first two characters of their codes). They do not
 /// indicate a fault of the stored data, and pass by themselves or when an operator acts: connection failures,
@@ -19,6 +20,12 @@ const READ_ONLY: &str = "25006";
 #[error("{0}")]
 pub(crate) struct ReadOnlySession(pub(crate) String);
 
+/// The database cannot be used yet: it does not respond, is starting, has no free connection, or
+/// is read-only and must be migrated. This passes by itself or when an operator acts.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct NotUsableYet(pub(crate) String);
+
 /// Converts an error for which no port method promises a special outcome.
 pub(crate) fn from_sqlx(error: sqlx::Error) -> RepositoryError {
     match error {
@@ -26,25 +33,32 @@ pub(crate) fn from_sqlx(error: sqlx::Error) -> RepositoryError {
             what: source.table().unwrap_or("a statement").to_owned(),
             source: source.into(),
         },
-        sqlx::Error::Database(source) if source.code().as_deref() == Some(READ_ONLY) => {
-            RepositoryError::Unavailable(ReadOnlySession(server_message(&*source)).into())
-        }
         sqlx::Error::Database(source) => {
-            RepositoryError::Unavailable(server_message(&*source).into())
+            let message = server_message(&*source);
+            RepositoryError::Unavailable(match source.code().as_deref() {
+                Some(READ_ONLY) => ReadOnlySession(message).into(),
+                _ => message.into(),
+            })
         }
         error => sql_error::from_sqlx(error),
     }
 }
 
+/// Returns whether a session rejected a write because it is read-only.
+pub(crate) fn is_read_only(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().map(DatabaseError::code);
+    code.flatten().as_deref() == Some(READ_ONLY)
+}
+
 /// The server's message, without the position in its own source that sqlx adds.
-fn server_message(error: &dyn sqlx::error::DatabaseError) -> String {
+pub(crate) fn server_message(error: &dyn DatabaseError) -> String {
     match error.code() {
         Some(code) => format!("{} (SQLSTATE {code})", error.message()),
         None => error.message().to_owned(),
     }
 }
 
-fn is_transient(error: &dyn sqlx::error::DatabaseError) -> bool {
+fn is_transient(error: &dyn DatabaseError) -> bool {
     let code = error.code();
     let class = code.as_deref().and_then(|code| code.get(..2));
     class.is_none_or(|class| TRANSIENT_CLASSES.contains(&class))

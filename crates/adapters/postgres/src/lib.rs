@@ -29,6 +29,7 @@ mod messages;
 mod nodes;
 mod recovery;
 mod rows;
+mod server;
 mod signing_keys;
 mod store;
 mod store_state;
@@ -38,7 +39,10 @@ mod tokens;
 mod transactions;
 mod turns;
 
-pub use store::{PostgresOptions, PostgresStore};
+pub use self::{
+    error::NotUsableYet,
+    store::{PostgresOptions, PostgresStore},
+};
 
 /// All statements of this crate, for the test that prepares them.
 #[doc(hidden)]
@@ -55,6 +59,7 @@ pub fn statements() -> impl Iterator<Item = Cow<'static, str>> {
         messages::STATEMENTS,
         nodes::STATEMENTS,
         recovery::STATEMENTS,
+        server::STATEMENTS,
         signing_keys::STATEMENTS,
         store::STATEMENTS,
         store_state::STATEMENTS,

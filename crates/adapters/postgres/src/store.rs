@@ -1,6 +1,6 @@
 //! Connecting, migrating and closing the store.
 
-use std::{str::FromStr, sync::Arc};
+use std::sync::Arc;
 
 use ports::{RepositoryError, Storage};
 use relational::{
@@ -9,18 +9,21 @@ use relational::{
         Agents, Conversations, Credentials, Events, Nodes, Recovery, SigningKeys, Turns,
     },
 };
-use sqlx::{ConnectOptions, Connection, migrate::Migrator, postgres::PgConnectOptions};
-use tokio::time::timeout;
+use sqlx::{
+    Connection,
+    migrate::{MigrateError, Migrator},
+    postgres::PgConnectOptions,
+};
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use crate::{
     batch::PostgresBatchStore,
-    connections::{CALL_TIMEOUT, Connections},
-    error::from_sqlx,
+    connections::Connections,
+    error::{NotUsableYet, from_sqlx, is_read_only},
     idempotency::IdempotencyRecords,
     maintenance::StoreMaintenance,
-    store_state,
+    server, store_state,
     tenants::Tenants,
     tickets::Tickets,
     tokens::Tokens,
@@ -30,12 +33,11 @@ static MIGRATOR: Migrator = sqlx::migrate!("../../../migrations/postgres");
 
 /// Without it, every start logs that the table of migrations already exists.
 const WITHOUT_NOTICES: &str = "set client_min_messages = warning";
-const ENCODING: &str = "select current_setting('server_encoding')";
 const MIGRATIONS_TABLE: &str = "select to_regclass('_sqlx_migrations') is not null";
 const APPLIED_MIGRATIONS: &str = "select version, checksum from _sqlx_migrations where success";
 
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[ENCODING, MIGRATIONS_TABLE, APPLIED_MIGRATIONS];
+pub(crate) const STATEMENTS: &[&str] = &[MIGRATIONS_TABLE, APPLIED_MIGRATIONS];
 
 /// The options of a store.
 #[derive(Debug, Clone, Copy)]
@@ -65,16 +67,16 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Connects to the database at `url` and checks its encoding. The writer task has a thread of
-    /// its own and ends when the store is dropped; other tasks run on the current runtime.
+    /// Connects to the database at `url` and checks that it can be used. The writer task has a thread
+    /// of its own and ends when the store is dropped; other tasks run on the current runtime. If the
+    /// same call can succeed later, the source of the error is a [`NotUsableYet`].
     pub async fn connect(
         url: &str,
         options: PostgresOptions,
         tasks: &TaskTracker,
     ) -> Result<Self, RepositoryError> {
-        let connect = PgConnectOptions::from_str(url)
-            .map_err(from_sqlx)?
-            .application_name("agent-service");
+        let connect = server::options(url)?;
+        server::check(&connect).await?;
         let connections = Connections::new(connect.clone(), options.max_connections, tasks);
         let writer_thread =
             WriterThread::start().map_err(|error| RepositoryError::Unavailable(error.into()))?;
@@ -84,62 +86,34 @@ impl PostgresStore {
             tasks,
             writer_thread.runtime(),
         );
-        let store = Self {
+        Ok(Self {
             options: connect,
             is_replica: options.is_replica,
             connections,
             group,
-        };
-        match store.encoding().await {
-            Ok(encoding) if encoding == "UTF8" => Ok(store),
-            Ok(encoding) => Err(RepositoryError::Unavailable(
-                format!(
-                    "the encoding of the database is {encoding}, which cannot hold all text; \
-                     create the database with encoding 'UTF8'"
-                )
-                .into(),
-            )),
-            Err(error) => Err(store.connect_error().await.unwrap_or(error)),
-        }
-    }
-
-    /// Returns the encoding in which the database stores text.
-    async fn encoding(&self) -> Result<String, RepositoryError> {
-        let read = sqlx::query(ENCODING);
-        self.connections.fetch_value("server_encoding", read).await
-    }
-
-    /// Returns the reason why the server cannot be reached. The pool's own error after its time
-    /// limit does not contain it.
-    async fn connect_error(&self) -> Option<RepositoryError> {
-        match timeout(CALL_TIMEOUT, self.options.connect()).await {
-            Ok(Ok(_reached_after_all)) => None,
-            Ok(Err(error)) => Some(from_sqlx(error)),
-            Err(_elapsed) => Some(RepositoryError::Unavailable(
-                "the server does not respond".into(),
-            )),
-        }
+        })
     }
 
     /// Migrates the schema to this version of the service. If several processes do this at once,
-    /// one of them migrates and the others wait.
+    /// one of them migrates and the others wait. A read-only database is an error only if a migration
+    /// is pending; its source is then a [`NotUsableYet`].
     pub async fn migrate(&self) -> Result<(), SchemaError> {
         self.pending_migrations().await?;
         // A dedicated connection, since a migration may take longer than a call.
-        let mut connection = timeout(CALL_TIMEOUT, self.options.connect())
-            .await
-            .map_err(|elapsed| RepositoryError::Unavailable(elapsed.into()))?
-            .map_err(from_sqlx)?;
+        let mut connection = server::connect(&self.options).await?;
         sqlx::raw_sql(WITHOUT_NOTICES)
             .execute(&mut connection)
             .await
             .map_err(from_sqlx)?;
-        if let Err(error) = MIGRATOR.run(&mut connection).await {
-            // Another process may have migrated it to a newer schema while this one waited for it.
-            self.pending_migrations().await?;
-            return Err(error.into());
+        let Err(error) = MIGRATOR.run(&mut connection).await else {
+            return Ok(connection.close().await.map_err(from_sqlx)?);
+        };
+        // Another process may have migrated it to a newer schema while this one waited for it.
+        let pending = self.pending_migrations().await?;
+        match error {
+            MigrateError::Execute(error) if is_read_only(&error) => require_none(pending),
+            error => Err(error.into()),
         }
-        Ok(connection.close().await.map_err(from_sqlx)?)
     }
 
     /// Returns the number of migrations that have not been applied. Fails if others have been.
@@ -199,4 +173,14 @@ impl PostgresStore {
         self.group.close().await;
         self.connections.close().await;
     }
+}
+
+/// Fails if a read-only database must be migrated.
+fn require_none(pending: usize) -> Result<(), SchemaError> {
+    if pending == 0 {
+        return Ok(());
+    }
+    let reason =
+        format!("the database is read-only, and {pending} migration(s) must be applied to it");
+    Err(RepositoryError::Unavailable(NotUsableYet(reason).into()).into())
 }

@@ -3,7 +3,7 @@
 mod postgres_url;
 mod sqlite_url;
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, fmt, time::Duration};
 
 use secrecy::{ExposeSecret, SecretString};
 
@@ -12,6 +12,11 @@ use super::values::Values;
 
 const VARIABLE: &str = "DATABASE_URL";
 const DEFAULT: &str = "sqlite://data/agent-service.db";
+
+/// Reads `DATABASE__START_SECONDS`: the time for which a start waits for the database.
+pub(super) fn read_start_limit(values: &mut Values) -> Duration {
+    Duration::from_secs(values.read_number("DATABASE__START_SECONDS", 60, 0..=3_600))
+}
 
 /// The database management system that a URL names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

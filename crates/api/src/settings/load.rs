@@ -1,11 +1,12 @@
 //! The whole configuration.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use super::{
     AuthSettings, BusSettings, ConsoleSettings, DatabaseUrl, EnabledProtocols, EngineSettings,
     EventSettings, LimitSettings, LogSettings, ModelSettings, RegionSettings, ServerSettings,
-    SettingKey, SettingsError, ToolServer, sources::gather, tool_servers, values::Values,
+    SettingKey, SettingsError, ToolServer, database::read_start_limit, sources::gather,
+    tool_servers, values::Values,
 };
 
 /// The engine of every server.
@@ -18,6 +19,8 @@ const BUILT_IN_TOOLS: &[&str] = &["calculator", "time"];
 pub struct Settings {
     /// `DATABASE_URL`: the store.
     pub database: DatabaseUrl,
+    /// `DATABASE__START_SECONDS`: the time for which a start waits for the store.
+    pub database_start_limit: Duration,
     /// `BUS__…`: the server between processes.
     pub bus: BusSettings,
     /// `REGION__…` and `REGIONS__…`: this region, and the others.
@@ -94,6 +97,7 @@ impl Settings {
 
     fn read(values: &mut Values) -> Self {
         let database = DatabaseUrl::read(values);
+        let database_start_limit = read_start_limit(values);
         let bus = BusSettings::read(values, &database);
         let region = RegionSettings::read(values, &database);
         let server = ServerSettings::read(values);
@@ -102,6 +106,7 @@ impl Settings {
         let auth = AuthSettings::read(values, &server);
         Self {
             database,
+            database_start_limit,
             bus,
             region,
             server,

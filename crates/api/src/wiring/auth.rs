@@ -5,7 +5,7 @@ use std::sync::Arc;
 use access::{
     Authenticator, HomeAuthority, LastUseRecorder, Tickets,
     oauth_server::{AuthorizationServer, ClientAssertions, ClientAuthenticator},
-    signing_keys::SigningKeys,
+    signing_keys::{SigningKeyError, SigningKeys},
     tokens::{AccessTokens, ExternalIssuers, KeySets, OwnTokens, ReservedUserIds},
 };
 use anyhow::{Context, Result};
@@ -131,11 +131,14 @@ async fn prepared_keys(
         keys.reload().await?;
         return Ok(keys);
     }
-    keys.prepare().await.context(
-        "the signing keys cannot be read; set AUTH__ENCRYPTION_KEY to its previous value, or, if that is \
-         lost, to a new one and run `agent-service signing-keys rotate`",
-    )?;
-    Ok(keys)
+    match keys.prepare().await {
+        Ok(()) => Ok(keys),
+        Err(error @ SigningKeyError::Unreadable { .. }) => Err(error).context(
+            "the signing keys cannot be read; set AUTH__ENCRYPTION_KEY to its previous value, or, if \
+             that is lost, to a new one and run `agent-service signing-keys rotate`",
+        ),
+        Err(error) => Err(error).context("the first signing key cannot be created"),
+    }
 }
 
 /// Returns the home region as the authority of a far region.

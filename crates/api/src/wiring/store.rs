@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use ports::Storage;
-use postgres_store::{PostgresOptions, PostgresStore};
+use postgres_store::{NotUsableYet, PostgresOptions, PostgresStore};
 use sqlite_store::{SqliteOptions, SqliteStore};
 use tokio_util::task::TaskTracker;
 
@@ -17,6 +17,10 @@ use crate::settings::{DatabaseKind, DatabaseUrl, Settings};
 const MAX_DISTANCE: Duration = Duration::from_millis(10);
 /// The interval at which a far node looks for its schema.
 const SCHEMA_INTERVAL: Duration = Duration::from_secs(1);
+/// The interval at which a start looks for a database that cannot be used yet.
+const START_INTERVAL: Duration = Duration::from_millis(500);
+/// The time after which the same reason to wait is reported again.
+const REPORT_INTERVAL: Duration = Duration::from_secs(20);
 
 /// The store that the configuration names.
 pub enum Store {
@@ -115,15 +119,70 @@ pub async fn open_store(
             ignored.join(", ")
         );
     }
+    let report = |reason: &str| tracing::warn!(reason, "waiting for the database");
     if settings.region.home.is_some() {
-        let replica = Store::open_replica(&settings.database, tasks).await?;
+        let open = async || Store::open_replica(&settings.database, tasks).await;
+        let replica = wait_for_database(settings.database_start_limit, report, open).await?;
         wait_for_schema(&replica).await?;
         return Ok(replica);
     }
-    let store = Store::open(&settings.database, true, tasks).await?;
-    prepare_schema(&store, no_migrate).await?;
+    let open = async || {
+        let store = Store::open(&settings.database, true, tasks).await?;
+        prepare_schema(store, no_migrate).await
+    };
+    let store = wait_for_database(settings.database_start_limit, report, open).await?;
     warn_of_distance(&store).await;
     Ok(store)
+}
+
+/// Opens and migrates the store, and returns the number of migrations.
+pub async fn migrate_store(
+    settings: &Settings,
+    report: impl Fn(&str),
+    tasks: &TaskTracker,
+) -> Result<usize> {
+    let open = async || {
+        let store = Store::open(&settings.database, true, tasks).await?;
+        let pending = store.pending_migrations().await?;
+        Ok((prepare_schema(store, false).await?, pending))
+    };
+    let (store, pending) = wait_for_database(settings.database_start_limit, report, open).await?;
+    store.close().await;
+    Ok(pending)
+}
+
+/// Repeats `open` while its error passes by itself, until `limit` has passed. Passes the reason to
+/// `report`, also each time it changes.
+async fn wait_for_database<T>(
+    limit: Duration,
+    report: impl Fn(&str),
+    open: impl AsyncFn() -> Result<T>,
+) -> Result<T> {
+    let began = Instant::now();
+    let mut reported: Option<(Instant, String)> = None;
+    loop {
+        let error = match open().await {
+            Ok(opened) => return Ok(opened),
+            Err(error) => error,
+        };
+        let passes = error
+            .chain()
+            .any(<dyn std::error::Error>::is::<NotUsableYet>);
+        if !passes {
+            return Err(error);
+        }
+        if began.elapsed() >= limit {
+            return Err(error.context(format!("gave up after {} s", limit.as_secs())));
+        }
+        let reason = ports::error::one_line(error.as_ref());
+        let is_known =
+            |(at, last): &(Instant, String)| *last == reason && at.elapsed() < REPORT_INTERVAL;
+        if !reported.as_ref().is_some_and(is_known) {
+            report(&reason);
+            reported = Some((Instant::now(), reason));
+        }
+        tokio::time::sleep(START_INTERVAL).await;
+    }
 }
 
 /// Warns if the database is in another region: every write needs several round trips to it.
@@ -147,11 +206,21 @@ async fn warn_of_distance(store: &Store) {
     }
 }
 
-/// Migrates the store, or fails if migrations are pending and `no_migrate` is set.
-async fn prepare_schema(store: &Store, no_migrate: bool) -> Result<()> {
-    if !no_migrate {
-        return store.migrate().await;
+/// Migrates the store, or fails if migrations are pending and `no_migrate` is set. Closes it if this
+/// fails.
+async fn prepare_schema(store: Store, no_migrate: bool) -> Result<Store> {
+    let prepared = if no_migrate {
+        require_schema(&store).await
+    } else {
+        store.migrate().await
+    };
+    if prepared.is_err() {
+        store.close().await;
     }
+    prepared.map(|()| store)
+}
+
+async fn require_schema(store: &Store) -> Result<()> {
     match store.pending_migrations().await? {
         0 => Ok(()),
         pending => bail!(

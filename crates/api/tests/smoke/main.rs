@@ -2,6 +2,7 @@
 
 mod chat_client;
 mod commands_without_store;
+mod database_start;
 mod first_key;
 mod hung_names;
 mod killed;

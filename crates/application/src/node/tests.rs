@@ -2,7 +2,7 @@ use std::{
     collections::VecDeque,
     sync::{
         Mutex as StdMutex,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -30,6 +30,8 @@ enum Renewal {
 /// A store that returns the given results of renewals, and success once they are used up.
 #[derive(Default)]
 struct Leases {
+    /// True while nothing can be inserted.
+    is_read_only: AtomicBool,
     answers: StdMutex<VecDeque<Renewal>>,
     registered: StdMutex<Vec<NodeId>>,
 }
@@ -42,6 +44,9 @@ impl NodeRepository for Leases {
         _: &NodeProcess,
         _: Duration,
     ) -> Result<u32, RepositoryError> {
+        if self.is_read_only.load(Ordering::SeqCst) {
+            return Err(RepositoryError::Unavailable("read-only".into()));
+        }
         self.registered.lock().unwrap().push(id);
         Ok(1)
     }
@@ -105,7 +110,10 @@ impl IdSource for SequentialIds {
 
 /// Returns a node, its store and its bus.
 async fn registered() -> (Arc<Node>, Arc<Leases>, Arc<dyn EventBus>) {
-    let leases = Arc::new(Leases::default());
+    registered_in(Arc::default()).await
+}
+
+async fn registered_in(leases: Arc<Leases>) -> (Arc<Node>, Arc<Leases>, Arc<dyn EventBus>) {
     let bus: Arc<dyn EventBus> = Arc::new(LocalBus::new());
     let nodes: Arc<dyn NodeRepository> = leases.clone();
     let ids = Arc::new(SequentialIds::default());
@@ -210,6 +218,23 @@ async fn an_expired_lease_leads_to_a_new_id_and_a_new_streak() {
         .expect("the store answers");
     assert_eq!(leases.registered.lock().unwrap().len(), 2);
     assert!(!watched.has_changed().expect("the node exists"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_that_starts_on_a_read_only_store_registers_once_it_can() {
+    let leases = Arc::new(Leases::default());
+    leases.is_read_only.store(true, Ordering::SeqCst);
+    let (node, leases, _) = registered_in(leases).await;
+    let unknown = [Renewal::Expired, Renewal::Expired, Renewal::Expired];
+    leases.answers.lock().unwrap().extend(unknown);
+    TaskTracker::new().spawn(Arc::clone(&node).run(CancellationToken::new()));
+    after(4).await;
+    assert_eq!(node.renewal_streak(), Duration::ZERO);
+    assert_eq!(*leases.registered.lock().unwrap(), []);
+    leases.is_read_only.store(false, Ordering::SeqCst);
+    after(3).await;
+    assert_eq!(*leases.registered.lock().unwrap(), [node.id()]);
+    assert_eq!(node.renewal_streak(), Duration::from_secs(1));
 }
 
 #[tokio::test(start_paused = true)]

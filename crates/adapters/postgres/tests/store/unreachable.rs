@@ -1,20 +1,62 @@
 //! Tests of the errors for servers that cannot be used.
 
-use std::str::FromStr;
+use std::{error::Error as _, net::SocketAddr, str::FromStr};
 
-use ports::error::with_causes;
-use postgres_store::{PostgresOptions, PostgresStore};
+use ports::{RepositoryError, error::with_causes};
+use postgres_store::{NotUsableYet, PostgresOptions, PostgresStore};
 use sqlx::{AssertSqlSafe, ConnectOptions, Executor as _, postgres::PgConnectOptions};
-use tokio::net::TcpSocket;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpSocket},
+};
 use tokio_util::task::TaskTracker;
 
 use crate::database::Database;
 
-async fn refusal(options: &PgConnectOptions) -> String {
+async fn error(options: &PgConnectOptions) -> RepositoryError {
     let url = options.to_url_lossy();
     let options = PostgresOptions::default();
     let connected = PostgresStore::connect(url.as_str(), options, &TaskTracker::new()).await;
-    with_causes(&connected.err().expect("the connection fails"))
+    connected.err().expect("the connection fails")
+}
+
+async fn refusal(options: &PgConnectOptions) -> String {
+    with_causes(&error(options).await)
+}
+
+/// Starts a server that rejects every connection with this code.
+async fn rejecting_server(code: &'static str) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("its address");
+    TaskTracker::new().spawn(async move {
+        while let Ok((mut client, _)) = listener.accept().await {
+            let mut request = [0; 1024];
+            let _length = client.read(&mut request).await;
+            let fields = format!("SFATAL\0VFATAL\0C{code}\0Mrejected\0\0");
+            let length = u32::try_from(fields.len() + 4).expect("a short message");
+            let message = [b"E", &length.to_be_bytes()[..], fields.as_bytes()].concat();
+            let _written = client.write_all(&message).await;
+        }
+    });
+    address
+}
+
+#[tokio::test]
+async fn only_errors_that_pass_by_themselves_are_worth_waiting_for() {
+    for (code, passes) in [
+        ("57P03", true),
+        ("53300", true),
+        ("57P01", true),
+        ("28P01", false),
+        ("3D000", false),
+        ("42501", false),
+    ] {
+        let address = rejecting_server(code).await;
+        let url = format!("postgres://ada@{address}/agents?sslmode=disable");
+        let error = error(&PgConnectOptions::from_str(&url).expect("a URL")).await;
+        let cause = error.source().expect("a cause");
+        assert_eq!(cause.is::<NotUsableYet>(), passes, "{code}: {cause}");
+    }
 }
 
 #[tokio::test]
