@@ -5,7 +5,7 @@ use std::{num::NonZero, process::Command, thread::available_parallelism};
 use anyhow::Result;
 use dev_tools::{
     environment::variable,
-    postgres::{Database, URL_VARIABLE},
+    postgres::{Database, Pooler, URL_VARIABLE},
     process::{cargo, root, run as run_program, succeeds},
     redis_server::RedisProcess,
     steps::Steps,
@@ -25,7 +25,7 @@ const THREADS_VARIABLE: &str = "NEXTEST_TEST_THREADS";
 /// Options of `cargo xtask test`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Install a Postgres server, Redis, Node.js, Python and Chromium where they are missing (Debian and Ubuntu)
+    /// Install a Postgres server, PgBouncer, Redis, Node.js, Python and Chromium where they are missing (Debian and Ubuntu)
     #[arg(long)]
     pub(crate) install: bool,
     /// Run only the expensive tests that are skipped otherwise, such as those with a language model
@@ -46,6 +46,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         steps.run("Redis", || RedisProcess::provide(options.install))?;
     }
     let is_the_service_tested = tests_the_service(&options.arguments);
+    if is_the_service_tested {
+        steps.run("PgBouncer", || Pooler::provide(options.install))?;
+    }
     let clients = if needs_clients(&options.arguments) {
         Some(steps.run("client libraries", || {
             Clients::provide(options.install, options.heavy)

@@ -3,18 +3,22 @@
 use std::{io::ErrorKind, str::FromStr};
 
 use ports::RepositoryError;
-use sqlx::{ConnectOptions, Connection, PgConnection, postgres::PgConnectOptions};
+use sqlx::{
+    ConnectOptions, Connection, PgConnection, Row,
+    postgres::{PgConnectOptions, PgRow},
+};
 use tokio::time::timeout;
 
 use crate::{
-    connections::CALL_TIMEOUT,
+    connections::{CALL_TIMEOUT, prepare},
     error::{NotUsableYet, from_sqlx, server_message},
 };
 
 const ENCODING: &str = "select current_setting('server_encoding')";
+const SESSION: &str = "select pg_backend_pid()";
 
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[ENCODING];
+pub(crate) const STATEMENTS: &[&str] = &[ENCODING, SESSION];
 
 /// The name of this program's sessions, unless the URL contains another.
 const APPLICATION_NAME: &str = "agent-service";
@@ -23,9 +27,17 @@ const APPLICATION_NAME: &str = "agent-service";
 /// connection, rejects a connection.
 const PASSING: [&str; 6] = ["57P01", "57P02", "57P03", "53", "08001", "08006"];
 
+const TRANSACTION_POOLING: &str = "\
+    the connection pooler in front of the database gives each transaction another session \
+    (transaction pooling); set it to session pooling, which is pool_mode = session in PgBouncer, or \
+    connect to its port for sessions or to the database itself";
+
 /// Returns the options of all connections to the database at `url`.
 pub(crate) fn options(url: &str) -> Result<PgConnectOptions, RepositoryError> {
-    let options = PgConnectOptions::from_str(url).map_err(from_sqlx)?;
+    // Poolers reject this parameter, and newer servers need it for nothing.
+    let options = PgConnectOptions::from_str(url)
+        .map_err(from_sqlx)?
+        .extra_float_digits(None);
     Ok(match options.get_application_name() {
         Some(_) => options,
         None => options.application_name(APPLICATION_NAME),
@@ -65,20 +77,69 @@ fn passes(error: &sqlx::Error, options: &PgConnectOptions) -> bool {
     }
 }
 
-/// Checks that the server can be used and that the database stores all text.
+/// Checks that the database stores all text, and that each connection has a session of its own.
 pub(crate) async fn check(options: &PgConnectOptions) -> Result<(), RepositoryError> {
     let mut connection = connect(options).await?;
-    let encoding = sqlx::query_scalar(ENCODING).fetch_one(&mut connection);
-    let encoding: String = timeout(CALL_TIMEOUT, encoding)
-        .await
-        .map_err(|elapsed| RepositoryError::Unavailable(elapsed.into()))?
-        .map_err(from_sqlx)?;
+    let checked = timeout(CALL_TIMEOUT, check_on(&mut connection, options)).await;
+    let checked = checked.map_err(|elapsed| RepositoryError::Unavailable(elapsed.into()))?;
+    checked?;
+    connection.close().await.map_err(from_sqlx)
+}
+
+async fn check_on(
+    connection: &mut PgConnection,
+    options: &PgConnectOptions,
+) -> Result<(), RepositoryError> {
+    prepare(connection).await.map_err(from_sqlx)?;
+    let encoding: String = value(connection, ENCODING).await?;
     if encoding != "UTF8" {
-        let reason = format!(
+        return unusable(&format!(
             "the encoding of the database is {encoding}, which cannot hold all text; create the \
              database with encoding 'UTF8'"
-        );
-        return Err(RepositoryError::Unavailable(reason.into()));
+        ));
     }
-    connection.close().await.map_err(from_sqlx)
+    // Only a pooler gives one session to two connections. Without a free connection for this check,
+    // there is no second one.
+    let Ok(mut other) = connect(options).await else {
+        return Ok(());
+    };
+    if share_a_session(connection, &mut other).await? {
+        return unusable(TRANSACTION_POOLING);
+    }
+    other.close().await.map_err(from_sqlx)
+}
+
+/// Returns whether statements of `one` run in a session that `other` uses too, or in several sessions.
+/// Prepared statements and settings of such connections get lost. The pooler of a busy database may
+/// hide it by chance.
+async fn share_a_session(
+    one: &mut PgConnection,
+    other: &mut PgConnection,
+) -> Result<bool, RepositoryError> {
+    let before: i32 = value(one, SESSION).await?;
+    run(other, "begin").await?;
+    let of_other: i32 = value(other, SESSION).await?;
+    // The open transaction keeps its session, so that this statement runs in another.
+    let after: i32 = value(one, SESSION).await?;
+    run(other, "rollback").await?;
+    Ok(of_other == before || after != before)
+}
+
+async fn run(connection: &mut PgConnection, text: &'static str) -> Result<(), RepositoryError> {
+    let done = sqlx::raw_sql(text).execute(connection).await;
+    done.map(drop).map_err(from_sqlx)
+}
+
+/// Returns the value of a statement that is not prepared: names of prepared statements collide in a
+/// session with several users.
+async fn value<T>(connection: &mut PgConnection, text: &'static str) -> Result<T, RepositoryError>
+where
+    T: for<'r> sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
+{
+    let row: Result<PgRow, sqlx::Error> = sqlx::raw_sql(text).fetch_one(connection).await;
+    row.and_then(|row| row.try_get(0)).map_err(from_sqlx)
+}
+
+fn unusable(reason: &str) -> Result<(), RepositoryError> {
+    Err(RepositoryError::Unavailable(reason.into()))
 }

@@ -9,6 +9,7 @@ mod killed;
 mod logs;
 mod newer_store;
 mod one_server;
+mod pooler;
 #[path = "../shared/postgres.rs"]
 mod postgres;
 mod process;

@@ -5,6 +5,7 @@ mod control;
 mod docker;
 mod durable;
 mod local;
+mod pooler;
 mod replica;
 mod secret;
 mod user;
@@ -14,7 +15,7 @@ use anyhow::{Result, bail};
 use self::cleanup::CleanupScript;
 use crate::{environment, install::debian_packages};
 
-pub use self::{durable::DurableServer, user::is_root};
+pub use self::{durable::DurableServer, pooler::Pooler, user::is_root};
 
 /// The variable with the URL of a server in which tests create and drop databases.
 pub const URL_VARIABLE: &str = "TEST_DATABASE_URL";
