@@ -35,6 +35,7 @@ mod store;
 mod store_state;
 mod tenants;
 mod tickets;
+mod tls_tunnel;
 mod tokens;
 mod transactions;
 mod turns;

@@ -5,13 +5,15 @@ use std::{io::ErrorKind, str::FromStr};
 use ports::RepositoryError;
 use sqlx::{
     ConnectOptions, Connection, PgConnection, Row,
-    postgres::{PgConnectOptions, PgRow},
+    postgres::{PgConnectOptions, PgRow, PgSslMode},
 };
 use tokio::time::timeout;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     connections::{CALL_TIMEOUT, prepare},
     error::{NotUsableYet, from_sqlx, server_message},
+    tls_tunnel,
 };
 
 const ENCODING: &str = "select current_setting('server_encoding')";
@@ -32,8 +34,52 @@ const TRANSACTION_POOLING: &str = "\
     (transaction pooling); set it to session pooling, which is pool_mode = session in PgBouncer, or \
     connect to its port for sessions or to the database itself";
 
-/// Returns the options of all connections to the database at `url`.
-pub(crate) fn options(url: &str) -> Result<PgConnectOptions, RepositoryError> {
+const CERTIFICATE_VERSION: &str = "\
+    the certificate of the database server has version 1, which cannot be verified: create it again \
+    with version 3 (openssl x509 -req with the option -extfile and a file that contains \
+    subjectAltName=DNS: and the name of the server), or set sslmode=require, which verifies nothing";
+/// The name of that error in the message of the TLS library, which offers no other way to recognise it.
+const UNSUPPORTED_VERSION: &str = "UnsupportedCertVersion";
+
+/// Returns the options of all connections to the database at `url`, after a check that it can be used.
+/// A tunnel that they need ends with `stop`.
+pub(crate) async fn usable_options(
+    url: &str,
+    tasks: &TaskTracker,
+    stop: &CancellationToken,
+) -> Result<PgConnectOptions, RepositoryError> {
+    let options = options(url)?;
+    let verifies = matches!(
+        options.get_ssl_mode(),
+        PgSslMode::VerifyCa | PgSslMode::VerifyFull
+    );
+    match check(&options).await {
+        Err(RepositoryError::Unavailable(error)) if error.is::<UnreadableCertificate>() => {
+            if verifies {
+                return Err(RepositoryError::Unavailable(error));
+            }
+            tracing::warn!(
+                "the certificate of the database server has version 1, so no sslmode can verify it; \
+                 TLS takes one more step in this process"
+            );
+            let tunnel = tls_tunnel::open(&options, tasks, stop).await;
+            let options = tunnel.map_err(|error| RepositoryError::Unavailable(error.into()))?;
+            let checked = check(&options).await;
+            if checked.is_err() {
+                stop.cancel();
+            }
+            checked.map(|()| options)
+        }
+        checked => checked.map(|()| options),
+    }
+}
+
+/// The certificate of the server has version 1.
+#[derive(Debug, thiserror::Error)]
+#[error("{CERTIFICATE_VERSION}")]
+struct UnreadableCertificate;
+
+fn options(url: &str) -> Result<PgConnectOptions, RepositoryError> {
     // Poolers reject this parameter, and newer servers need it for nothing.
     let options = PgConnectOptions::from_str(url)
         .map_err(from_sqlx)?
@@ -53,6 +99,9 @@ pub(crate) async fn connect(options: &PgConnectOptions) -> Result<PgConnection, 
             sqlx::Error::Database(error) => server_message(&*error),
             error => error.to_string(),
         })),
+        Ok(Err(error)) if error.to_string().contains(UNSUPPORTED_VERSION) => {
+            Err(RepositoryError::Unavailable(UnreadableCertificate.into()))
+        }
         Ok(Err(error)) => Err(from_sqlx(error)),
         Err(_elapsed) => Err(not_usable_yet("the server does not respond".to_owned())),
     }
@@ -78,7 +127,7 @@ fn passes(error: &sqlx::Error, options: &PgConnectOptions) -> bool {
 }
 
 /// Checks that the database stores all text, and that each connection has a session of its own.
-pub(crate) async fn check(options: &PgConnectOptions) -> Result<(), RepositoryError> {
+async fn check(options: &PgConnectOptions) -> Result<(), RepositoryError> {
     let mut connection = connect(options).await?;
     let checked = timeout(CALL_TIMEOUT, check_on(&mut connection, options)).await;
     let checked = checked.map_err(|elapsed| RepositoryError::Unavailable(elapsed.into()))?;

@@ -14,7 +14,7 @@ use sqlx::{
     migrate::{MigrateError, Migrator},
     postgres::PgConnectOptions,
 };
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
 use crate::{
@@ -64,6 +64,8 @@ pub struct PostgresStore {
     pub(crate) is_replica: bool,
     pub(crate) connections: Connections,
     pub(crate) group: GroupCommit,
+    /// Ends the tunnel of its connections, if there is one.
+    stop: CancellationToken,
 }
 
 impl PostgresStore {
@@ -75,8 +77,8 @@ impl PostgresStore {
         options: PostgresOptions,
         tasks: &TaskTracker,
     ) -> Result<Self, RepositoryError> {
-        let connect = server::options(url)?;
-        server::check(&connect).await?;
+        let stop = CancellationToken::new();
+        let connect = server::usable_options(url, tasks, &stop).await?;
         let connections = Connections::new(connect.clone(), options.max_connections, tasks);
         let writer_thread =
             WriterThread::start().map_err(|error| RepositoryError::Unavailable(error.into()))?;
@@ -91,6 +93,7 @@ impl PostgresStore {
             is_replica: options.is_replica,
             connections,
             group,
+            stop,
         })
     }
 
@@ -172,6 +175,7 @@ impl PostgresStore {
     pub async fn close(&self) {
         self.group.close().await;
         self.connections.close().await;
+        self.stop.cancel();
     }
 }
 

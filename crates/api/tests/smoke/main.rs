@@ -1,5 +1,6 @@
 //! Tests of the built binary: its commands, its first start, its end.
 
+mod certificate_version;
 mod chat_client;
 mod commands_without_store;
 mod database_start;

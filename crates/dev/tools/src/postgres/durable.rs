@@ -122,6 +122,22 @@ impl DurableServer {
         output(&mut psql)
     }
 
+    /// Makes the server offer TLS with this certificate and private key, both in PEM, to new
+    /// connections, after a moment.
+    pub fn offer_tls(&self, certificate: &str, key: &str) -> Result<()> {
+        for (file, text) in [("server.crt", certificate), ("server.key", key)] {
+            // The folder of the data belongs to the user of the server.
+            let write = format!(
+                "copy (select unnest(string_to_array('{text}', E'\\n'))) \
+                 to program 'umask 077 && cat >{file}'"
+            );
+            self.sql("postgres", &write)?;
+        }
+        self.sql("postgres", "alter system set ssl = on")?;
+        self.sql("postgres", "select pg_reload_conf()")?;
+        Ok(())
+    }
+
     /// Creates an empty database.
     pub fn create(&self, database: &str) -> Result<()> {
         self.sql("postgres", &format!("create database {database}"))?;
