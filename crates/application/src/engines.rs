@@ -17,7 +17,6 @@ mod breaker_hints;
 mod chain;
 mod engine_breakers;
 mod partial_reply;
-mod reader_notices;
 
 pub use breaker_hints::BreakerHints;
 pub(crate) use chain::{BufferedSink, EngineReply, LogContext, ReplySink, run_engine_chain};

@@ -11,6 +11,7 @@ use crate::{
     error::LlmError,
     event_decoder::EventDecoder,
     options::LlmTimeouts,
+    paced_body::PacedBody,
     reply_writer::ReplyWriter,
     response_accumulator::ResponseAccumulator,
     wire::{Chunk, replace_lone_surrogates},
@@ -36,7 +37,7 @@ pub(crate) async fn read_response(
     match media_type(&response).as_str() {
         "text/event-stream" => {
             let mut reader = StreamReader {
-                response,
+                body: PacedBody::start(response),
                 timeouts,
                 decoder: EventDecoder::default(),
                 template: ChunkTemplate::default(),
@@ -114,7 +115,7 @@ async fn read_whole(mut response: Response, timeouts: &LlmTimeouts) -> Result<Ve
 
 /// Reads a stream.
 struct StreamReader<'a> {
-    response: Response,
+    body: PacedBody,
     timeouts: &'a LlmTimeouts,
     decoder: EventDecoder,
     template: ChunkTemplate,
@@ -152,7 +153,7 @@ impl StreamReader<'_> {
             if complete_since.is_some() && until <= now {
                 return Ok(());
             }
-            let part = match timeout_at(until, self.response.chunk()).await {
+            let part = match timeout_at(until, self.body.next()).await {
                 Ok(Ok(part)) => part,
                 // The reply is complete, so an error in the rest is ignored.
                 _ if complete_since.is_some() => return Ok(()),
@@ -191,7 +192,12 @@ impl StreamReader<'_> {
     ) -> Result<StreamState, LlmError> {
         // The text of all events that arrived together is sent at once, also before an error.
         let result = self.take_events(&mut bytes, key, accumulator);
-        writer.write(accumulator.take_new_text()).await?;
+        let text = accumulator.take_new_text();
+        if !text.is_empty() {
+            // Only the first text must not wait.
+            self.body.pace();
+        }
+        writer.write(text).await?;
         result
     }
 
@@ -212,7 +218,7 @@ impl StreamReader<'_> {
 
     /// Reads to the end of the stream if it follows at once.
     async fn read_end(&mut self) {
-        let end = self.response.chunk();
+        let end = async { while let Ok(Some(_)) = self.body.next().await {} };
         let _ = timeout(STREAM_END_GRACE, end).await;
     }
 }

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{FinishReason, LlmSettings, Problem, ProblemCode, Usage};
+use futures::StreamExt;
 use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, UnusableReply};
 
 use super::{
@@ -10,7 +11,6 @@ use super::{
     chain::ReplySink,
     engine_breakers::AttemptPermit,
     partial_reply::{PartialReply, ToolStep},
-    reader_notices::ReaderNotices,
 };
 use crate::toolbox::ToolMetrics;
 
@@ -65,27 +65,21 @@ async fn collect(
     let tools = ToolMetrics::of(&request);
     let turn = request.turn_id;
     let mut chunks = engine.reply(request).await?;
-    let mut readers = ReaderNotices::new(sink);
-    while let Some(chunk) = readers.next_chunk(&mut chunks).await {
+    while let Some(chunk) = chunks.next().await {
         let chunk = chunk?;
         if let ReplyChunk::ToolReturned(call) = &chunk {
             tools.record(call);
         }
         permit.begin();
         match chunk {
-            ReplyChunk::Delta(text) => {
-                push(sink, |reply| reply.push_text(&text))?;
-                readers.report_text();
-            }
+            ReplyChunk::Delta(text) => push(sink, |reply| reply.push_text(&text))?,
             ReplyChunk::ToolCalled { name, arguments } => {
                 let step = ToolStep::Called { name, arguments };
                 push(sink, |reply| reply.push_tool_step(turn, step))?;
-                readers.give();
             }
             ReplyChunk::ToolReturned(call) => {
                 let step = ToolStep::Returned(call);
                 push(sink, |reply| reply.push_tool_step(turn, step))?;
-                readers.give();
             }
             ReplyChunk::End {
                 finish_reason,
@@ -96,7 +90,7 @@ async fn collect(
     Err(ReplyError::CutOff("the reply has no end".into()))
 }
 
-/// Adds to the reply; fails if the addition does not fit.
+/// Adds to the reply, and reports its growth; fails if the addition does not fit.
 fn push(
     sink: &impl ReplySink,
     add: impl FnOnce(&mut PartialReply) -> bool,
@@ -106,6 +100,7 @@ fn push(
         let cause = UnusableReply("the reply is too long");
         return Err(ReplyError::InvalidReply(cause.into()));
     }
+    sink.notify();
     Ok(())
 }
 

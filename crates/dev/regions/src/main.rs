@@ -100,14 +100,8 @@ fn run(options: &Options) -> Result<()> {
         );
     }
     let mut steps = Steps::default();
-    let program = match &options.program {
-        Some(program) => program.clone(),
-        None => {
-            steps
-                .run("build", || Binaries::build(&options.profile))?
-                .service
-        }
-    };
+    let build = || Binaries::build(&options.profile, options.program.clone());
+    let program = steps.run("build", build)?.service;
     let laboratory = steps.run("start", || Laboratory::start(&program))?;
     let results = Results::measure(options, &laboratory, &mut steps);
     steps.print_summary();

@@ -30,13 +30,38 @@ async fn deltas_are_followed_by_the_end() {
         usage(12, 3),
     ])])
     .await;
-    assert_eq!(reply.deltas(), ["Hel", "lo"]);
+    assert_eq!(reply.text(), "Hello");
     let counted = Usage {
         input_tokens: 12,
         output_tokens: 3,
     };
     assert_eq!(reply.end(), (FinishReason::Stop, Some(counted)));
-    assert_eq!(reply.chunks.len(), 3);
+}
+
+#[tokio::test]
+async fn pieces_that_arrive_together_are_few_deltas() {
+    let pieces: Vec<_> = (0..40).map(|number| delta(&format!("{number} "))).collect();
+    let together = stream(&pieces).into_iter().map(|step| match step {
+        Step::Send(bytes) => bytes,
+        other => panic!("unexpected step: {other:?}"),
+    });
+    let together = vec![Step::Send(together.flatten().collect())];
+    let reply = reply_to([together]).await;
+    let expected: String = (0..40).map(|number| format!("{number} ")).collect();
+    assert_eq!(reply.text(), expected);
+    assert!(reply.deltas().len() <= 4, "{:?}", reply.deltas());
+}
+
+#[tokio::test]
+async fn pieces_with_pauses_are_deltas_of_their_own() {
+    let mut response = vec![stream_head()];
+    for word in ["a ", "b ", "c "] {
+        response.push(event(&delta(word)));
+        response.push(Step::Pause(Duration::from_millis(20)));
+    }
+    response.extend([event(&finish("stop")), end()]);
+    let reply = reply_to([response]).await;
+    assert_eq!(reply.deltas(), ["a ", "b ", "c "]);
 }
 
 #[tokio::test]
