@@ -10,6 +10,7 @@ use reqwest::{
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
 
 use crate::{
     address::{
@@ -44,6 +45,8 @@ pub(crate) struct Upstream {
     pub(crate) model: Option<String>,
     pub(crate) streams: bool,
     pub(crate) timeouts: LlmTimeouts,
+    /// Tracks the tasks of responses.
+    pub(crate) tasks: TaskTracker,
 }
 
 impl Upstream {
@@ -75,6 +78,7 @@ impl Upstream {
             model: options.model.clone(),
             streams: options.streams,
             timeouts: timeouts(options),
+            tasks: options.tasks.clone(),
         })
     }
 

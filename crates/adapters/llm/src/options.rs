@@ -30,7 +30,8 @@ pub struct LlmOptions {
     pub timeouts: LlmTimeouts,
     /// The maximum number of idle connections of each runtime that requests replies.
     pub max_idle_connections: usize,
-    /// Runs the fetch of the model list, which continues if the caller is dropped.
+    /// Runs the fetch of the model list, which continues if the caller is dropped, and the readers of
+    /// responses, which do not.
     pub tasks: TaskTracker,
     /// The runtime of `tasks`.
     pub runtime: Handle,

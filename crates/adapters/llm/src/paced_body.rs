@@ -12,7 +12,7 @@ use tokio::{
     sync::Notify,
     time::{Instant, sleep_until},
 };
-use tokio_util::task::AbortOnDropHandle;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 /// The minimum time between two wakes of the reader. Models send pieces faster than anyone reads.
 const INTERVAL: Duration = Duration::from_millis(1);
@@ -44,7 +44,7 @@ struct State {
 
 impl PacedBody {
     /// Starts to read the body of a response, on the current runtime.
-    pub(crate) fn start(response: Response) -> Self {
+    pub(crate) fn start(response: Response, tasks: &TaskTracker) -> Self {
         let shared = Arc::<Shared>::default();
         let task = BodyTask {
             shared: Arc::clone(&shared),
@@ -52,7 +52,7 @@ impl PacedBody {
         };
         Self {
             shared,
-            _task: AbortOnDropHandle::new(tokio::spawn(task.run(response))),
+            _task: AbortOnDropHandle::new(tasks.spawn(task.run(response))),
         }
     }
 

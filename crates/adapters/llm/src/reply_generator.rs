@@ -138,8 +138,7 @@ impl ReplyGenerator {
     ) -> Result<(), LlmError> {
         let upstream = &self.upstream;
         let reply = upstream.send(request).await?;
-        let (timeouts, key) = (&upstream.timeouts, upstream.key());
-        read_response(reply, timeouts, key, response, &mut self.writer).await
+        read_response(reply, upstream, response, &mut self.writer).await
     }
 
     /// Logs an unknown path or model: either is probably a mistake in the configuration of the

@@ -8,6 +8,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::{
     chunk_template::ChunkTemplate,
+    client::Upstream,
     error::LlmError,
     event_decoder::EventDecoder,
     options::LlmTimeouts,
@@ -29,15 +30,15 @@ const STREAM_END_GRACE: Duration = Duration::from_millis(10);
 /// Reads one response to its end and sends its text as it arrives.
 pub(crate) async fn read_response(
     response: Response,
-    timeouts: &LlmTimeouts,
-    key: Option<&str>,
+    upstream: &Upstream,
     accumulator: &mut ResponseAccumulator,
     writer: &mut ReplyWriter,
 ) -> Result<(), LlmError> {
+    let (timeouts, key) = (&upstream.timeouts, upstream.key());
     match media_type(&response).as_str() {
         "text/event-stream" => {
             let mut reader = StreamReader {
-                body: PacedBody::start(response),
+                body: PacedBody::start(response, &upstream.tasks),
                 timeouts,
                 decoder: EventDecoder::default(),
                 template: ChunkTemplate::default(),

@@ -49,17 +49,20 @@ async fn a_change_of_an_unknown_type_is_returned_with_its_ids() {
 
 /// Returns the errors of reading and of migrating a migrated store after a statement.
 async fn schema_errors(statement: &'static str) -> [SchemaError; 2] {
-    let folder = TempDir::new().unwrap();
+    let folder = TempDir::new().expect("a folder");
     let url = database::url(&folder);
     let options = SqliteOptions::default();
     let store = SqliteStore::open(&url, options, &TaskTracker::new()).await;
-    let store = store.unwrap();
-    store.migrate().await.unwrap();
-    let mut other = SqliteConnection::connect(&url).await.unwrap();
-    sqlx::query(statement).execute(&mut other).await.unwrap();
+    let store = store.expect("a store");
+    store.migrate().await.expect("the schema");
+    let mut other = SqliteConnection::connect(&url).await.expect("a connection");
+    sqlx::query(statement)
+        .execute(&mut other)
+        .await
+        .expect("a change");
     [
-        store.pending_migrations().await.unwrap_err(),
-        store.migrate().await.unwrap_err(),
+        store.pending_migrations().await.expect_err("an error"),
+        store.migrate().await.expect_err("an error"),
     ]
 }
 

@@ -13,7 +13,8 @@ use super::*;
 type Chunk = Result<&'static [u8], Infallible>;
 
 fn body(chunks: impl Stream<Item = Chunk> + Send + 'static) -> PacedBody {
-    PacedBody::start(http::Response::new(Body::wrap_stream(chunks)).into())
+    let response = http::Response::new(Body::wrap_stream(chunks));
+    PacedBody::start(response.into(), &TaskTracker::new())
 }
 
 /// A body of `number` chunks, each after a pause, and then silence.
@@ -91,7 +92,7 @@ async fn chunks_before_the_first_text_are_not_held_back() {
 async fn an_error_follows_the_chunks_before_it() {
     let chunks = [Ok(&b"a"[..]), Err(io::Error::other("cut"))];
     let response = http::Response::new(Body::wrap_stream(stream::iter(chunks)));
-    let body = PacedBody::start(response.into());
+    let body = PacedBody::start(response.into(), &TaskTracker::new());
     assert_eq!(body.next().await.expect("no error"), Some(b"a".to_vec()));
     body.next().await.expect_err("the error");
 }

@@ -40,15 +40,15 @@ async fn deltas_are_followed_by_the_end() {
 
 #[tokio::test]
 async fn pieces_that_arrive_together_are_few_deltas() {
-    let pieces: Vec<_> = (0..40).map(|number| delta(&format!("{number} "))).collect();
+    let words: Vec<_> = (0..40).map(|number| format!("{number} ")).collect();
+    let pieces: Vec<_> = words.iter().map(|word| delta(word)).collect();
     let together = stream(&pieces).into_iter().map(|step| match step {
         Step::Send(bytes) => bytes,
         other => panic!("unexpected step: {other:?}"),
     });
     let together = vec![Step::Send(together.flatten().collect())];
     let reply = reply_to([together]).await;
-    let expected: String = (0..40).map(|number| format!("{number} ")).collect();
-    assert_eq!(reply.text(), expected);
+    assert_eq!(reply.text(), words.concat());
     assert!(reply.deltas().len() <= 4, "{:?}", reply.deltas());
 }
 
