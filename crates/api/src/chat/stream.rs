@@ -99,8 +99,6 @@ struct StreamedTurn {
     tenant: TenantId,
     turn_id: TurnId,
     conversation_id: ConversationId,
-    /// True if this process has answered the message already.
-    is_inline: bool,
     events: TurnEventStream,
 }
 
@@ -115,7 +113,6 @@ pub(super) fn events(
         tenant,
         turn_id: accepted.turn_id,
         conversation_id: accepted.conversation_id,
-        is_inline: accepted.is_inline(),
         events: accepted.events(),
     };
     stream::unfold(turn, async |mut turn| {
@@ -143,20 +140,20 @@ impl StreamedTurn {
 
     /// Returns a position at which the turn has ended, if this event is its end.
     async fn position_after(&self, turn_event: &TurnEvent) -> Option<Seq> {
-        let (stored, is_completed) = match turn_event {
-            TurnEvent::Completed(reply) => (reply.conversation_id, true),
+        let stored = match turn_event {
+            TurnEvent::Completed(ChatReply { seq: Some(seq), .. }) => return Some(*seq),
+            TurnEvent::Completed(reply) => reply.conversation_id,
             TurnEvent::Failed {
                 conversation_id, ..
             }
             | TurnEvent::Cancelled {
                 conversation_id, ..
-            } => (*conversation_id, false),
-            _ => (None, false),
+            } => *conversation_id,
+            _ => None,
         };
         stored?;
-        // Another process may have ended a turn that this one runs, but not with a reply.
-        let is_own = self.is_inline || is_completed && self.events.runs_here();
-        let position = self.state.region.positions.newest(&self.tenant, is_own);
+        // Another process may have ended the turn.
+        let position = self.state.region.positions.newest(&self.tenant, false);
         match position.await {
             Ok(position) => Some(position),
             Err(error) => {

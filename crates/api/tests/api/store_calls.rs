@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     api_server::{ApiServer, ApiServerBuilder, id_of},
+    chat_streams::stream_chat,
     script::{Script, scripted},
     sockets::client::{SocketClient, Upgrade},
     storage_probe::{InjectedFault, StorageProbe},
@@ -96,6 +97,16 @@ async fn a_slow_chat_is_two_writes() {
         command["conversationId"] = reply["conversationId"].clone();
         assert_eq!(probe.calls(), ["turns.begin_turn", "turns.finish_turn"]);
     }
+    let mut stream = stream_chat(&api, command.clone()).await;
+    script.next_call().await.answer("Yes.").await;
+    let events = stream.remaining().await;
+    let completed = events.last().expect("the end of the turn");
+    assert!(completed.data["seq"].is_i64(), "{completed:?}");
+    assert_eq!(
+        probe.calls(),
+        ["turns.begin_turn", "turns.finish_turn"],
+        "the position of the end is known"
+    );
 
     let (probe, builder) = server_with_probe();
     let (engine, mut script) = scripted();

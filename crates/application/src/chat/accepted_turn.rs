@@ -87,11 +87,6 @@ impl AcceptedTurn {
         Self::followed(waiter, None, Some(guard))
     }
 
-    /// Returns whether this process has answered the message while it was accepted.
-    pub fn is_inline(&self) -> bool {
-        matches!(self.source, Source::Inline(_))
-    }
-
     fn followed(waiter: TurnWaiter, found: Option<Turn>, guard: Option<DropGuard>) -> Self {
         let subject = waiter.live.subject();
         Self {

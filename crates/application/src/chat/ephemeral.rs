@@ -116,6 +116,7 @@ impl EphemeralTurn {
                     .chat_reply(&self.started, context.ports.clock.now());
                 TurnOutcome::Completed(CompletedChat {
                     reply,
+                    position: None,
                     store: std::time::Duration::ZERO,
                     engine: engine_start.elapsed(),
                 })

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::{Problem, Stamp, Timestamp};
-use ports::{FinishOutcome, FinishTurn, PromotedTurn, RepositoryError, TurnEnding};
+use ports::{Committed, FinishOutcome, FinishTurn, PromotedTurn, RepositoryError, TurnEnding};
 
 use super::{ChatContext, pending_finishes::bytes_of, runner::TurnRunner};
 use crate::{
@@ -54,18 +54,22 @@ impl TurnFinisher<'_> {
             tool_calls,
         };
         let stored = self.store(ending, self.context.ports.clock.now()).await;
-        self.finished(stored, || TurnOutcome::Failed(problem)).await
+        self.finished(stored, |_| TurnOutcome::Failed(problem))
+            .await
     }
 
     /// Returns how the turn ended. `outcome` is the end that the store was asked to write.
     pub(super) async fn finished(
         &self,
         stored: Result<FinishOutcome, RepositoryError>,
-        outcome: impl FnOnce() -> TurnOutcome,
+        outcome: impl FnOnce(Committed) -> TurnOutcome,
     ) -> FinishedTurn {
         match stored {
-            Ok(FinishOutcome::Finished { promoted, .. }) => FinishedTurn {
-                outcome: Some(outcome()),
+            Ok(FinishOutcome::Finished {
+                committed,
+                promoted,
+            }) => FinishedTurn {
+                outcome: Some(outcome(committed)),
                 promoted,
             },
             Ok(FinishOutcome::NotOwned) => self.read_outcome().await,

@@ -163,7 +163,7 @@ impl TurnStarter {
         };
         let store_start = Instant::now();
         let decided = match ports.turns.record_completed_turn(completed).await {
-            Ok(RecordTurnOutcome::Recorded { place, .. }) => {
+            Ok(RecordTurnOutcome::Recorded { place, committed }) => {
                 Idempotent::Applied(AcceptedTurn::inline(InlineTurn {
                     attempt: Arc::clone(attempt),
                     target,
@@ -171,6 +171,7 @@ impl TurnStarter {
                     place,
                     completed: CompletedChat {
                         reply: chat_reply,
+                        position: Some(committed.last),
                         store: store_start.elapsed(),
                         engine: engine_time,
                     },

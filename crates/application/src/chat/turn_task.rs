@@ -12,8 +12,8 @@ use domain::{
 };
 use futures::FutureExt;
 use ports::{
-    FinishOutcome, HistoryQuery, PromotedTurn, ReplyRequest, RepositoryError, TurnEnding,
-    TurnMessages,
+    Committed, FinishOutcome, HistoryQuery, PromotedTurn, ReplyRequest, RepositoryError,
+    TurnEnding, TurnMessages,
 };
 
 use super::{
@@ -163,9 +163,10 @@ impl RunningTask<'_> {
         if let Ok(FinishOutcome::Finished { .. }) = &stored {
             self.cache_history(&chat_reply.message);
         }
-        let completed = || {
+        let completed = |committed: Committed| {
             TurnOutcome::Completed(CompletedChat {
                 reply: chat_reply,
+                position: Some(committed.last),
                 store: self.task.store_time + store_start.elapsed(),
                 engine,
             })

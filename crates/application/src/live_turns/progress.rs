@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::{ChatReply, NodeId, Problem, ProblemCode, Turn, TurnStarted, TurnStatus};
+use domain::{ChatReply, NodeId, Problem, ProblemCode, Seq, Turn, TurnStarted, TurnStatus};
 
 use crate::engines::PartialReply;
 
@@ -59,6 +59,8 @@ fn chat_reply_of(turn: Turn) -> Option<ChatReply> {
 pub struct CompletedChat {
     /// The reply.
     pub reply: ChatReply,
+    /// The position of the event log after the turn's end, if this process has stored it.
+    pub position: Option<Seq>,
     /// The time spent in the store.
     pub store: Duration,
     /// The time spent in engines.
@@ -70,6 +72,7 @@ impl CompletedChat {
     pub(crate) const fn replayed(reply: ChatReply) -> Self {
         Self {
             reply,
+            position: None,
             store: Duration::ZERO,
             engine: Duration::ZERO,
         }

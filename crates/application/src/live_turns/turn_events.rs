@@ -124,7 +124,10 @@ impl TurnEventStream {
         let outcome = progress.outcome.as_ref()?;
         delivered.ended = true;
         Some(match outcome {
-            TurnOutcome::Completed(completed) => TurnEvent::Completed(completed.reply.clone()),
+            TurnOutcome::Completed(completed) => TurnEvent::Completed(ChatReply {
+                seq: completed.position,
+                ..completed.reply.clone()
+            }),
             TurnOutcome::Failed(problem) => TurnEvent::Failed {
                 turn_id,
                 conversation_id,
