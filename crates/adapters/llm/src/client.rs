@@ -66,7 +66,7 @@ impl Upstream {
             connect_timeout: options.timeouts.connect,
             proxy: proxy.map_err(|_error| LlmOptionsError::Proxy)?,
             needs_certificates,
-            max_idle_connections: options.max_idle_connections,
+            max_idle_connections: (options.max_idle_connections / options.runtimes.max(1)).max(1),
         });
         Ok(Self {
             engine: options.engine.clone(),

@@ -34,4 +34,4 @@ mod upstream_error;
 mod wire;
 
 pub use engine::LlmReplyEngine;
-pub use options::{LlmOptions, LlmOptionsError, LlmTimeouts, MAX_IDLE_CONNECTIONS};
+pub use options::{LlmOptions, LlmOptionsError, LlmTimeouts};

@@ -7,8 +7,9 @@ use secrecy::SecretString;
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
-/// The default number of idle connections, which are closed after 90 seconds without a request.
-pub const MAX_IDLE_CONNECTIONS: usize = 1_024;
+/// The maximum number of idle connections of all runtimes together. They are closed after 90 seconds
+/// without a request.
+const MAX_IDLE_CONNECTIONS: usize = 1_024;
 
 /// The configuration of one provider.
 #[derive(Clone)]
@@ -28,8 +29,10 @@ pub struct LlmOptions {
     pub streams: bool,
     /// The time limits of the server.
     pub timeouts: LlmTimeouts,
-    /// The maximum number of idle connections of each runtime that requests replies.
+    /// The maximum number of idle connections.
     pub max_idle_connections: usize,
+    /// The number of runtimes that request replies, which share the idle connections.
+    pub runtimes: usize,
     /// Runs the fetch of the model list, which continues if the caller is dropped, and the readers of
     /// responses, which do not.
     pub tasks: TaskTracker,
@@ -54,6 +57,7 @@ impl LlmOptions {
             streams: true,
             timeouts: LlmTimeouts::default(),
             max_idle_connections: MAX_IDLE_CONNECTIONS,
+            runtimes: 1,
             tasks,
             runtime,
         }

@@ -14,7 +14,7 @@ use tokio::{
 };
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
-/// The minimum time between two wakes of the reader. Models send pieces faster than anyone reads.
+/// The minimum time between two wakes of the reader. Models send pieces faster than clients need them.
 const INTERVAL: Duration = Duration::from_millis(1);
 /// The number of bytes that wait for the reader at most, except for one chunk.
 const MAX_WAITING_BYTES: usize = 64 * 1024;

@@ -102,6 +102,11 @@ impl ResponseAccumulator {
         Ok(())
     }
 
+    /// Returns whether nothing of the response has arrived: neither text, reasoning nor a tool call.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.size() == 0
+    }
+
     fn size(&self) -> usize {
         self.text.len() + self.reasoning.len() + self.calls.bytes()
     }

@@ -193,12 +193,11 @@ impl StreamReader<'_> {
     ) -> Result<StreamState, LlmError> {
         // The text of all events that arrived together is sent at once, also before an error.
         let result = self.take_events(&mut bytes, key, accumulator);
-        let text = accumulator.take_new_text();
-        if !text.is_empty() {
-            // Only the first text must not wait.
+        if !accumulator.is_empty() {
+            // Only the first piece must not wait.
             self.body.pace();
         }
-        writer.write(text).await?;
+        writer.write(accumulator.take_new_text()).await?;
         result
     }
 

@@ -48,6 +48,7 @@ impl RuntimeClients {
             tls,
             clients: RwLock::default(),
         };
+        // A client that cannot be built stops the start.
         clients.build().map_err(reqwest::Error::without_url)?;
         Ok(clients)
     }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, io, sync::Arc};
 
 use anyhow::{Context, Result, bail};
 use application::Engines;
-use llm_engine::{LlmOptions, LlmReplyEngine, MAX_IDLE_CONNECTIONS};
+use llm_engine::{LlmOptions, LlmReplyEngine};
 use ports::ReplyEngine;
 use rule_engine::RuleReplyEngine;
 use tokio::runtime::Handle;
@@ -39,7 +39,7 @@ pub fn choose_engines(
             model: Some(provider.model.clone()),
             proxy: models.proxy.clone(),
             streams: provider.streams,
-            max_idle_connections: MAX_IDLE_CONNECTIONS.div_ceil(runtimes),
+            runtimes,
             ..LlmOptions::new(name, &provider.base_url, tasks.clone(), Handle::current())
         };
         let engine = LlmReplyEngine::new(options)
