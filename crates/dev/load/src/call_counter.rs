@@ -11,6 +11,8 @@ use anyhow::{Context as _, Result, bail};
 use dev_tools::process::{signal, succeeds};
 use tempfile::TempDir;
 
+use crate::process_stats;
+
 /// A write of eight bytes: the value of an eventfd, by which one thread wakes another. Nothing else
 /// in a server writes so little with this call.
 const WAKE: &str = "syscalls:sys_enter_write";
@@ -22,6 +24,10 @@ const SENDS: [&str; 3] = [
     "syscalls:sys_enter_writev",
 ];
 const SWITCHES: &str = "context-switches";
+/// The start of the names of the threads that serve HTTP. Other threads write to the database.
+const WORKER: &str = "actix-server wo";
+/// The file of the counts.
+const COUNTS: &str = "counts";
 /// The time that `perf` has to attach to all threads, of which it does not report the end.
 const START: Duration = Duration::from_secs(1);
 /// The text in place of a count for a process that did not run at all.
@@ -32,7 +38,7 @@ const NOT_COUNTED: &str = "<not counted>";
 pub struct Calls {
     /// Writes to eventfds.
     pub wakes: f64,
-    /// Writes to sockets.
+    /// Writes to sockets by the threads of the HTTP server.
     pub sends: f64,
     /// Context switches.
     pub switches: f64,
@@ -52,8 +58,8 @@ impl Calls {
 
 /// Counts the calls of one process.
 pub struct CallCounter {
-    perf: Child,
-    folder: TempDir,
+    in_process: Perf,
+    in_workers: Perf,
 }
 
 impl CallCounter {
@@ -65,33 +71,57 @@ impl CallCounter {
 
     /// Starts to count the calls of all threads that `process` has now.
     pub fn start(process: u32) -> Result<Self> {
-        let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
-        let mut command = Command::new("perf");
-        command.args(["stat", "--field-separator", ",", "--output"]);
-        command.arg(folder.path().join("counts"));
-        command.args(["--event", WAKE, "--filter", WAKE_FILTER]);
-        command.args(["--event", &SENDS.join(","), "--event", SWITCHES]);
-        command.args(["--pid", &process.to_string()]);
-        let perf = command.stdin(Stdio::null()).spawn();
-        let perf = perf.context("cannot start perf")?;
+        let wakes = ["--event", WAKE, "--filter", WAKE_FILTER];
+        let in_process = [&wakes[..], &["--event", SWITCHES]].concat();
+        let workers = process_stats::threads(process, WORKER)?.join(",");
+        let counter = Self {
+            in_process: Perf::start("--pid", &process.to_string(), &in_process)?,
+            in_workers: Perf::start("--tid", &workers, &["--event", &SENDS.join(",")])?,
+        };
         thread::sleep(START);
-        Ok(Self { perf, folder })
+        Ok(counter)
     }
 
     /// Ends the count.
-    pub fn stop(mut self) -> Result<Calls> {
-        signal("INT", &[self.perf.id()])?;
-        self.perf.wait().context("cannot wait for perf")?;
-        let counts = fs::read_to_string(self.folder.path().join("counts"));
-        parse(&counts.context("perf has written no counts")?)
+    pub fn stop(self) -> Result<Calls> {
+        let counts = [self.in_process.stop()?, self.in_workers.stop()?];
+        parse(&counts.concat())
     }
 }
 
-impl Drop for CallCounter {
+/// A running `perf stat`.
+struct Perf {
+    process: Child,
+    folder: TempDir,
+}
+
+impl Perf {
+    /// Starts to count events of a process or of threads.
+    fn start(of: &str, ids: &str, events: &[&str]) -> Result<Self> {
+        let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+        let mut command = Command::new("perf");
+        command.args(["stat", "--field-separator", ",", "--output"]);
+        command.arg(folder.path().join(COUNTS));
+        command.args(events).args([of, ids]);
+        let process = command.stdin(Stdio::null()).spawn();
+        let process = process.context("cannot start perf")?;
+        Ok(Self { process, folder })
+    }
+
+    /// Ends the count, and returns it as it is printed.
+    fn stop(mut self) -> Result<String> {
+        signal("INT", &[self.process.id()])?;
+        self.process.wait().context("cannot wait for perf")?;
+        let counts = fs::read_to_string(self.folder.path().join(COUNTS));
+        counts.context("perf has written no counts")
+    }
+}
+
+impl Drop for Perf {
     fn drop(&mut self) {
         // An error means that it has already ended.
-        let _ = self.perf.kill();
-        let _ = self.perf.wait();
+        let _ = self.process.kill();
+        let _ = self.process.wait();
     }
 }
 

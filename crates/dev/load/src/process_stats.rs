@@ -35,6 +35,21 @@ fn ticks(stat: &str) -> Option<f64> {
     Some(next()? + next()?)
 }
 
+/// Returns the ids of the threads of a process whose names start with `name`.
+pub fn threads(process: u32, name: &str) -> Result<Vec<String>> {
+    let path = format!("/proc/{process}/task");
+    let mut found = Vec::new();
+    for entry in fs::read_dir(&path).with_context(|| format!("cannot read {path}"))? {
+        let entry = entry.with_context(|| format!("cannot read {path}"))?;
+        // A thread may have ended since.
+        let own = fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
+        if own.starts_with(name) {
+            found.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    Ok(found)
+}
+
 /// Returns the number of open descriptors of a process: files and connections.
 pub fn open_descriptors(process: u32) -> Result<usize> {
     let path = format!("/proc/{process}/fd");
