@@ -7,39 +7,34 @@ use std::{
     path::Path,
 };
 
-use super::{LocationError, create, sibling_path};
+use super::{LocationError, owner_only, sibling_path};
 
 /// Two locks, which the system releases when the process ends for any reason.
 ///
 /// The lock file beside the database works on every file system. It is never removed, because two
 /// processes could then hold two locks. The lock on the database itself holds however another process
 /// reaches it: after it was moved, for example. SQLite's own locks (`fcntl`) and this one (`flock`)
-/// are independent.
+/// are independent on local file systems of Linux.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    _beside: File,
+    _lock_file: File,
     /// Never closed, since the process would lose SQLite's locks of connections that are still open.
     database: Option<ManuallyDrop<File>>,
 }
 
 impl Lock {
-    /// Takes the locks for a database, whose path contains no symbolic link.
-    pub(super) fn take(database: &Path, on_network: bool) -> Result<Self, LocationError> {
+    /// Takes the locks for a database, whose path contains no symbolic link. The database itself is
+    /// locked only if that does not exclude SQLite's own locks.
+    pub(super) fn take(database: &Path, is_independent: bool) -> Result<Self, LocationError> {
         let path = sibling_path(database, ".lock");
-        let opened = create().create(true).truncate(false).open(&path);
-        let beside = opened.map_err(not_lockable(&path))?;
-        take(&beside, &path)?;
-        let mut lock = Self {
-            _beside: beside,
-            database: None,
-        };
-        // There, this lock is of the same kind as SQLite's, which it would exclude.
-        if !on_network {
-            let opened = File::open(database).map_err(not_lockable(database))?;
-            let opened = lock.database.insert(ManuallyDrop::new(opened));
-            take(opened, database)?;
-        }
-        Ok(lock)
+        let opened = owner_only().create(true).truncate(false).open(&path);
+        let lock_file = opened.map_err(not_lockable(&path))?;
+        try_lock(&lock_file, &path)?;
+        let database = is_independent.then(|| lock_itself(database)).transpose()?;
+        Ok(Self {
+            _lock_file: lock_file,
+            database,
+        })
     }
 }
 
@@ -51,7 +46,14 @@ impl Drop for Lock {
     }
 }
 
-fn take(file: &File, path: &Path) -> Result<(), LocationError> {
+fn lock_itself(database: &Path) -> Result<ManuallyDrop<File>, LocationError> {
+    let opened = File::open(database).map_err(not_lockable(database))?;
+    let opened = ManuallyDrop::new(opened);
+    try_lock(&opened, database)?;
+    Ok(opened)
+}
+
+fn try_lock(file: &File, path: &Path) -> Result<(), LocationError> {
     file.try_lock().map_err(|error| match error {
         TryLockError::WouldBlock => LocationError::Locked {
             path: path.to_owned(),

@@ -76,8 +76,8 @@ pub enum LocationError {
         /// The number of its names.
         links: u64,
     },
-    /// The file is a mount of its own, so the files with the newest changes are not beside it where
-    /// it comes from.
+    /// The file is a mount of its own. SQLite would create its `-wal` file beside the mount point, not
+    /// beside the original.
     #[error(
         "the database file '{path}' is mounted by itself; mount the folder that contains it, not the file"
     )]
@@ -110,17 +110,26 @@ fn read(url: &str) -> Result<SqliteConnectOptions, LocationError> {
 }
 
 /// Parses a URL, and creates its folder and file with access for their owner only. Locks the file if
-/// `exclusive` is set. Returns options with the path that no symbolic link is part of, so that every
-/// process finds the same files beside the database.
-///
-/// An existing file is not opened: when a process closes a file, it loses all locks on it that SQLite
-/// holds for other connections of that process.
+/// `exclusive` is set. Returns options with the resolved path, so that every process finds the same
+/// files beside the database.
 pub(crate) fn prepare(
     url: &str,
     exclusive: bool,
 ) -> Result<(SqliteConnectOptions, Option<Lock>), LocationError> {
     let options = read(url)?;
-    let path = options.get_filename();
+    create_missing(options.get_filename())?;
+    let (path, mount) = resolve(options.get_filename())?;
+    warn_if_accessible(&path);
+    let is_independent = mount.is_some_and(|mount| mount.has_independent_locks());
+    let lock = exclusive
+        .then(|| Lock::take(&path, is_independent))
+        .transpose()?;
+    Ok((options.filename(path), lock))
+}
+
+/// Creates the folder and the file. An existing file is not opened: when a process closes a file, it
+/// loses all locks on it that SQLite holds for other connections of that process.
+fn create_missing(path: &Path) -> Result<(), LocationError> {
     if let Some(folder) = path.parent().filter(|path| !path.as_os_str().is_empty()) {
         let mut builder = DirBuilder::new();
         let created = builder.recursive(true).mode(FOLDER_MODE).create(folder);
@@ -128,9 +137,15 @@ pub(crate) fn prepare(
     }
     if !path.exists() {
         // SQLite would make the file readable for all users. Its other files get the same mode.
-        let created = create().create(true).truncate(false).open(path);
+        let created = owner_only().create(true).truncate(false).open(path);
         created.map_err(not_writable(path))?;
     }
+    Ok(())
+}
+
+/// Returns the path without symbolic links, with the mount that contains it. Fails if the file has
+/// another name.
+fn resolve(path: &Path) -> Result<(PathBuf, Option<Mount>), LocationError> {
     let unresolvable = |source| LocationError::UnresolvablePath {
         path: path.to_owned(),
         source,
@@ -144,15 +159,10 @@ pub(crate) fn prepare(
     if mount.as_ref().is_some_and(|mount| mount.point == path) {
         return Err(LocationError::MountedFile { path });
     }
-    warn_if_accessible(&path);
-    let on_network = mount.is_some_and(|mount| mount.is_network());
-    let lock = exclusive
-        .then(|| Lock::take(&path, on_network))
-        .transpose()?;
-    Ok((options.clone().filename(path), lock))
+    Ok((path, mount))
 }
 
-fn create() -> OpenOptions {
+fn owner_only() -> OpenOptions {
     let mut options = File::options();
     options.write(true).mode(FILE_MODE);
     options

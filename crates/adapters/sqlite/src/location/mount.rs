@@ -16,17 +16,22 @@ const ESCAPED: [(&str, &str); 4] = [
     ("\\134", "\\"),
 ];
 
+/// Local file systems, whose locks Linux implements itself.
+const INDEPENDENT_LOCKS: [&str; 10] = [
+    "bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "tmpfs", "xfs", "zfs",
+];
+
 /// A mounted folder or file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Mount {
-    /// The path of it.
+    /// The mount point.
     pub(super) point: PathBuf,
     /// The type of the file system.
     kind: String,
 }
 
 impl Mount {
-    /// Returns the mount that contains the file at `path`; `None` if the system does not tell.
+    /// Returns the mount that contains the file at `path`; `None` if the system has no list of mounts.
     pub(super) fn of(path: &Path) -> Option<Self> {
         let mounts = fs::read(MOUNTS).ok()?;
         Self::find(&String::from_utf8_lossy(&mounts), path)
@@ -53,10 +58,10 @@ impl Mount {
         })
     }
 
-    /// Returns true if the file system is one of another machine, which implements `flock` as locks of
-    /// `fcntl` (NFS) or of the protocol (SMB).
-    pub(super) fn is_network(&self) -> bool {
-        matches!(&*self.kind, "nfs" | "nfs4" | "cifs" | "smb3")
+    /// Returns true if locks of `flock` and of `fcntl` are known to be independent there. Network and
+    /// cluster file systems, and the systems without a list of mounts (macOS, BSD), let them conflict.
+    pub(super) fn has_independent_locks(&self) -> bool {
+        INDEPENDENT_LOCKS.contains(&&*self.kind)
     }
 }
 
@@ -74,21 +79,42 @@ mod tests {
 
     fn found(path: &str) -> (String, bool) {
         let mount = Mount::find(SAMPLE, Path::new(path)).expect("the root is a mount");
-        (mount.point.display().to_string(), mount.is_network())
+        let is_independent = mount.has_independent_locks();
+        (mount.point.display().to_string(), is_independent)
     }
 
     #[test]
     fn a_file_belongs_to_the_innermost_and_last_mount_around_it() {
-        for (path, point, is_network) in [
-            ("/database/agents.db", "/", false),
-            ("/srv/two words/agents.db", "/srv/two words", true),
-            ("/data/other.db", "/data", false),
-            ("/data/agents.db", "/data/agents.db", false),
+        for (path, point, is_independent) in [
+            ("/database/agents.db", "/", true),
+            ("/srv/two words/agents.db", "/srv/two words", false),
+            ("/data/other.db", "/data", true),
+            ("/data/agents.db", "/data/agents.db", true),
         ] {
-            assert_eq!(found(path), (point.to_owned(), is_network), "{path}");
+            assert_eq!(found(path), (point.to_owned(), is_independent), "{path}");
         }
         let other = Mount::find(SAMPLE, Path::new("/data/other.db"));
         assert_eq!(other.map(|mount| mount.kind).as_deref(), Some("xfs"));
+    }
+
+    #[test]
+    fn locks_are_independent_only_on_file_systems_that_are_known_to_be_local() {
+        for kind in [
+            "nfs4",
+            "cifs",
+            "smb3",
+            "ceph",
+            "gfs2",
+            "ocfs2",
+            "lustre",
+            "9p",
+            "fuse.sshfs",
+            "later",
+        ] {
+            let line = format!("21 1 254:0 / / rw shared:1 - {kind} source rw");
+            let mount = Mount::parse(&line).expect("a mount");
+            assert!(!mount.has_independent_locks(), "{kind}");
+        }
     }
 
     #[cfg(target_os = "linux")]
