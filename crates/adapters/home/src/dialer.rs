@@ -16,7 +16,7 @@ use rustls::{ClientConfig, pki_types::ServerName};
 use rustls_platform_verifier::ConfigVerifierExt as _;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    net::{TcpStream, lookup_host},
+    net::TcpStream,
     sync::Semaphore,
     time::{Instant, timeout},
 };
@@ -112,7 +112,8 @@ impl Dialer {
     async fn reach(&self) -> io::Result<TcpStream> {
         let HomeAddress { host, port, .. } = &self.address;
         let mut last = io::Error::from(io::ErrorKind::NotFound);
-        for address in lookup_host((host.as_str(), *port)).await? {
+        for mut address in http_clients::look_up(host).await? {
+            address.set_port(*port);
             match timeout(ADDRESS_TIMEOUT, TcpStream::connect(address)).await {
                 Ok(Ok(stream)) => return Ok(stream),
                 Ok(Err(error)) => last = error,

@@ -5,9 +5,8 @@
 
 use std::time::Duration;
 
-use name_lookups::SystemResolver;
 use parking_lot::RwLock;
-use reqwest::{Client, ClientBuilder, Proxy, header::HeaderMap, redirect};
+use reqwest::{Client, Proxy, header::HeaderMap};
 use rustls::ClientConfig;
 use rustls_platform_verifier::ConfigVerifierExt as _;
 use tokio::runtime::{self, Handle};
@@ -72,7 +71,10 @@ impl RuntimeClients {
 
     fn build(&self) -> Result<Client, reqwest::Error> {
         let settings = &self.settings;
-        let mut builder = builder(settings.connect_timeout)
+        let mut builder = http_clients::builder(settings.connect_timeout)
+            // `RetryPolicy` decides about retries.
+            .retry(reqwest::retry::never())
+            .http1_only()
             .default_headers(settings.headers.clone())
             .pool_max_idle_per_host(settings.max_idle_connections);
         builder = match &self.tls {
@@ -84,19 +86,6 @@ impl RuntimeClients {
         }
         builder.build()
     }
-}
-
-fn builder(connect: Duration) -> ClientBuilder {
-    Client::builder()
-        .user_agent("agent-service")
-        .redirect(redirect::Policy::none())
-        // Only the configured proxy is used, none from the environment.
-        .no_proxy()
-        .connect_timeout(connect)
-        .dns_resolver(SystemResolver)
-        // `RetryPolicy` decides about retries.
-        .retry(reqwest::retry::never())
-        .http1_only()
 }
 
 fn tls_config() -> Result<ClientConfig, rustls::Error> {

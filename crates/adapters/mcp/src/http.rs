@@ -2,8 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use name_lookups::SystemResolver;
-use reqwest::{Client, redirect};
+use reqwest::Client;
 use rmcp::transport::{
     StreamableHttpClientTransport, common::client_side_sse::FixedInterval,
     streamable_http_client::StreamableHttpClientTransportConfig,
@@ -28,7 +27,7 @@ pub(crate) struct HttpTransport {
 impl HttpTransport {
     /// Builds the client. Reads the system's root certificates, which takes some milliseconds.
     pub(crate) async fn new(url: Arc<str>) -> Result<Self, ConnectionError> {
-        let built = spawn_blocking(build).await;
+        let built = spawn_blocking(|| http_clients::builder(CONNECT_TIMEOUT).build()).await;
         let client = built
             .map_err(|error| ConnectionError::from_error(&error))?
             .map_err(|error| ConnectionError::from_error(&error))?;
@@ -46,15 +45,4 @@ impl HttpTransport {
         config.retry_config = Arc::new(retries);
         StreamableHttpClientTransport::with_client(WebClient::new(self.client.clone()), config)
     }
-}
-
-fn build() -> Result<Client, reqwest::Error> {
-    Client::builder()
-        .user_agent("agent-service")
-        // The operator configured this server and no other.
-        .redirect(redirect::Policy::none())
-        .no_proxy()
-        .connect_timeout(CONNECT_TIMEOUT)
-        .dns_resolver(SystemResolver)
-        .build()
 }

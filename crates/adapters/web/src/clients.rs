@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use name_lookups::SystemResolver;
-use reqwest::{Client, ClientBuilder, redirect};
+use reqwest::Client;
 
 use crate::{permission::ReachableAddresses, resolver::PublicResolver};
 
@@ -17,11 +16,12 @@ impl Clients {
     /// Builds the clients. Reads the system's root certificates, which takes some milliseconds.
     /// Fails if there are none.
     pub(crate) fn build(connect: Duration) -> Result<Self, reqwest::Error> {
-        let public_only = builder(connect)
-            .dns_resolver(PublicResolver)
-            .https_only(true);
+        // Each document is fetched only every few minutes. A proxy, of which there is none, would
+        // resolve names itself, without the check.
+        let builder = || http_clients::builder(connect).pool_max_idle_per_host(0);
+        let public_only = builder().dns_resolver(PublicResolver).https_only(true);
         Ok(Self {
-            anywhere: builder(connect).dns_resolver(SystemResolver).build()?,
+            anywhere: builder().build()?,
             public_only: public_only.build()?,
         })
     }
@@ -33,15 +33,4 @@ impl Clients {
             ReachableAddresses::PublicOnly => &self.public_only,
         }
     }
-}
-
-fn builder(connect: Duration) -> ClientBuilder {
-    Client::builder()
-        .user_agent("agent-service")
-        .redirect(redirect::Policy::none())
-        // A proxy would resolve names itself, without the check.
-        .no_proxy()
-        .connect_timeout(connect)
-        // Each document is fetched only every few minutes.
-        .pool_max_idle_per_host(0)
 }

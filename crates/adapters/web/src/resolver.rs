@@ -20,7 +20,8 @@ impl Resolve for PublicResolver {
     fn resolve(&self, name: Name) -> Resolving {
         Box::pin(async move {
             // The client replaces port zero by the port of the URL.
-            let addresses = all_public(name_lookups::look_up(name.as_str()).await?)?;
+            let addresses = http_clients::look_up_for_tenant(name.as_str()).await?;
+            let addresses = all_public(addresses)?;
             Ok(Box::new(addresses.into_iter()) as Addrs)
         })
     }

@@ -1,9 +1,12 @@
-use std::sync::{
-    atomic::{AtomicUsize, Ordering::SeqCst},
-    mpsc,
+use std::{
+    sync::{
+        atomic::{AtomicUsize, Ordering::SeqCst},
+        mpsc,
+    },
+    time::Duration,
 };
 
-use tokio::{runtime::Builder, task::JoinSet};
+use tokio::{net::TcpListener, runtime::Builder, task::JoinSet};
 
 use super::*;
 
@@ -58,6 +61,56 @@ fn many_callers_of_a_name_share_one_look_up_and_other_names_do_not_wait() {
         );
     });
     assert!(RUNNING.lock().is_empty());
+}
+
+#[test]
+fn a_look_up_counts_toward_the_limit_until_it_ends_even_if_its_caller_has_left() {
+    static RUNNING: Running = Mutex::new(BTreeMap::new());
+    static LIMIT: Semaphore = Semaphore::const_new(1);
+    let runtime = Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(async {
+        let (answer, gate) = mpsc::channel::<()>();
+        let slow = limited(&LIMIT, &RUNNING, "slow", move |_| {
+            // It ends when the test has dropped the other end.
+            let _ = gate.recv();
+            Ok(found(1))
+        });
+        tokio::select! {
+            biased;
+            _ = slow => panic!("it waits"),
+            () = async { tokio::task::yield_now().await } => {}
+        }
+        let other = limited(&LIMIT, &RUNNING, "other", |_| Ok(found(2)));
+        tokio::pin!(other);
+        tokio::select! {
+            biased;
+            _ = &mut other => panic!("it waits"),
+            () = async { tokio::task::yield_now().await } => {}
+        }
+        assert!(!RUNNING.lock().contains_key("other"));
+        drop(answer);
+        assert_eq!(other.await.expect("its address"), found(2));
+    });
+}
+
+#[tokio::test]
+async fn clients_share_the_running_look_up_of_a_name() {
+    let name = "shared.example";
+    let server = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = server.local_addr().expect("its address").port();
+    let (_sender, outcome) = watch::channel(Some(Ok(found(1))));
+    RUNNING.lock().insert(name.to_owned(), outcome);
+    let client = crate::builder(Duration::from_secs(5)).build();
+    let request = client
+        .expect("a client")
+        .get(format!("http://{name}:{port}/"));
+    tokio::select! {
+        outcome = request.send() => panic!("{outcome:?}"),
+        accepted = server.accept() => {
+            accepted.expect("a connection");
+        }
+    }
+    RUNNING.lock().remove(name);
 }
 
 #[tokio::test]

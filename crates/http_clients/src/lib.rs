@@ -1,0 +1,21 @@
+//! What all HTTP clients of the service share: settings, and look-ups of host names.
+
+mod name_lookups;
+
+use std::time::Duration;
+
+use name_lookups::SystemResolver;
+use reqwest::{Client, ClientBuilder, redirect};
+
+pub use name_lookups::{look_up, look_up_for_tenant};
+
+/// Returns the builder of a client, which calls the servers that it is configured for and no others: it
+/// follows no redirects and uses no proxy of the environment. Names are looked up by [`look_up`].
+pub fn builder(connect_timeout: Duration) -> ClientBuilder {
+    Client::builder()
+        .user_agent("agent-service")
+        .redirect(redirect::Policy::none())
+        .no_proxy()
+        .connect_timeout(connect_timeout)
+        .dns_resolver(SystemResolver)
+}
