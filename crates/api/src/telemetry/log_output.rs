@@ -15,13 +15,13 @@ pub(super) const LOG_LINES_DROPPED: &str = "log_lines_dropped";
 /// The pause before the next attempt, if the output cannot be written now and does not wait.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Writes log lines, and counts those that cannot be written.
+/// Writes log lines, and counts those that cannot be written. After an error the rest of the line is
+/// skipped. If its beginning was written, the next line starts with a line feed.
 pub(super) struct LogOutput<W> {
     target: W,
     dropped: Counter,
     is_writable: bool,
-    /// True if the last line is incomplete, because the disk became full while it was written.
-    is_torn: bool,
+    /// True if the last written byte ends a line.
     ends_with_line: bool,
 }
 
@@ -31,12 +31,11 @@ impl<W: Write> LogOutput<W> {
             target,
             dropped,
             is_writable: true,
-            is_torn: false,
             ends_with_line: true,
         }
     }
 
-    /// Returns whether the last line was written.
+    /// Returns false from an error until something is written again.
     pub(super) const fn is_writable(&self) -> bool {
         self.is_writable
     }
@@ -46,35 +45,24 @@ impl<W: Write> LogOutput<W> {
         let mut rest = lines;
         let mut dropped = 0;
         while !rest.is_empty() {
-            let length = match self.write_part(rest) {
-                Ok(length) => length,
-                Err(error) => match error.kind() {
-                    io::ErrorKind::Interrupted => 0,
-                    io::ErrorKind::WouldBlock => {
-                        thread::sleep(PAUSE);
-                        0
-                    }
-                    _ => {
-                        dropped += 1;
-                        self.is_torn = !self.ends_with_line;
-                        // The rest of this line: the next one may succeed.
-                        rest.iter()
-                            .position(|byte| *byte == b'\n')
-                            .map_or(rest.len(), |end| end + 1)
-                    }
-                },
-            };
-            rest = &rest[length..];
+            match self.write_part(rest).map_err(|error| error.kind()) {
+                Ok(length) => rest = &rest[length..],
+                Err(io::ErrorKind::Interrupted) => {}
+                Err(io::ErrorKind::WouldBlock) => thread::sleep(PAUSE),
+                Err(_) => {
+                    dropped += 1;
+                    self.is_writable = false;
+                    rest = &rest[line_end(rest)..];
+                }
+            }
         }
         self.dropped.increment(dropped);
         dropped
     }
 
     fn write_part(&mut self, lines: &[u8]) -> io::Result<usize> {
-        self.is_writable = false;
-        if self.is_torn {
+        if !self.is_writable && !self.ends_with_line {
             self.target.write_all(b"\n")?;
-            self.is_torn = false;
             self.ends_with_line = true;
         }
         let length = self.target.write(lines)?;
@@ -85,6 +73,12 @@ impl<W: Write> LogOutput<W> {
         self.ends_with_line = lines[..length].ends_with(b"\n");
         Ok(length)
     }
+}
+
+/// Returns the position behind the first line.
+fn line_end(lines: &[u8]) -> usize {
+    let line_feed = lines.iter().position(|byte| *byte == b'\n');
+    line_feed.map_or(lines.len(), |at| at + 1)
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! The queue between the threads that log and the thread that writes the log, so that no request
-//! waits for the reader of the log: a paused terminal, a busy journal, a pipe that nobody reads.
+//! waits for the reader of the log: a paused terminal, a busy journal, a pipe that is not read.
 
 use std::{
     io::{self, Write},
@@ -15,9 +15,11 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use super::log_output::{LOG_LINES_DROPPED, LogOutput};
 
-/// The maximum size of the waiting lines; as much again may be being written. At level `debug` this
-/// is the log of about a thousand chats.
+/// The maximum size of the waiting lines; as much again may be being written.
 const MAX_QUEUED_BYTES: usize = 4 * 1024 * 1024;
+
+/// The memory that each of both buffers keeps after a burst.
+const KEPT_BYTES: usize = 64 * 1024;
 
 /// Queues log lines for the thread that writes them. Never waits for it: a line without room is
 /// dropped and counted. Clones share one queue.
@@ -85,7 +87,8 @@ impl LogQueue {
         let mut unreported = 0;
         loop {
             unreported += self.take(&mut lines);
-            unreported += output.write(&lines);
+            // Now, since the queue has just become empty: under load it is full again when `lines` are
+            // written. The report is where the lost lines would be, behind those.
             if unreported > 0 && output.is_writable() {
                 let lines = mem::take(&mut unreported);
                 tracing::warn!(
@@ -93,6 +96,7 @@ impl LogQueue {
                     "log lines were lost, since they could not be written"
                 );
             }
+            unreported += output.write(&lines);
         }
     }
 
@@ -100,6 +104,7 @@ impl LogQueue {
     /// number of lines dropped behind them.
     fn take(&self, lines: &mut Vec<u8>) -> u64 {
         lines.clear();
+        lines.shrink_to(KEPT_BYTES);
         let mut state = self.0.state.lock();
         state.is_writing = false;
         while state.lines.is_empty() {
