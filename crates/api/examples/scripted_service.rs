@@ -2,7 +2,7 @@
 //! slow turns. It has the command line and the environment of `agent-service`. Do not deploy it:
 //! anyone who may chat can make the engine panic.
 
-use std::{io, process::ExitCode, sync::Arc};
+use std::{process::ExitCode, sync::Arc};
 
 use api::{cli::CommandLine, subcommands, wiring};
 use clap::Parser as _;
@@ -11,8 +11,10 @@ use scripted_engine::ScriptedEngine;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-fn main() -> io::Result<ExitCode> {
-    let mut engines = wiring::built_in_engines()?;
-    engines.insert("scripted".to_owned(), Arc::new(ScriptedEngine::new()));
-    Ok(subcommands::run(CommandLine::parse(), engines))
+fn main() -> ExitCode {
+    subcommands::run(CommandLine::parse(), || {
+        let mut engines = wiring::built_in_engines()?;
+        engines.insert("scripted".to_owned(), Arc::new(ScriptedEngine::new()));
+        Ok(engines)
+    })
 }

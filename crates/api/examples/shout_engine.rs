@@ -1,6 +1,6 @@
 //! The service with an additional reply engine: `cargo run --example shout_engine`
 
-use std::{io, process::ExitCode, sync::Arc};
+use std::{process::ExitCode, sync::Arc};
 
 use api::{cli::CommandLine, subcommands, wiring};
 use async_trait::async_trait;
@@ -29,8 +29,10 @@ impl ReplyEngine for ShoutEngine {
     }
 }
 
-fn main() -> io::Result<ExitCode> {
-    let mut engines = wiring::built_in_engines()?;
-    engines.insert("shout".to_owned(), Arc::new(ShoutEngine));
-    Ok(subcommands::run(CommandLine::parse(), engines))
+fn main() -> ExitCode {
+    subcommands::run(CommandLine::parse(), || {
+        let mut engines = wiring::built_in_engines()?;
+        engines.insert("shout".to_owned(), Arc::new(ShoutEngine));
+        Ok(engines)
+    })
 }

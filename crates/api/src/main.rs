@@ -1,6 +1,6 @@
 //! `agent-service`: the binary.
 
-use std::{io, process::ExitCode};
+use std::process::ExitCode;
 
 use api::{cli::CommandLine, subcommands, wiring};
 use clap::Parser;
@@ -10,7 +10,6 @@ use clap::Parser;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-fn main() -> io::Result<ExitCode> {
-    let engines = wiring::built_in_engines()?;
-    Ok(subcommands::run(CommandLine::parse(), engines))
+fn main() -> ExitCode {
+    subcommands::run(CommandLine::parse(), wiring::built_in_engines)
 }

@@ -37,10 +37,11 @@ const THREADS_TIMEOUT: Duration = Duration::from_secs(1);
 /// The time in which a text of the server must be printed.
 const PRINT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Executes a command line, for a service with the given reply engines, and prints its error.
-pub fn run(line: CommandLine, engines: EnginesByName) -> ExitCode {
+/// Executes a command line, for a service with the given reply engines, and prints its error, or that
+/// of the engines.
+pub fn run(line: CommandLine, engines: impl FnOnce() -> io::Result<EnginesByName>) -> ExitCode {
     let outcome = Runtime::new().map_err(Error::from).and_then(|runtime| {
-        let outcome = runtime.block_on(execute(line, engines));
+        let outcome = runtime.block_on(execute(line, engines()?));
         runtime.shutdown_timeout(THREADS_TIMEOUT);
         outcome
     });
@@ -98,27 +99,10 @@ async fn serve(settings: &Settings, options: ServeOptions, engines: EnginesByNam
     let show_first_key = Box::new(show_first_key);
     let no_migrate = options.no_migrate;
     let started = Service::start(settings, no_migrate, engines, metrics, show_first_key);
-    let mut service = tokio::select! {
-        service = started => service?,
-        signal = signals.stopping() => {
-            tracing::info!(signal, "shutdown requested during the start");
-            return Ok(());
-        }
+    let Some(mut service) = start_or_stop(started, &mut signals).await? else {
+        return Ok(());
     };
-    let url = format!("http://{}", service.address);
-    let listening = format!("listening on {url}");
-    if let Err(error) = print_in_time(move || print_line(&listening)) {
-        tracing::warn!(%error, "listening address cannot be written to stdout");
-    }
-    tracing::info!(store = %settings.database, "listening on {url}");
-    if let Some(bus) = &settings.bus.url {
-        if settings.region.home.is_some() {
-            tracing::info!(%bus, "sharing limits with other nodes of the region");
-        } else {
-            tracing::info!(%bus, "sharing signals and limits with other processes");
-        }
-    }
-    tracing::info!("{startup_summary}");
+    log_start(settings, &service, &startup_summary);
     let signal = tokio::select! {
         ended = service.ended() => return ended,
         signal = signals.stopping() => signal,
@@ -138,6 +122,38 @@ async fn serve(settings: &Settings, options: ServeOptions, engines: EnginesByNam
     }
 }
 
+/// Waits for the start. Returns `None` if a signal stopped it.
+async fn start_or_stop(
+    started: impl Future<Output = Result<Service>>,
+    signals: &mut Signals,
+) -> Result<Option<Service>> {
+    tokio::select! {
+        service = started => service.map(Some),
+        signal = signals.stopping() => {
+            tracing::info!(signal, "shutdown requested during the start");
+            Ok(None)
+        }
+    }
+}
+
+/// Prints the address on stdout, and logs what was started.
+fn log_start(settings: &Settings, service: &Service, startup_summary: &str) {
+    let url = format!("http://{}", service.address);
+    let listening = format!("listening on {url}");
+    if let Err(error) = print_in_time(move || print_line(&listening)) {
+        tracing::warn!(%error, "listening address cannot be written to stdout");
+    }
+    tracing::info!(store = %settings.database, "listening on {url}");
+    if let Some(bus) = &settings.bus.url {
+        if settings.region.home.is_some() {
+            tracing::info!(%bus, "sharing limits with other nodes of the region");
+        } else {
+            tracing::info!(%bus, "sharing signals and limits with other processes");
+        }
+    }
+    tracing::info!("{startup_summary}");
+}
+
 /// Prints a key on stderr, with a command to try it. The key is shown only once. Returns true if it
 /// was printed.
 fn show_first_key(key: &CredentialSecret, url: &str) -> bool {
@@ -149,7 +165,10 @@ fn show_first_key(key: &CredentialSecret, url: &str) -> bool {
     );
     let printed = print_in_time(move || Ok(io::stderr().write_all(text.as_bytes())?));
     if let Err(error) = &printed {
-        tracing::error!(%error, "first API key cannot be printed; deleting it");
+        tracing::error!(
+            %error,
+            "first API key cannot be printed; deleting it, so a key that appears later is not valid"
+        );
     }
     printed.is_ok()
 }
@@ -233,12 +252,12 @@ fn print_line(text: &str) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// Prints a text of the server, which starts and ends even if nobody reads its output: fails after
-/// a second.
+/// Prints a text of the server, which starts and ends even if its output is not read: fails after a
+/// second.
 fn print_in_time(print: impl FnOnce() -> Result<()> + Send + 'static) -> Result<()> {
     let (sender, receiver) = mpsc::channel();
     thread::Builder::new().spawn(move || sender.send(print()))?;
     receiver
         .recv_timeout(PRINT_TIMEOUT)
-        .context("nothing reads it")?
+        .context("the output is not read")?
 }

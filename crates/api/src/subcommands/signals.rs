@@ -5,7 +5,7 @@ use std::{future::poll_fn, io, task::Poll};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The signals that stop the server: the first one requests a shutdown, a second one aborts it.
-const STOPPING: [(&str, SignalKind); 3] = [
+const STOPPING: &[(&str, SignalKind)] = &[
     ("SIGTERM", SignalKind::terminate()),
     ("SIGINT", SignalKind::interrupt()),
     ("SIGQUIT", SignalKind::quit()),
@@ -13,7 +13,7 @@ const STOPPING: [(&str, SignalKind); 3] = [
 
 /// The signals that would end the process if they were not handled. Closed terminals, log rotation
 /// and process managers send them to any program.
-const IGNORED: [(&str, SignalKind); 3] = [
+const IGNORED: &[(&str, SignalKind)] = &[
     ("SIGHUP", SignalKind::hangup()),
     ("SIGUSR1", SignalKind::user_defined1()),
     ("SIGUSR2", SignalKind::user_defined2()),
@@ -28,9 +28,9 @@ pub(super) struct Signals {
 impl Signals {
     /// Handles all of them as long as the process runs.
     pub(super) fn handle() -> io::Result<Self> {
-        let handle = |kinds: [(&'static str, SignalKind); 3]| {
-            let signals = kinds.into_iter();
-            let signals = signals.map(|(name, kind)| Ok((name, signal(kind)?)));
+        let handle = |kinds: &[(&'static str, SignalKind)]| {
+            let signals = kinds.iter();
+            let signals = signals.map(|(name, kind)| Ok((*name, signal(*kind)?)));
             signals.collect::<io::Result<_>>()
         };
         Ok(Self {
@@ -53,8 +53,8 @@ impl Signals {
 async fn first(signals: &mut [(&'static str, Signal)]) -> &'static str {
     poll_fn(|context| {
         let arrived = signals.iter_mut().find_map(|(name, signal)| {
-            let is_there = signal.poll_recv(context).is_ready();
-            is_there.then_some(*name)
+            let is_ready = signal.poll_recv(context).is_ready();
+            is_ready.then_some(*name)
         });
         arrived.map_or(Poll::Pending, Poll::Ready)
     })
