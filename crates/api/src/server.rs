@@ -104,6 +104,7 @@ impl Service {
         if settings.region.home.is_none() {
             write_first_key(settings, &store, public_url.clone(), show_first_key).await?;
         }
+        tool_tasks.spawn(wiring::reap_orphans(stop.clone()));
         let storage = wiring::storage_for(&settings.region, wrap_storage(store.storage()));
         let peers = Peers::start(settings, &public_url, &store, &storage, &tasks, &stop);
         let wired = wiring::wire(Parts {

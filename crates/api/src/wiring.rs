@@ -21,7 +21,7 @@ pub use self::{
     regions::{Peers, check_regions, storage_for},
     startup_summary::startup_summary,
     store::{Store, migrate_store, open_store},
-    tools::check_programs,
+    tools::{check_programs, reap_orphans},
     turns::Turns,
 };
 

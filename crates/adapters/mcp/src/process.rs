@@ -33,7 +33,7 @@ use crate::{
 
 pub(crate) use log::ProcessLog;
 use message::message;
-use orphans::Awaited;
+use orphans::OwnChild;
 pub use orphans::reap_orphans;
 
 /// The variable with the directories of programs.
@@ -70,8 +70,8 @@ pub(crate) struct ProcessTransport {
     /// process was waited for.
     group: Option<ProcessGroup>,
     child: Child,
-    /// Declared after `child`, for which nobody waits any longer once this is dropped.
-    _awaited: Awaited,
+    /// Declared after `child`, so it is dropped later: until then the exit status is needed.
+    _own_child: OwnChild,
     input: Arc<Mutex<Option<ChildStdin>>>,
     output: Lines<BufReader<ChildStdout>>,
     /// The time until which output is read after the process has exited.
@@ -102,8 +102,8 @@ impl Program {
             .stderr(Stdio::piped())
             .process_group(0)
             .kill_on_drop(true);
-        let (mut child, awaited) = orphans::spawn(&mut command)?;
-        let group = ProcessGroup(awaited.pid());
+        let (mut child, own_child) = orphans::spawn(&mut command)?;
+        let group = ProcessGroup(own_child.pid());
         let missing = || io::Error::other("a stream of the process is missing");
         let ended = CancellationToken::new();
         let stderr = child.stderr.take().ok_or_else(missing)?;
@@ -113,7 +113,7 @@ impl Program {
         let transport = ProcessTransport {
             group: Some(group),
             child,
-            _awaited: awaited,
+            _own_child: own_child,
             input: Arc::new(Mutex::new(Some(input))),
             output: Lines::new(BufReader::new(output), MAX_MESSAGE_BYTES),
             read_until: None,

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use application::Toolbox;
 use built_in_tools::BuiltInTools;
+pub use mcp_tools::reap_orphans;
 use mcp_tools::{McpServer, McpTransport, Program};
 use ports::{Clock, ToolProvider};
 
 use super::Parts;
 use crate::settings::{Settings, ToolServer, ToolServerTransport};
 
-/// Builds the toolbox. Tool servers are connected, and the orphans of their programs reaped, in the
-/// background.
+/// Builds the toolbox. Tool servers are connected in the background.
 pub(super) fn toolbox(parts: &Parts<'_>, clock: &Arc<dyn Clock>) -> Result<Toolbox> {
     let built_in = BuiltInTools::new(Arc::clone(clock));
     let built_in_capabilities = built_in.capabilities();
@@ -29,8 +29,6 @@ pub(super) fn toolbox(parts: &Parts<'_>, clock: &Arc<dyn Clock>) -> Result<Toolb
         }
         providers.push(Arc::new(server(it, parts)));
     }
-    let orphans = mcp_tools::reap_orphans(parts.stop.clone());
-    parts.tool_tasks.spawn(orphans);
     Ok(Toolbox::new(providers))
 }
 

@@ -10,34 +10,34 @@ use tokio_util::sync::CancellationToken;
 
 const REAP_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The children for which somebody waits. Locked while one is started and while orphans are reaped,
-/// so that no exit status is lost.
-static AWAITED: Mutex<BTreeSet<Pid>> = Mutex::new(BTreeSet::new());
+/// The children whose exit status is needed. Locked while one is started and while orphans are reaped,
+/// so that no status is lost.
+static OWN_CHILDREN: Mutex<BTreeSet<Pid>> = Mutex::new(BTreeSet::new());
 
-/// Marks a child as one for which somebody waits, until dropped.
-pub(super) struct Awaited(Pid);
+/// Excludes a child from those that are reaped, until dropped.
+pub(super) struct OwnChild(Pid);
 
-impl Awaited {
+impl OwnChild {
     /// Returns the id of the child.
     pub(super) const fn pid(&self) -> Pid {
         self.0
     }
 }
 
-impl Drop for Awaited {
+impl Drop for OwnChild {
     fn drop(&mut self) {
-        AWAITED.lock().remove(&self.0);
+        OWN_CHILDREN.lock().remove(&self.0);
     }
 }
 
-/// Starts a child for which the caller waits.
-pub(super) fn spawn(command: &mut Command) -> io::Result<(Child, Awaited)> {
-    let mut awaited = AWAITED.lock();
+/// Starts a child whose exit status the caller needs.
+pub(super) fn spawn(command: &mut Command) -> io::Result<(Child, OwnChild)> {
+    let mut own_children = OWN_CHILDREN.lock();
     let child = command.spawn()?;
     let pid = child.id().and_then(|id| i32::try_from(id).ok());
     let pid = Pid::from_raw(pid.ok_or_else(|| io::Error::other("the process has no id"))?);
-    awaited.insert(pid);
-    Ok((child, Awaited(pid)))
+    own_children.insert(pid);
+    Ok((child, OwnChild(pid)))
 }
 
 /// Waits for orphans until `stop`, if this is process 1. Otherwise they have another parent.
@@ -51,17 +51,17 @@ pub async fn reap_orphans(stop: CancellationToken) {
     }
 }
 
-/// Waits for all children that have exited, up to the first for which somebody else waits: its turn
-/// comes at once.
+/// Waits for all children that have exited, up to the first whose exit status is needed: its
+/// task reads it at once.
 #[cfg(target_os = "linux")]
 fn reap() {
     use nix::sys::wait::{Id, WaitPidFlag, waitid};
 
     let exited = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG;
-    let awaited = AWAITED.lock();
+    let own_children = OWN_CHILDREN.lock();
     while let Ok(status) = waitid(Id::All, exited | WaitPidFlag::WNOWAIT)
         && let Some(pid) = status.pid()
-        && !awaited.contains(&pid)
+        && !own_children.contains(&pid)
         && waitid(Id::Pid(pid), exited).is_ok()
     {}
 }
