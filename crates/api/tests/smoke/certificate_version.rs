@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::{
     chat_client::key,
     process::{RunningService, folder, refusal, service},
-    requests::{post, status},
+    requests::post,
 };
 
 /// The timeout of a test that hangs.
@@ -46,15 +46,6 @@ fn wait_for_tls(server: &DurableServer) {
     }
 }
 
-/// Waits until `/readyz` returns this status.
-async fn wait_for_readiness(running: &RunningService, expected: u16) {
-    let began = Instant::now();
-    while status(&running.url, "", "/readyz").await != expected {
-        assert!(began.elapsed() < TIMEOUT, "never {expected}");
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_certificate_of_version_1_is_accepted_unless_it_must_be_verified() {
     let folder = folder();
@@ -83,9 +74,9 @@ async fn a_certificate_of_version_1_is_accepted_unless_it_must_be_verified() {
         let unencrypted = server.sql("agents", unencrypted).expect("a response");
         assert_eq!(unencrypted.trim(), "0", "{mode}");
         server.stop().expect("it stops");
-        wait_for_readiness(&running, 503).await;
+        running.wait_for_status(503).await;
         server.restart().expect("it starts");
-        wait_for_readiness(&running, 200).await;
+        running.wait_for_status(200).await;
         running.stop();
         let (code, log) = running.wait_for_exit();
         assert_eq!(code, Some(0), "{log}");

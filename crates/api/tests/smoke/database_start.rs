@@ -18,8 +18,6 @@ use crate::{
     requests::{post, status},
 };
 
-/// The timeout of a test that hangs.
-const TIMEOUT: Duration = Duration::from_secs(30);
 const WAITING: &str = "waiting for the database";
 
 /// Makes new sessions of a database read-only, or writable again.
@@ -52,15 +50,6 @@ fn wait_for_log(process: &mut Child, text: &str) -> String {
     line
 }
 
-/// Waits until the service at `url` is ready.
-async fn wait_until_ready(url: &str) {
-    let began = Instant::now();
-    while status(url, "", "/readyz").await != 200 {
-        assert!(began.elapsed() < TIMEOUT, "not ready");
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_start_on_a_read_only_database_serves_reads_and_recovers() {
     let (folder, database) = (folder(), Database::make().await);
@@ -82,7 +71,7 @@ async fn a_start_on_a_read_only_database_serves_reads_and_recovers() {
         assert_eq!(status(&running.url, "", "/readyz").await, 503);
         assert_eq!(status(&running.url, "", "/livez").await, 200);
         set_read_only(&database, false).await;
-        wait_until_ready(&running.url).await;
+        running.wait_for_status(200).await;
         assert_eq!(post_agent(&running.url, &key).await, 201);
         running.abort();
         running.wait_for_exit();
@@ -112,7 +101,7 @@ async fn a_start_waits_until_a_read_only_database_can_be_migrated() {
     );
     set_read_only(&database, false).await;
     let running = RunningService::listening(process);
-    wait_until_ready(&running.url).await;
+    running.wait_for_status(200).await;
     running.abort();
 }
 
@@ -131,7 +120,7 @@ async fn a_start_waits_for_a_server_that_starts_later() {
         assert!(line.contains("Connection refused"), "{line}");
         process
     });
-    // Nobody waits for this one.
+    // This one is stopped before the server starts.
     let mut abandoned = spawn(at, &["serve"], &url);
     wait_for_log(&mut abandoned, WAITING);
     let abandoned = RunningService {
@@ -147,7 +136,7 @@ async fn a_start_waits_for_a_server_that_starts_later() {
     let migrated = migrating.wait_with_output().expect("an end");
     assert!(migrated.status.success(), "{migrated:?}");
     let running = RunningService::listening(started);
-    wait_until_ready(&running.url).await;
+    running.wait_for_status(200).await;
     running.abort();
 }
 

@@ -40,8 +40,7 @@ async fn a_start_that_cannot_print_leaves_the_first_key_to_the_next_start() {
     let folder = folder();
     let command = service(folder.path(), &[], &[("SERVER__PORT", "0")]);
     let mut running = RunningService::of(without_reader(command));
-    let ready = reqwest::get(format!("{}/readyz", running.url)).await;
-    assert_eq!(ready.expect("an answer").status(), 200);
+    running.wait_for_status(200).await;
     running.abort();
     running.process.wait().expect("an end");
     assert_next_start_prints_the_key(folder.path()).await;

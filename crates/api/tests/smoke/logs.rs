@@ -161,20 +161,12 @@ fn a_store_readable_by_other_users_logs_a_warning() {
     assert_eq!(warned[0], (json!(file), json!("644")));
 }
 
-/// Returns whether a service is ready; false also if it has ended.
-async fn is_ready(url: &str) -> bool {
-    let response = reqwest::get(format!("{url}/readyz")).await;
-    response.is_ok_and(|response| response.status() == 200)
-}
-
 #[tokio::test]
 async fn a_clean_shutdown_logs_no_error() {
     let folder = folder();
     let running = RunningService::start(folder.path(), &[]);
     running.stop();
-    while is_ready(&running.url).await {
-        tokio::task::yield_now().await;
-    }
+    running.wait_for_status(503).await;
     let lines = logged(running);
     let texts = |text: &str| lines.iter().any(|line| line["message"] == text);
     assert!(

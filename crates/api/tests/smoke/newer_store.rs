@@ -1,5 +1,7 @@
 //! A store that a newer version of the service has migrated.
 
+use api::cli::CommandLine;
+use clap::CommandFactory as _;
 use sqlx::{Connection, Executor, PgConnection, SqliteConnection};
 
 use crate::{
@@ -13,6 +15,7 @@ const LATER_MIGRATION: &str = "\
     insert into _sqlx_migrations (version, description, success, checksum, execution_time) \
     select 1000, 'later', success, checksum, 0 from _sqlx_migrations where version = 1";
 
+/// All commands on a store.
 const COMMANDS: [&str; 16] = [
     "serve",
     "serve --no-migrate",
@@ -31,6 +34,41 @@ const COMMANDS: [&str; 16] = [
     "tenants create acme",
     "tenants list",
 ];
+
+const COMMANDS_WITHOUT_STORE: [&str; 5] = [
+    "keys generate",
+    "config check",
+    "openapi",
+    "asyncapi",
+    "healthcheck",
+];
+
+/// The subcommands of a command that have none themselves, such as `keys list`.
+fn leaves(command: &clap::Command) -> Vec<String> {
+    let leaves = command.get_subcommands().flat_map(|subcommand| {
+        let name = subcommand.get_name();
+        if subcommand.has_subcommands() {
+            let leaves = leaves(subcommand).into_iter();
+            leaves.map(|leaf| format!("{name} {leaf}")).collect()
+        } else {
+            vec![name.to_owned()]
+        }
+    });
+    leaves.collect()
+}
+
+#[test]
+fn every_command_is_known_to_work_on_a_store_or_without_one() {
+    let leaves = leaves(&CommandLine::command());
+    assert!(leaves.len() > COMMANDS_WITHOUT_STORE.len());
+    for leaf in leaves {
+        let with_options = format!("{leaf} ");
+        let is_known = |it: &&str| *it == leaf || it.starts_with(&with_options);
+        let is_on_store = COMMANDS.iter().any(is_known);
+        let is_without = COMMANDS_WITHOUT_STORE.iter().any(is_known);
+        assert!(is_on_store != is_without, "{leaf}");
+    }
+}
 
 /// Migrates a store as a newer version does, and asserts that every command rejects it.
 async fn assert_rejected_by_every_command<C>(url: &str)

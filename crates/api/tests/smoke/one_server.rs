@@ -4,6 +4,7 @@ use std::{
     fs,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use serde_json::json;
@@ -11,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::{
     chat_client::{ChatClient, key, send_json, serving},
-    process::{RunningService, folder, refusal},
+    process::{RunningService, folder, refusal, service},
 };
 
 /// A running server, with an agent that answers by rules.
@@ -91,34 +92,27 @@ async fn a_killed_server_holds_no_lock() {
     next.abort();
 }
 
-mod heavy {
-    use std::process::Command;
+/// Mounts the file, as for a container, and starts a server there.
+const MOUNT_AND_SERVE: &str = "\
+    touch mounted.db && mount --bind data/agent-service.db mounted.db && exec \"$0\" serve";
 
-    use super::*;
-    use crate::process::service;
-
-    /// Mounts the file, as for a container, and starts a server there.
-    const MOUNT_AND_SERVE: &str = "\
-        touch mounted.db && mount --bind data/agent-service.db mounted.db && exec \"$0\" serve";
-
-    #[tokio::test(flavor = "multi_thread")]
-    #[ignore = "heavy: needs namespaces, which only root has on some systems"]
-    async fn a_second_server_exits_if_the_file_alone_is_mounted() {
-        let first = FirstServer::start().await;
-        let program = service(first.folder.path(), &[], &[]);
-        let mut second = Command::new("unshare");
-        second
-            .args(["--map-root-user", "--mount", "sh", "-c", MOUNT_AND_SERVE])
-            .arg(program.get_program())
-            .current_dir(first.folder.path())
-            .env("DATABASE_URL", "sqlite://mounted.db")
-            .env("SERVER__PORT", "0");
-        let output = second.output().expect("`unshare` of util-linux");
-        let text = String::from_utf8(output.stderr).expect("UTF-8");
-        let expected = "/mounted.db' is mounted by itself; mount the folder that contains it";
-        assert!(text.contains(expected), "{text}");
-        assert_eq!(output.status.code(), Some(1), "{text}");
-        first.assert_chats().await;
-        first.running.abort();
-    }
+/// The test needs root, or namespaces of users.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_server_exits_if_the_file_alone_is_mounted() {
+    let first = FirstServer::start().await;
+    let program = service(first.folder.path(), &[], &[]);
+    let mut second = Command::new("unshare");
+    second
+        .args(["--map-root-user", "--mount", "sh", "-c", MOUNT_AND_SERVE])
+        .arg(program.get_program())
+        .current_dir(first.folder.path())
+        .env("DATABASE_URL", "sqlite://mounted.db")
+        .env("SERVER__PORT", "0");
+    let output = second.output().expect("`unshare` of util-linux");
+    let text = String::from_utf8(output.stderr).expect("UTF-8");
+    let expected = "/mounted.db' is mounted by itself; mount the folder that contains it";
+    assert!(text.contains(expected), "{text}");
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    first.assert_chats().await;
+    first.running.abort();
 }

@@ -4,9 +4,13 @@ use std::{
     io::{BufRead as _, BufReader, Read as _},
     path::Path,
     process::{Child, Command, Output, Stdio},
+    time::{Duration, Instant},
 };
 
 use tempfile::TempDir;
+
+/// The timeout of a service that does not become ready.
+const READINESS_TIMEOUT: Duration = Duration::from_mins(1);
 
 const SERVICE: &str = env!("CARGO_BIN_EXE_agent-service");
 
@@ -123,6 +127,20 @@ impl RunningService {
         };
         let url = url.to_owned();
         Self { process, url }
+    }
+
+    /// Waits until `/readyz` responds with this status.
+    pub(crate) async fn wait_for_status(&self, expected: u16) {
+        let began = Instant::now();
+        let url = format!("{}/readyz", self.url);
+        loop {
+            let status = reqwest::get(&url).await.map(|response| response.status());
+            if status.as_ref().is_ok_and(|status| *status == expected) {
+                return;
+            }
+            assert!(began.elapsed() < READINESS_TIMEOUT, "{status:?}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
     }
 
     /// Requests a clean shutdown.

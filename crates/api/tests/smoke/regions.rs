@@ -78,19 +78,6 @@ impl Home {
     }
 }
 
-/// Waits until a far region accepts credentials, which needs a report of its home.
-async fn wait_until_ready(far: &RunningService) {
-    let began = Instant::now();
-    let is_ready = async || {
-        let response = reqwest::get(format!("{}/readyz", far.url)).await;
-        response.is_ok_and(|response| response.status() == 200)
-    };
-    while !is_ready().await {
-        assert!(began.elapsed() < TIMEOUT, "not ready");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-}
-
 /// Creates an agent in a region. Returns the status, and the code of a problem.
 async fn create_agent(region: &RunningService, key: &str) -> (u16, String) {
     let request = reqwest::Client::new().post(format!("{}/api/agents", region.url));
@@ -108,7 +95,8 @@ async fn writes_and_streams_are_forwarded_over_http_2_in_tls() {
     let proxy = TlsProxy::start(home.address(), &["h2", "http/1.1"]).await;
     let authority = proxy.authority_in(home.folder.path());
     let far = home.far(&proxy.url, &authority);
-    wait_until_ready(&far).await;
+    // Until it accepts credentials, which needs a report of its home.
+    far.wait_for_status(200).await;
     let draft = json!({"name": "Ada", "config": {"engine": "scripted"}});
     let agent = post(&far.url, &home.key, "/api/agents", draft).await;
     let script = Script::words(20);

@@ -36,7 +36,7 @@ async fn a_slow_tool_server_does_not_prevent_a_clean_store() {
         ("MCP__SERVERS__STUBBORN__ARGS", STUBBORN),
     ];
     let running = RunningService::of(service(folder.path(), &["serve"], &variables));
-    until_there(&running.url, &key).await;
+    wait_until_connected(&running.url, &key).await;
     running.stop();
     let (code, output) = running.wait_for_exit();
     assert_eq!(code, Some(0), "{output}");
@@ -64,7 +64,7 @@ async fn as_process_1_the_service_reaps_orphans() {
         ("MCP__SERVERS__STUBBORN__ARGS", &arguments),
     ];
     let running = RunningService::of(first_process(folder.path(), &variables));
-    until_there(&running.url, &key).await;
+    wait_until_connected(&running.url, &key).await;
     let first = children(running.process.id(), |_| true);
     let service = first.into_iter().next().expect("the service");
     let zombies = || children(service, |state| state == "Z");
@@ -101,15 +101,15 @@ fn children(parent: u32, has_state: impl Fn(&str) -> bool) -> BTreeSet<u32> {
 }
 
 /// Waits until the tool server is connected.
-async fn until_there(url: &str, key: &str) {
+async fn wait_until_connected(url: &str, key: &str) {
     let since = Instant::now();
     loop {
         let request = reqwest::Client::new().get(format!("{url}/api/capabilities"));
         let response = request.header("X-API-Key", key).send().await;
         let output: Value = response.expect("an answer").json().await.expect("JSON");
         let mut capabilities = output["data"].as_array().expect("a list").iter();
-        let is_there = |it: &Value| it["name"] == "stubborn" && it["available"] == true;
-        if capabilities.any(is_there) {
+        let is_available = |it: &Value| it["name"] == "stubborn" && it["available"] == true;
+        if capabilities.any(is_available) {
             return;
         }
         assert!(since.elapsed() < TIMEOUT, "{output}");
