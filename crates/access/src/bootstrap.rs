@@ -27,10 +27,6 @@ impl Bootstrap {
         tenant: TenantId,
         show: impl FnOnce(&CredentialSecret) -> bool + Send + 'static,
     ) -> Result<(), RepositoryError> {
-        // The insertion checks it again, but a read-only store allows no insertion.
-        if credentials.has_ever_held_a_key().await? {
-            return Ok(());
-        }
         let (secret, show): (_, ShowKey) = match self {
             Self::Configured(secret) => (secret.clone(), Box::new(|| true)),
             Self::Generated => {

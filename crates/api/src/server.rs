@@ -239,11 +239,14 @@ async fn write_first_key(
     show: ShowFirstKey,
 ) -> Result<()> {
     let storage = store.storage();
+    // The insertion checks it again, but a read-only store allows no insertion.
+    if storage.credentials.has_ever_held_a_key().await? {
+        return Ok(());
+    }
     let (clock, ids) = wiring::system();
     let bootstrap = match &settings.auth.bootstrap {
         Some(bootstrap) => bootstrap.clone(),
         None if settings.is_loopback() => Bootstrap::Generated,
-        None if storage.credentials.has_ever_held_a_key().await? => return Ok(()),
         None => bail!(
             "the store has no API key yet, and other machines can reach {}: set \
              AUTH__BOOTSTRAP_KEY to a key (`agent-service keys generate` prints one), or to \
