@@ -143,7 +143,7 @@ fn log_start(settings: &Settings, service: &Service, startup_summary: &str) {
     if let Err(error) = print_in_time(move || print_line(&listening)) {
         tracing::warn!(%error, "listening address cannot be written to stdout");
     }
-    tracing::info!(store = %settings.database, "listening on {url}");
+    tracing::info!(store = %settings.database.url, "listening on {url}");
     if let Some(bus) = &settings.bus.url {
         if settings.region.home.is_some() {
             tracing::info!(%bus, "sharing limits with other nodes of the region");

@@ -6,7 +6,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::{
     DatabaseKind, DatabaseUrl,
-    database::{server_location, write_location},
+    database::{server_location, without_secrets},
     values::Values,
 };
 
@@ -98,7 +98,7 @@ impl BusUrl {
 impl fmt::Display for BusUrl {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (scheme, rest) = self.reveal().split_once("://").unwrap_or_default();
-        write_location(formatter, scheme, server_location(rest))
+        formatter.write_str(&without_secrets(scheme, server_location(rest)))
     }
 }
 

@@ -12,10 +12,28 @@ use super::values::Values;
 
 const VARIABLE: &str = "DATABASE_URL";
 const DEFAULT: &str = "sqlite://data/agent-service.db";
+const SCHEMES: &str = "a URL that begins with sqlite://, postgres:// or postgresql://";
 
-/// Reads `DATABASE__START_SECONDS`: the time for which a start waits for the database.
-pub(super) fn read_start_limit(values: &mut Values) -> Duration {
-    Duration::from_secs(values.read_number("DATABASE__START_SECONDS", 60, 0..=3_600))
+/// `DATABASE_…`: the store.
+#[derive(Debug, Clone)]
+pub struct DatabaseSettings {
+    /// `DATABASE_URL`: its URL.
+    pub url: DatabaseUrl,
+    /// `DATABASE__START_SECONDS`: the time for which a start waits for it.
+    pub start_limit: Duration,
+}
+
+impl DatabaseSettings {
+    pub(super) fn read(values: &mut Values) -> Self {
+        Self {
+            url: DatabaseUrl::read(values),
+            start_limit: Duration::from_secs(values.read_number(
+                "DATABASE__START_SECONDS",
+                60,
+                0..=3_600,
+            )),
+        }
+    }
 }
 
 /// The database management system that a URL names.
@@ -32,54 +50,52 @@ pub enum DatabaseKind {
 #[derive(Clone)]
 pub struct DatabaseUrl {
     kind: DatabaseKind,
-    url: SecretString,
-    /// The URL of a Postgres server as `sqlx` reads it.
-    postgres: Option<SecretString>,
-    ignored: Vec<&'static str>,
+    sqlx_url: SecretString,
+    /// The URL without its secrets.
+    location: String,
+    ignored: Vec<String>,
 }
 
 impl DatabaseUrl {
-    /// Parses the scheme of a URL of a supported database. `read` does the rest.
-    pub fn parse(text: &str) -> Option<Self> {
-        let (scheme, rest) = text.split_once("://")?;
-        let kind = match scheme {
-            "sqlite" => DatabaseKind::Sqlite,
-            "postgres" | "postgresql" => DatabaseKind::Postgres,
-            _ => return None,
-        };
-        (!rest.is_empty()).then(|| Self::new(kind, text))
-    }
-
-    fn new(kind: DatabaseKind, url: &str) -> Self {
-        Self {
-            kind,
-            url: url.into(),
-            postgres: None,
-            ignored: Vec::new(),
-        }
-    }
-
-    pub(super) fn read(values: &mut Values) -> Self {
-        let default = Self::new(DatabaseKind::Sqlite, DEFAULT);
-        let expected = "a URL that begins with sqlite://, postgres:// or postgresql://";
-        let mut url = values.read(VARIABLE, default, expected, Self::parse);
-        if let Err(expected) = url.complete() {
-            values.reject(VARIABLE, &expected);
-        }
-        url
-    }
-
-    /// Reads what follows the scheme. The error is a description of valid URLs.
-    fn complete(&mut self) -> Result<(), Cow<'static, str>> {
-        let (_, rest) = self.parts();
-        match self.kind {
-            DatabaseKind::Sqlite => sqlite_url::check(rest)?,
+    /// Parses a URL. The error is a description of valid URLs.
+    pub fn parse(text: &str) -> Result<Self, Cow<'static, str>> {
+        let (scheme, rest) = text.split_once("://").ok_or(SCHEMES)?;
+        let kind = kind_of(scheme)
+            .filter(|_| !rest.is_empty())
+            .ok_or(SCHEMES)?;
+        let (sqlx_url, ignored, location) = match kind {
+            DatabaseKind::Sqlite => {
+                sqlite_url::check(rest)?;
+                (text.to_owned(), Vec::new(), rest.split('?').next())
+            }
             DatabaseKind::Postgres => {
                 let PostgresUrl { url, ignored } = postgres_url::parse(rest)?;
-                (self.postgres, self.ignored) = (Some(url.into()), ignored);
+                (url, ignored, server_location(rest))
             }
-        }
-        Ok(())
+        };
+        Ok(Self {
+            kind,
+            sqlx_url: sqlx_url.into(),
+            location: without_secrets(scheme, location),
+            ignored,
+        })
+    }
+
+    fn read(values: &mut Values) -> Self {
+        let text = values.read(VARIABLE, DEFAULT.to_owned(), SCHEMES, |text| {
+            Some(text.to_owned())
+        });
+        Self::parse(&text).unwrap_or_else(|expected| {
+            values.reject(VARIABLE, &expected);
+            // Other settings are checked as far as they depend on the scheme alone.
+            let (scheme, _) = text.split_once("://").unwrap_or_default();
+            Self {
+                kind: kind_of(scheme).unwrap_or(DatabaseKind::Sqlite),
+                sqlx_url: SecretString::default(),
+                location: String::new(),
+                ignored: Vec::new(),
+            }
+        })
     }
 
     /// Returns the kind of database.
@@ -89,29 +105,26 @@ impl DatabaseUrl {
 
     /// Returns the URL with its password as `sqlx` reads it, for connecting.
     pub fn reveal(&self) -> &str {
-        self.postgres.as_ref().unwrap_or(&self.url).expose_secret()
+        self.sqlx_url.expose_secret()
     }
 
     /// Returns the names of its parameters that have no effect.
-    pub fn ignored_parameters(&self) -> &[&'static str] {
+    pub fn ignored_parameters(&self) -> &[String] {
         &self.ignored
     }
+}
 
-    /// Returns the scheme and everything after it.
-    fn parts(&self) -> (&str, &str) {
-        let url = self.url.expose_secret();
-        url.split_once("://").unwrap_or_default()
+fn kind_of(scheme: &str) -> Option<DatabaseKind> {
+    match scheme {
+        "sqlite" => Some(DatabaseKind::Sqlite),
+        "postgres" | "postgresql" => Some(DatabaseKind::Postgres),
+        _ => None,
     }
 }
 
 impl fmt::Display for DatabaseUrl {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (scheme, rest) = self.parts();
-        let location = match self.kind {
-            DatabaseKind::Sqlite => rest.split('?').next(),
-            DatabaseKind::Postgres => server_location(rest),
-        };
-        write_location(formatter, scheme, location)
+        formatter.write_str(&self.location)
     }
 }
 
@@ -121,13 +134,9 @@ impl fmt::Debug for DatabaseUrl {
     }
 }
 
-/// Writes a URL without its secrets.
-pub(super) fn write_location(
-    formatter: &mut fmt::Formatter<'_>,
-    scheme: &str,
-    location: Option<&str>,
-) -> fmt::Result {
-    write!(formatter, "{scheme}://{}", location.unwrap_or("…"))
+/// Returns a URL without its secrets.
+pub(super) fn without_secrets(scheme: &str, location: Option<&str>) -> String {
+    format!("{scheme}://{}", location.unwrap_or("…"))
 }
 
 /// Returns host, port and database, without user, password and parameters (which may include a
@@ -156,11 +165,11 @@ mod tests {
     #[test]
     fn only_urls_of_the_two_databases_are_accepted() {
         let kind = |text| DatabaseUrl::parse(text).map(|url| url.kind());
-        assert_eq!(kind("sqlite://data/a.db"), Some(DatabaseKind::Sqlite));
-        assert_eq!(kind("postgres://db/a"), Some(DatabaseKind::Postgres));
+        assert_eq!(kind("sqlite://data/a.db"), Ok(DatabaseKind::Sqlite));
+        assert_eq!(kind("postgres://db/a"), Ok(DatabaseKind::Postgres));
         assert_eq!(
             kind("postgresql:///a?host=/run"),
-            Some(DatabaseKind::Postgres)
+            Ok(DatabaseKind::Postgres)
         );
         for rejected in [
             "",
@@ -170,7 +179,7 @@ mod tests {
             "data/a.db",
             "Postgres",
         ] {
-            assert_eq!(kind(rejected), None, "{rejected}");
+            assert_eq!(kind(rejected), Err(SCHEMES.into()), "{rejected}");
         }
     }
 
@@ -183,7 +192,6 @@ mod tests {
                 "postgres://db:5432/agents",
             ),
             ("postgres://ada:hid@den@db/agents", "postgres://db/agents"),
-            ("postgres://ada:hid/den@db/agents", "postgres://db/agents"),
             ("postgres://[::1]/agents", "postgres://[::1]/agents"),
             (
                 "postgresql://db/agents?password=hidden",
@@ -197,7 +205,6 @@ mod tests {
             let parsed = DatabaseUrl::parse(url).unwrap();
             assert_eq!(parsed.to_string(), shown);
             assert_eq!(format!("{parsed:?}"), format!("DatabaseUrl({shown})"));
-            assert_eq!(parsed.reveal(), url);
         }
     }
 
@@ -207,7 +214,6 @@ mod tests {
             "postgres://ada:hid?den@db/agents",
             "postgres://ada:hid#den@db/agents",
             "postgres://db/agents?password=hid@den",
-            "postgres://ada:hidden",
         ] {
             assert_eq!(DatabaseUrl::parse(url).unwrap().to_string(), "postgres://…");
         }

@@ -1,12 +1,11 @@
 //! The whole configuration.
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
 
 use super::{
-    AuthSettings, BusSettings, ConsoleSettings, DatabaseUrl, EnabledProtocols, EngineSettings,
+    AuthSettings, BusSettings, ConsoleSettings, DatabaseSettings, EnabledProtocols, EngineSettings,
     EventSettings, LimitSettings, LogSettings, ModelSettings, RegionSettings, ServerSettings,
-    SettingKey, SettingsError, ToolServer, database::read_start_limit, sources::gather,
-    tool_servers, values::Values,
+    SettingKey, SettingsError, ToolServer, sources::gather, tool_servers, values::Values,
 };
 
 /// The engine of every server.
@@ -17,10 +16,8 @@ const BUILT_IN_TOOLS: &[&str] = &["calculator", "time"];
 /// The whole configuration as plain values. `Debug` shows no secrets.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// `DATABASE_URL`: the store.
-    pub database: DatabaseUrl,
-    /// `DATABASE__START_SECONDS`: the time for which a start waits for the store.
-    pub database_start_limit: Duration,
+    /// `DATABASE_…`: the store.
+    pub database: DatabaseSettings,
     /// `BUS__…`: the server between processes.
     pub bus: BusSettings,
     /// `REGION__…` and `REGIONS__…`: this region, and the others.
@@ -96,17 +93,15 @@ impl Settings {
     }
 
     fn read(values: &mut Values) -> Self {
-        let database = DatabaseUrl::read(values);
-        let database_start_limit = read_start_limit(values);
-        let bus = BusSettings::read(values, &database);
-        let region = RegionSettings::read(values, &database);
+        let database = DatabaseSettings::read(values);
+        let bus = BusSettings::read(values, &database.url);
+        let region = RegionSettings::read(values, &database.url);
         let server = ServerSettings::read(values);
         let protocols = EnabledProtocols::read(values);
         let console = ConsoleSettings::read(values);
         let auth = AuthSettings::read(values, &server);
         Self {
             database,
-            database_start_limit,
             bus,
             region,
             server,

@@ -32,7 +32,7 @@ mod values;
 pub use auth::AuthSettings;
 pub use bus::{BusSettings, BusUrl, LimitsWhenDown};
 pub use console::ConsoleSettings;
-pub use database::{DatabaseKind, DatabaseUrl};
+pub use database::{DatabaseKind, DatabaseSettings, DatabaseUrl};
 pub use engines::EngineSettings;
 pub use error::{InvalidSetting, SettingsError};
 pub use events::EventSettings;

@@ -29,9 +29,9 @@ pub(super) async fn open(
              home region"
         );
     }
-    let file = Store::file(&settings.database)?;
+    let file = Store::file(&settings.database.url)?;
     let description = match &file {
-        None => settings.database.to_string(),
+        None => settings.database.url.to_string(),
         Some(file) if file.exists() => file.display().to_string(),
         Some(file) if if_missing == IfStoreMissing::Create => {
             format!("{} (new)", file.display())
@@ -43,12 +43,12 @@ pub(super) async fn open(
         ),
     };
     print_note(&format!("store: {description}"));
-    let store = Store::open(&settings.database, false, tasks).await?;
+    let store = Store::open(&settings.database.url, false, tasks).await?;
     if store.pending_migrations().await? == 0 {
         return Ok(store);
     }
     store.close().await;
-    let store = Store::open(&settings.database, true, tasks).await?;
+    let store = Store::open(&settings.database.url, true, tasks).await?;
     store.migrate().await?;
     Ok(store)
 }

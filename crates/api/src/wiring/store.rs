@@ -113,7 +113,7 @@ pub async fn open_store(
     no_migrate: bool,
     tasks: &TaskTracker,
 ) -> Result<Store> {
-    if let ignored @ [_, ..] = settings.database.ignored_parameters() {
+    if let ignored @ [_, ..] = settings.database.url.ignored_parameters() {
         tracing::info!(
             "parameters of DATABASE_URL without effect: {}",
             ignored.join(", ")
@@ -121,16 +121,16 @@ pub async fn open_store(
     }
     let report = |reason: &str| tracing::warn!(reason, "waiting for the database");
     if settings.region.home.is_some() {
-        let open = async || Store::open_replica(&settings.database, tasks).await;
-        let replica = wait_for_database(settings.database_start_limit, report, open).await?;
+        let open = async || Store::open_replica(&settings.database.url, tasks).await;
+        let replica = wait_for_database(settings.database.start_limit, report, open).await?;
         wait_for_schema(&replica).await?;
         return Ok(replica);
     }
     let open = async || {
-        let store = Store::open(&settings.database, true, tasks).await?;
+        let store = Store::open(&settings.database.url, true, tasks).await?;
         prepare_schema(store, no_migrate).await
     };
-    let store = wait_for_database(settings.database_start_limit, report, open).await?;
+    let store = wait_for_database(settings.database.start_limit, report, open).await?;
     warn_of_distance(&store).await;
     Ok(store)
 }
@@ -142,11 +142,11 @@ pub async fn migrate_store(
     tasks: &TaskTracker,
 ) -> Result<usize> {
     let open = async || {
-        let store = Store::open(&settings.database, true, tasks).await?;
+        let store = Store::open(&settings.database.url, true, tasks).await?;
         let pending = store.pending_migrations().await?;
         Ok((prepare_schema(store, false).await?, pending))
     };
-    let (store, pending) = wait_for_database(settings.database_start_limit, report, open).await?;
+    let (store, pending) = wait_for_database(settings.database.start_limit, report, open).await?;
     store.close().await;
     Ok(pending)
 }

@@ -11,8 +11,11 @@ use crate::fixture::{ConfigFile, error_text, load};
 #[test]
 fn without_settings_the_documented_defaults_apply() {
     let settings = load(&[]).unwrap();
-    assert_eq!(settings.database.kind(), DatabaseKind::Sqlite);
-    assert_eq!(settings.database.reveal(), "sqlite://data/agent-service.db");
+    assert_eq!(settings.database.url.kind(), DatabaseKind::Sqlite);
+    assert_eq!(
+        settings.database.url.reveal(),
+        "sqlite://data/agent-service.db"
+    );
     assert_eq!(settings.server.address().to_string(), "127.0.0.1:8080");
     assert_eq!(settings.server.configured_public_url, None);
     let cores = std::thread::available_parallelism().unwrap().get();
@@ -74,7 +77,7 @@ const ONE_OF_EACH_SECTION: &[(&str, &str)] = &[
 #[test]
 fn every_section_reads_its_variables() {
     let settings = load(ONE_OF_EACH_SECTION).unwrap();
-    assert_eq!(settings.database.kind(), DatabaseKind::Postgres);
+    assert_eq!(settings.database.url.kind(), DatabaseKind::Postgres);
     assert_eq!(settings.server.address().to_string(), "0.0.0.0:0");
     let url = settings.server.configured_public_url.as_deref();
     assert_eq!(url, Some("https://agents.example.org"));
@@ -119,7 +122,7 @@ fn the_environment_overrides_the_file_and_the_file_the_defaults() {
     let settings = file
         .load(&[("SERVER__PORT", "9001"), ("SERVER__WORKERS", "")])
         .unwrap();
-    assert_eq!(settings.database.reveal(), "sqlite://file.db");
+    assert_eq!(settings.database.url.reveal(), "sqlite://file.db");
     assert_eq!(settings.server.port, 9001);
     assert_eq!(settings.server.workers, 7, "an empty variable is not set");
     assert_eq!(settings.limits.sizes.rules, 10);
@@ -235,7 +238,7 @@ fn secrets_are_unchanged_and_not_printed() {
     };
     assert_eq!(read.reveal(), key.reveal());
     let url = "postgres:///?user=ada&password=00123&host=db&dbname=agents";
-    assert_eq!(settings.database.reveal(), url);
+    assert_eq!(settings.database.url.reveal(), url);
     let shown = format!("{settings:?}");
     assert!(!shown.contains("00123"), "{shown}");
     assert!(!shown.contains(&key.reveal()[20..]), "{shown}");

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 use url::form_urlencoded::Serializer;
 
-use self::parameters::Treatment;
+use self::parameters::Effect;
 
 const FORM: &str = "a URL with only these parameters: sslmode (disable, allow, prefer, require, \
                     verify-ca or verify-full), sslrootcert, sslcert, sslkey, host, hostaddr, port, \
@@ -26,6 +26,8 @@ const SLASH: &str = "a URL with an @ only before the host; escape a / in the pas
 const TEXT: &str = "a URL of UTF-8 text without NUL characters; escape a % in the password as %25";
 const NAME_AND_ADDRESS: &str = "a URL without hostaddr: the sslmode verify-full compares the \
                                 certificate with the name in host, which is therefore looked up";
+const SOCKET_AND_ADDRESS: &str =
+    "a URL with either a Unix socket in host or an address in hostaddr";
 
 /// The beginning of a URL for `sqlx`.
 const PREFIX: &str = "postgres:///?";
@@ -35,7 +37,7 @@ const PREFIX: &str = "postgres:///?";
 pub(super) struct PostgresUrl {
     pub(super) url: String,
     /// The parameters that have no effect here.
-    pub(super) ignored: Vec<&'static str>,
+    pub(super) ignored: Vec<String>,
 }
 
 /// Parses a URL without its scheme. The error is a description of valid URLs.
@@ -46,9 +48,9 @@ pub(super) fn parse(rest: &str) -> Result<PostgresUrl, Cow<'static, str>> {
     parts.set("dbname", decode(database)?)?;
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        parts.add(&decode(name)?, decode(value)?)?;
+        parts.add(&decode(name)?, &decode(value)?)?;
     }
-    parts.secure()?;
+    parts.set_ssl_mode()?;
     // `sqlx` reads them in this order, and an address replaces a name.
     parts.given.sort_by_key(|(name, _)| name == "hostaddr");
     let mut url = Serializer::for_suffix(PREFIX.to_owned(), PREFIX.len());
@@ -80,7 +82,7 @@ fn split(rest: &str) -> Result<(&str, &str, &str), &'static str> {
 #[derive(Default)]
 struct Parts {
     given: Vec<(String, String)>,
-    ignored: Vec<&'static str>,
+    ignored: Vec<String>,
     requires_channel_binding: bool,
 }
 
@@ -100,24 +102,24 @@ impl Parts {
     }
 
     /// Adds a parameter of the query.
-    fn add(&mut self, name: &str, value: String) -> Result<(), Cow<'static, str>> {
-        match parameters::treatment(name, &value) {
-            Some(Treatment::Used(name)) => return self.set(name, value),
-            Some(Treatment::Repeated) => self.given.push((name.to_owned(), value)),
-            Some(Treatment::Replaced(name, value)) => return self.set(name, value.to_owned()),
-            Some(Treatment::Ignored(name)) => self.ignored.push(name),
-            Some(Treatment::ChannelBinding) => self.requires_channel_binding = true,
-            Some(Treatment::Unsupported(name, instead)) => {
+    fn add(&mut self, name: &str, value: &str) -> Result<(), Cow<'static, str>> {
+        match parameters::effect(name, value) {
+            Some(Effect::Set(name, value)) => return self.set(name, value.to_owned()),
+            Some(Effect::ChannelBinding) => self.requires_channel_binding = true,
+            Some(Effect::Ignored) => self.ignored.push(name.to_owned()),
+            Some(Effect::Unsupported(instead)) => {
                 let expected =
                     format!("a URL without the parameter {name}, which has no effect here");
-                return Err(format!("{expected}{instead}").into());
+                let instead = instead.map(|instead| format!("; {instead}"));
+                return Err((expected + &instead.unwrap_or_default()).into());
             }
             None => return Err(FORM.into()),
         }
         Ok(())
     }
 
-    /// Sets a parameter; one without a value counts as absent.
+    /// Sets a parameter; one without a value counts as absent. Only the last one of a name counts,
+    /// except of options.
     fn set(&mut self, name: &str, value: String) -> Result<(), Cow<'static, str>> {
         match name {
             _ if value.is_empty() => return Ok(()),
@@ -125,7 +127,9 @@ impl Parts {
             "port" if !value.parse::<u16>().is_ok_and(|port| port > 0) => return Err(PORT.into()),
             _ => {}
         }
-        self.given.retain(|(known, _)| known != name);
+        if !name.starts_with("options") {
+            self.given.retain(|(known, _)| known != name);
+        }
         self.given.push((name.to_owned(), value));
         Ok(())
     }
@@ -136,12 +140,16 @@ impl Parts {
     }
 
     /// Chooses the `sslmode` whose effect in `sqlx` is the one that the URL has in `psql`.
-    fn secure(&mut self) -> Result<(), Cow<'static, str>> {
+    fn set_ssl_mode(&mut self) -> Result<(), Cow<'static, str>> {
         let mode = self.value("sslmode").map(str::to_ascii_lowercase);
         let is_socket = self.value("host").is_some_and(|host| host.starts_with('/'));
+        if is_socket && self.value("hostaddr").is_some() {
+            // `psql` connects to the address, and `sqlx` to the socket.
+            return Err(SOCKET_AND_ADDRESS.into());
+        }
         let mode = match (mode.as_deref(), self.value("sslrootcert")) {
             _ if is_socket => Some("disable"),
-            // Both prevent that another server is between: `sqlx` has no channel binding.
+            // `sqlx` has no channel binding; verify-full also excludes an intermediary.
             _ if self.requires_channel_binding => Some("verify-full"),
             (_, Some("system")) => Some("verify-full"),
             (Some("require"), Some(_)) => Some("verify-ca"),

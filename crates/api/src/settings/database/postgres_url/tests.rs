@@ -163,6 +163,11 @@ fn a_url_that_cannot_work_is_rejected_with_the_reason_and_without_its_secrets() 
         ("ada:secret%00@db", TEXT),
         ("ada:secret%den@db", TEXT),
         ("db?hostaddr=10.0.0.1&sslmode=verify-full", NAME_AND_ADDRESS),
+        (
+            "/agents?host=/run/secret&hostaddr=10.0.0.1",
+            SOCKET_AND_ADDRESS,
+        ),
+        ("%2Frun/agents?hostaddr=10.0.0.1", SOCKET_AND_ADDRESS),
         ("db/agents?sslmode=secret", FORM),
         ("db/agents?sslmode=", FORM),
         ("db/agents?sslmod=verify-full", FORM),
