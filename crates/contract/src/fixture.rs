@@ -19,6 +19,11 @@ use serde_json::json;
 pub use credentials::*;
 pub use ids::*;
 
+/// A statement that leaves what a newer program leaves when it has migrated a store.
+pub const LATER_MIGRATION: &str = "\
+    insert into _sqlx_migrations (version, description, success, checksum, execution_time) \
+    select 1000, 'later', success, checksum, 0 from _sqlx_migrations where version = 1";
+
 /// A new agent.
 pub fn agent(number: u32) -> Agent {
     Agent {

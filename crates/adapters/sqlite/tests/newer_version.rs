@@ -14,10 +14,6 @@ const APPEND: &str = "\
     insert into events (tenant_id, seq, type, time, agent_id, actor) \
     select tenant_id, seq + 1, 'agent.praised', time, agent_id, actor from events where seq = 1";
 const GROW: &str = "update tenants set head_seq = 2";
-/// What a newer program leaves when it has migrated a store.
-const LATER_MIGRATION: &str = "\
-    insert into _sqlx_migrations (version, description, success, checksum, execution_time) \
-    values (1000, 'later', true, x'00', 0)";
 const CHANGED_MIGRATION: &str = "update _sqlx_migrations set checksum = x'00' where version = 5";
 
 #[tokio::test]
@@ -68,7 +64,7 @@ async fn schema_errors(statement: &'static str) -> [SchemaError; 2] {
 
 #[tokio::test]
 async fn a_store_that_a_newer_program_has_migrated_is_rejected() {
-    for error in schema_errors(LATER_MIGRATION).await {
+    for error in schema_errors(fixture::LATER_MIGRATION).await {
         assert!(
             matches!(error, SchemaError::Newer { store: 1000, .. }),
             "{error:?}"

@@ -2,6 +2,7 @@
 
 use api::cli::CommandLine;
 use clap::CommandFactory as _;
+use contract::fixture::LATER_MIGRATION;
 use sqlx::{Connection, Executor, PgConnection, SqliteConnection};
 
 use crate::{
@@ -9,11 +10,6 @@ use crate::{
     postgres::Database,
     process::{folder, refusal, run},
 };
-
-/// What a newer version leaves in a store.
-const LATER_MIGRATION: &str = "\
-    insert into _sqlx_migrations (version, description, success, checksum, execution_time) \
-    select 1000, 'later', success, checksum, 0 from _sqlx_migrations where version = 1";
 
 /// All commands on a store.
 const COMMANDS: [&str; 16] = [

@@ -11,10 +11,6 @@ const APPEND: &str = "\
     insert into events (tenant_id, seq, type, time, agent_id, actor) \
     select tenant_id, seq + 1, 'agent.praised', time, agent_id, actor from events where seq = 1";
 const GROW: &str = "update tenants set head_seq = 2";
-/// What a newer program leaves when it has migrated a store.
-const LATER_MIGRATION: &str = "\
-    insert into _sqlx_migrations (version, description, success, checksum, execution_time) \
-    values (1000, 'later', true, '\\x00', 0)";
 const CHANGED_MIGRATION: &str = "update _sqlx_migrations set checksum = '\\x00' where version = 5";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -46,7 +42,7 @@ async fn a_change_of_an_unknown_type_is_returned_with_its_ids() {
 async fn a_store_that_a_newer_program_has_migrated_is_rejected() {
     let database = Database::new().await;
     let mut newer = database.connect().await;
-    sqlx::query(LATER_MIGRATION)
+    sqlx::query(fixture::LATER_MIGRATION)
         .execute(&mut newer)
         .await
         .unwrap();
@@ -68,7 +64,7 @@ async fn a_store_is_rejected_that_a_newer_program_migrates_at_the_same_time() {
     let older = store(&database.options()).await;
     let migrate_as_newer = async {
         waiting(&mut database.connect().await, 1).await;
-        sqlx::query(LATER_MIGRATION)
+        sqlx::query(fixture::LATER_MIGRATION)
             .execute(&mut newer)
             .await
             .unwrap();
