@@ -175,8 +175,8 @@ fn show_first_key(key: &CredentialSecret, url: &str) -> bool {
 
 async fn migrate(settings: &Settings) -> Result<()> {
     let report = |reason: &str| print_note(&format!("waiting for the database: {reason}"));
-    let pending = wiring::migrate_store(settings, report, &TaskTracker::new()).await?;
-    print_line(&format!("{pending} migration(s) applied"))
+    let applied = wiring::migrate_store(settings, report, &TaskTracker::new()).await?;
+    print_line(&format!("{applied} migration(s) applied"))
 }
 
 async fn tenants(settings: &Settings, command: TenantsCommand) -> Result<()> {

@@ -1,5 +1,7 @@
 //! Conversion of PostgreSQL errors to errors of the ports.
 
+use std::io::{self, ErrorKind};
+
 use ports::RepositoryError;
 use relational::sql_error;
 use sqlx::error::DatabaseError;
@@ -10,6 +12,9 @@ use sqlx::error::DatabaseError;
 /// errors. Invalid transaction states and objects not in the required state (such as a lock that
 /// was not granted in time) are included: they also come from a server that accepts no writes.
 const TRANSIENT_CLASSES: [&str; 9] = ["08", "25", "28", "3D", "40", "53", "55", "57", "58"];
+
+/// The codes, and classes of codes, of a server that is starting or stopping, or has no free connection.
+const TEMPORARY: [&str; 6] = ["57P01", "57P02", "57P03", "53", "08001", "08006"];
 
 /// The code of an attempt to write in a read-only session.
 const READ_ONLY: &str = "25006";
@@ -29,6 +34,14 @@ pub struct NotUsableYet(pub(crate) String);
 /// Converts an error for which no port method promises a special outcome.
 pub(crate) fn from_sqlx(error: sqlx::Error) -> RepositoryError {
     match error {
+        error if is_temporary(&error) => {
+            let message = match error {
+                sqlx::Error::Database(source) => server_message(&*source),
+                error => error.to_string(),
+            };
+            RepositoryError::Unavailable(NotUsableYet(message).into())
+        }
+        sqlx::Error::Configuration(reason) => RepositoryError::Unavailable(reason),
         sqlx::Error::Database(source) if !is_transient(&*source) => RepositoryError::Corrupt {
             what: source.table().unwrap_or("a statement").to_owned(),
             source: source.into(),
@@ -44,6 +57,30 @@ pub(crate) fn from_sqlx(error: sqlx::Error) -> RepositoryError {
     }
 }
 
+/// Returns whether the same call may succeed later without any change to the options of the connection.
+pub(crate) fn is_temporary(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(error) => is_temporary_io(error),
+        sqlx::Error::Database(error) => error.code().is_some_and(|code| {
+            TEMPORARY
+                .iter()
+                .any(|temporary| code.starts_with(temporary))
+        }),
+        _ => false,
+    }
+}
+
+/// The others are errors of TLS, missing files, and what this process is not permitted to do.
+pub(crate) fn is_temporary_io(error: &io::Error) -> bool {
+    !matches!(
+        error.kind(),
+        ErrorKind::InvalidData
+            | ErrorKind::InvalidInput
+            | ErrorKind::NotFound
+            | ErrorKind::PermissionDenied
+    )
+}
+
 /// Returns whether a session rejected a write because it is read-only.
 pub(crate) fn is_read_only(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().map(DatabaseError::code);
@@ -51,7 +88,7 @@ pub(crate) fn is_read_only(error: &sqlx::Error) -> bool {
 }
 
 /// The server's message, without the position in its own source that sqlx adds.
-pub(crate) fn server_message(error: &dyn DatabaseError) -> String {
+fn server_message(error: &dyn DatabaseError) -> String {
     match error.code() {
         Some(code) => format!("{} (SQLSTATE {code})", error.message()),
         None => error.message().to_owned(),

@@ -1,19 +1,21 @@
 //! The first connections to a server, which find out if it can be used.
 
-use std::{io::ErrorKind, str::FromStr};
+use std::{
+    io::{self, ErrorKind},
+    str::FromStr,
+    sync::Once,
+};
 
-use ports::RepositoryError;
 use sqlx::{
     ConnectOptions, Connection, PgConnection, Row,
     postgres::{PgConnectOptions, PgRow, PgSslMode},
 };
 use tokio::time::timeout;
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::task::TaskTracker;
 
 use crate::{
     connections::{CALL_TIMEOUT, prepare},
-    error::{NotUsableYet, from_sqlx, server_message},
-    tls_tunnel,
+    tls_tunnel::Tunnel,
 };
 
 const ENCODING: &str = "select current_setting('server_encoding')";
@@ -25,65 +27,59 @@ pub(crate) const STATEMENTS: &[&str] = &[ENCODING, SESSION];
 /// The name of this program's sessions, unless the URL contains another.
 const APPLICATION_NAME: &str = "agent-service";
 
-/// The codes, and classes of codes, with which a server that is starting or stopping, or has no free
-/// connection, rejects a connection.
-const PASSING: [&str; 6] = ["57P01", "57P02", "57P03", "53", "08001", "08006"];
-
 const TRANSACTION_POOLING: &str = "\
     the connection pooler in front of the database gives each transaction another session \
     (transaction pooling); set it to session pooling, which is pool_mode = session in PgBouncer, or \
     connect to its port for sessions or to the database itself";
 
 const CERTIFICATE_VERSION: &str = "\
-    the certificate of the database server has version 1, which cannot be verified: create it again \
-    with version 3 (openssl x509 -req with the option -extfile and a file that contains \
-    subjectAltName=DNS: and the name of the server), or set sslmode=require, which verifies nothing";
+    the certificate of the database server has version 1, which neither can be verified nor allows a \
+    client certificate: create it again with version 3 (openssl x509 -req with the option -extfile and \
+    a file that contains subjectAltName=DNS: and the name of the server), or connect without \
+    verification (sslmode=require without sslrootcert and channel_binding) and without sslcert";
 /// The name of that error in the message of the TLS library, which offers no other way to recognise it.
 const UNSUPPORTED_VERSION: &str = "UnsupportedCertVersion";
 
-/// Returns the options of all connections to the database at `url`, after a check that it can be used.
-/// A tunnel that they need ends with `stop`.
+/// A start that waits for the database tries again and again.
+static TUNNEL_WARNING: Once = Once::new();
+
+/// Returns the options of all connections to the database at `url`, after a check that it can be used,
+/// and the tunnel that they need, if any.
 pub(crate) async fn usable_options(
     url: &str,
     tasks: &TaskTracker,
-    stop: &CancellationToken,
-) -> Result<PgConnectOptions, RepositoryError> {
+) -> Result<(PgConnectOptions, Option<Tunnel>), sqlx::Error> {
     let options = options(url)?;
-    let verifies = matches!(
-        options.get_ssl_mode(),
-        PgSslMode::VerifyCa | PgSslMode::VerifyFull
-    );
     match check(&options).await {
-        Err(RepositoryError::Unavailable(error)) if error.is::<UnreadableCertificate>() => {
-            if verifies {
-                return Err(RepositoryError::Unavailable(error));
-            }
-            tracing::warn!(
-                "the certificate of the database server has version 1, so no sslmode can verify it; \
-                 TLS takes one more step in this process"
-            );
-            let tunnel = tls_tunnel::open(&options, tasks, stop).await;
-            let options = tunnel.map_err(|error| RepositoryError::Unavailable(error.into()))?;
-            let checked = check(&options).await;
-            if checked.is_err() {
-                stop.cancel();
-            }
-            checked.map(|()| options)
-        }
-        checked => checked.map(|()| options),
+        Err(sqlx::Error::Io(error)) if error.to_string().contains(UNSUPPORTED_VERSION) => {}
+        checked => return checked.map(|()| (options, None)),
     }
+    if needs_certificate(&options) {
+        return Err(unusable(CERTIFICATE_VERSION));
+    }
+    TUNNEL_WARNING.call_once(|| {
+        tracing::warn!(
+            "the certificate of the database server has version 1, so no sslmode can verify it; \
+             connections go through a local TLS tunnel"
+        );
+    });
+    let (options, tunnel) = Tunnel::open(&options, tasks).await?;
+    check(&options).await?;
+    Ok((options, Some(tunnel)))
 }
 
-/// The certificate of the server has version 1.
-#[derive(Debug, thiserror::Error)]
-#[error("{CERTIFICATE_VERSION}")]
-struct UnreadableCertificate;
+/// Returns whether a certificate is verified, or one is presented to the server.
+fn needs_certificate(options: &PgConnectOptions) -> bool {
+    let url = options.to_url_lossy();
+    matches!(
+        options.get_ssl_mode(),
+        PgSslMode::VerifyCa | PgSslMode::VerifyFull
+    ) || url.query_pairs().any(|(name, _)| name == "sslcert")
+}
 
-fn options(url: &str) -> Result<PgConnectOptions, RepositoryError> {
+fn options(url: &str) -> Result<PgConnectOptions, sqlx::Error> {
     // Poolers reject this parameter, and newer servers need it for nothing.
-    let options = PgConnectOptions::from_str(url)
-        .map_err(from_sqlx)?
-        .extra_float_digits(None);
+    let options = PgConnectOptions::from_str(url)?.extra_float_digits(None);
     Ok(match options.get_application_name() {
         Some(_) => options,
         None => options.application_name(APPLICATION_NAME),
@@ -91,80 +87,68 @@ fn options(url: &str) -> Result<PgConnectOptions, RepositoryError> {
 }
 
 /// Opens a connection outside the pool.
-pub(crate) async fn connect(options: &PgConnectOptions) -> Result<PgConnection, RepositoryError> {
-    let not_usable_yet = |reason: String| RepositoryError::Unavailable(NotUsableYet(reason).into());
-    match timeout(CALL_TIMEOUT, options.connect()).await {
-        Ok(Ok(connection)) => Ok(connection),
-        Ok(Err(error)) if passes(&error, options) => Err(not_usable_yet(match error {
-            sqlx::Error::Database(error) => server_message(&*error),
-            error => error.to_string(),
-        })),
-        Ok(Err(error)) if error.to_string().contains(UNSUPPORTED_VERSION) => {
-            Err(RepositoryError::Unavailable(UnreadableCertificate.into()))
+pub(crate) async fn connect(options: &PgConnectOptions) -> Result<PgConnection, sqlx::Error> {
+    let is_socket = options.get_socket().is_some() || options.get_host().starts_with('/');
+    match in_time(options.connect()).await {
+        // A server creates its socket when it starts.
+        Err(sqlx::Error::Io(error)) if is_socket && error.kind() == ErrorKind::NotFound => {
+            Err(io::Error::new(ErrorKind::ConnectionRefused, error).into())
         }
-        Ok(Err(error)) => Err(from_sqlx(error)),
-        Err(_elapsed) => Err(not_usable_yet("the server does not respond".to_owned())),
+        connected => connected,
     }
 }
 
-/// Returns whether a connection may succeed later without any change to its options.
-fn passes(error: &sqlx::Error, options: &PgConnectOptions) -> bool {
-    match error {
-        sqlx::Error::Io(error) => match error.kind() {
-            // The server creates its socket when it starts. Otherwise, a certificate is missing.
-            ErrorKind::NotFound => {
-                options.get_socket().is_some() || options.get_host().starts_with('/')
-            }
-            // TLS, and what this process is not permitted to do.
-            ErrorKind::InvalidData | ErrorKind::InvalidInput | ErrorKind::PermissionDenied => false,
-            _ => true,
-        },
-        sqlx::Error::Database(error) => error
-            .code()
-            .is_some_and(|code| PASSING.iter().any(|passing| code.starts_with(passing))),
-        _ => false,
+/// Limits the time of an exchange with the server.
+pub(crate) fn in_time<T>(
+    exchange: impl Future<Output = Result<T, sqlx::Error>>,
+) -> impl Future<Output = Result<T, sqlx::Error>> {
+    let ended = timeout(CALL_TIMEOUT, Box::pin(exchange));
+    async move {
+        ended.await.unwrap_or_else(|_elapsed| {
+            Err(io::Error::new(ErrorKind::TimedOut, "the server does not respond").into())
+        })
     }
 }
 
 /// Checks that the database stores all text, and that each connection has a session of its own.
-async fn check(options: &PgConnectOptions) -> Result<(), RepositoryError> {
+async fn check(options: &PgConnectOptions) -> Result<(), sqlx::Error> {
     let mut connection = connect(options).await?;
-    let checked = timeout(CALL_TIMEOUT, check_on(&mut connection, options)).await;
-    let checked = checked.map_err(|elapsed| RepositoryError::Unavailable(elapsed.into()))?;
-    checked?;
-    connection.close().await.map_err(from_sqlx)
+    in_time(check_on(&mut connection, options)).await?;
+    let _ = in_time(connection.close()).await;
+    Ok(())
 }
 
 async fn check_on(
     connection: &mut PgConnection,
     options: &PgConnectOptions,
-) -> Result<(), RepositoryError> {
-    prepare(connection).await.map_err(from_sqlx)?;
+) -> Result<(), sqlx::Error> {
+    prepare(connection).await?;
     let encoding: String = value(connection, ENCODING).await?;
     if encoding != "UTF8" {
-        return unusable(&format!(
+        return Err(unusable(&format!(
             "the encoding of the database is {encoding}, which cannot hold all text; create the \
              database with encoding 'UTF8'"
-        ));
+        )));
     }
     // Only a pooler gives one session to two connections. Without a free connection for this check,
     // there is no second one.
     let Ok(mut other) = connect(options).await else {
         return Ok(());
     };
-    if share_a_session(connection, &mut other).await? {
-        return unusable(TRANSACTION_POOLING);
+    if uses_transaction_pooling(connection, &mut other).await? {
+        return Err(unusable(TRANSACTION_POOLING));
     }
-    other.close().await.map_err(from_sqlx)
+    let _ = other.close().await;
+    Ok(())
 }
 
 /// Returns whether statements of `one` run in a session that `other` uses too, or in several sessions.
 /// Prepared statements and settings of such connections get lost. The pooler of a busy database may
 /// hide it by chance.
-async fn share_a_session(
+async fn uses_transaction_pooling(
     one: &mut PgConnection,
     other: &mut PgConnection,
-) -> Result<bool, RepositoryError> {
+) -> Result<bool, sqlx::Error> {
     let before: i32 = value(one, SESSION).await?;
     run(other, "begin").await?;
     let of_other: i32 = value(other, SESSION).await?;
@@ -174,21 +158,21 @@ async fn share_a_session(
     Ok(of_other == before || after != before)
 }
 
-async fn run(connection: &mut PgConnection, text: &'static str) -> Result<(), RepositoryError> {
+async fn run(connection: &mut PgConnection, text: &'static str) -> Result<(), sqlx::Error> {
     let done = sqlx::raw_sql(text).execute(connection).await;
-    done.map(drop).map_err(from_sqlx)
+    done.map(drop)
 }
 
 /// Returns the value of a statement that is not prepared: names of prepared statements collide in a
 /// session with several users.
-async fn value<T>(connection: &mut PgConnection, text: &'static str) -> Result<T, RepositoryError>
+async fn value<T>(connection: &mut PgConnection, text: &'static str) -> Result<T, sqlx::Error>
 where
     T: for<'r> sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
 {
-    let row: Result<PgRow, sqlx::Error> = sqlx::raw_sql(text).fetch_one(connection).await;
-    row.and_then(|row| row.try_get(0)).map_err(from_sqlx)
+    let row: PgRow = sqlx::raw_sql(text).fetch_one(connection).await?;
+    row.try_get(0)
 }
 
-fn unusable(reason: &str) -> Result<(), RepositoryError> {
-    Err(RepositoryError::Unavailable(reason.into()))
+fn unusable(reason: &str) -> sqlx::Error {
+    sqlx::Error::Configuration(reason.into())
 }

@@ -10,22 +10,24 @@ use relational::{
     },
 };
 use sqlx::{
-    Connection,
+    Connection, PgConnection,
     migrate::{MigrateError, Migrator},
     postgres::PgConnectOptions,
 };
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use crate::{
     batch::PostgresBatchStore,
     connections::Connections,
-    error::{NotUsableYet, from_sqlx, is_read_only},
+    error::{NotUsableYet, from_sqlx, is_read_only, is_temporary},
     idempotency::IdempotencyRecords,
     maintenance::StoreMaintenance,
-    server, store_state,
+    server::{self, in_time},
+    store_state,
     tenants::Tenants,
     tickets::Tickets,
+    tls_tunnel::Tunnel,
     tokens::Tokens,
 };
 
@@ -64,8 +66,7 @@ pub struct PostgresStore {
     pub(crate) is_replica: bool,
     pub(crate) connections: Connections,
     pub(crate) group: GroupCommit,
-    /// Ends the tunnel of its connections, if there is one.
-    stop: CancellationToken,
+    tunnel: Option<Arc<Tunnel>>,
 }
 
 impl PostgresStore {
@@ -77,8 +78,8 @@ impl PostgresStore {
         options: PostgresOptions,
         tasks: &TaskTracker,
     ) -> Result<Self, RepositoryError> {
-        let stop = CancellationToken::new();
-        let connect = server::usable_options(url, tasks, &stop).await?;
+        let usable = server::usable_options(url, tasks).await;
+        let (connect, tunnel) = usable.map_err(from_sqlx)?;
         let connections = Connections::new(connect.clone(), options.max_connections, tasks);
         let writer_thread =
             WriterThread::start().map_err(|error| RepositoryError::Unavailable(error.into()))?;
@@ -93,51 +94,50 @@ impl PostgresStore {
             is_replica: options.is_replica,
             connections,
             group,
-            stop,
+            tunnel: tunnel.map(Arc::new),
         })
     }
 
-    /// Migrates the schema to this version of the service. If several processes do this at once,
-    /// one of them migrates and the others wait. A read-only database is an error only if a migration
-    /// is pending; its source is then a [`NotUsableYet`].
-    pub async fn migrate(&self) -> Result<(), SchemaError> {
-        self.pending_migrations().await?;
+    /// Migrates the schema to this version of the service, and returns the number of migrations. If
+    /// several processes do this at once, one of them migrates and the others wait. A read-only
+    /// database is an error only if a migration is pending; its source is then a [`NotUsableYet`].
+    pub async fn migrate(&self) -> Result<usize, SchemaError> {
         // A dedicated connection, since a migration may take longer than a call.
-        let mut connection = server::connect(&self.options).await?;
+        let connection = server::connect(&self.options).await;
+        let mut connection = connection.map_err(from_sqlx)?;
+        let pending = pending_on(&mut connection).await?;
         sqlx::raw_sql(WITHOUT_NOTICES)
             .execute(&mut connection)
             .await
             .map_err(from_sqlx)?;
-        let Err(error) = MIGRATOR.run(&mut connection).await else {
-            return Ok(connection.close().await.map_err(from_sqlx)?);
+        let error = match MIGRATOR.run(&mut connection).await {
+            Ok(()) => {
+                let _ = connection.close().await;
+                return Ok(pending);
+            }
+            Err(MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _))
+                if is_temporary(&error) =>
+            {
+                return Err(from_sqlx(error).into());
+            }
+            Err(error) => error,
         };
         // Another process may have migrated it to a newer schema while this one waited for it.
-        let pending = self.pending_migrations().await?;
+        let pending = pending_on(&mut connection).await?;
         match error {
-            MigrateError::Execute(error) if is_read_only(&error) => require_none(pending),
+            MigrateError::Execute(error) if is_read_only(&error) => reject_pending(pending),
             error => Err(error.into()),
         }
     }
 
     /// Returns the number of migrations that have not been applied. Fails if others have been.
     pub async fn pending_migrations(&self) -> Result<usize, SchemaError> {
-        let applied = self
-            .connections
-            .run(|connection| {
-                Box::pin(async move {
-                    let is_begun: bool = sqlx::query_scalar(MIGRATIONS_TABLE)
-                        .fetch_one(&mut *connection)
-                        .await
-                        .map_err(from_sqlx)?;
-                    if !is_begun {
-                        return Ok(Vec::new());
-                    }
-                    let applied = sqlx::query_as(APPLIED_MIGRATIONS).fetch_all(connection);
-                    applied.await.map_err(from_sqlx)
-                })
-            })
-            .await?;
-        pending_migrations(&MIGRATOR, &applied)
+        // Outside the pool, which hides why it cannot connect.
+        let connection = server::connect(&self.options).await;
+        let mut connection = connection.map_err(from_sqlx)?;
+        let pending = pending_on(&mut connection).await;
+        let _ = connection.close().await;
+        pending
     }
 
     /// Returns the options of its connections, for others to the same database.
@@ -175,14 +175,35 @@ impl PostgresStore {
     pub async fn close(&self) {
         self.group.close().await;
         self.connections.close().await;
-        self.stop.cancel();
+        if let Some(tunnel) = &self.tunnel {
+            tunnel.close();
+        }
     }
 }
 
+async fn pending_on(connection: &mut PgConnection) -> Result<usize, SchemaError> {
+    let applied = in_time(applied_migrations(connection)).await;
+    pending_migrations(&MIGRATOR, &applied.map_err(from_sqlx)?)
+}
+
+async fn applied_migrations(
+    connection: &mut PgConnection,
+) -> Result<Vec<(i64, Vec<u8>)>, sqlx::Error> {
+    let has_migrations_table: bool = sqlx::query_scalar(MIGRATIONS_TABLE)
+        .fetch_one(&mut *connection)
+        .await?;
+    if !has_migrations_table {
+        return Ok(Vec::new());
+    }
+    sqlx::query_as(APPLIED_MIGRATIONS)
+        .fetch_all(connection)
+        .await
+}
+
 /// Fails if a read-only database must be migrated.
-fn require_none(pending: usize) -> Result<(), SchemaError> {
+fn reject_pending(pending: usize) -> Result<usize, SchemaError> {
     if pending == 0 {
-        return Ok(());
+        return Ok(0);
     }
     let reason =
         format!("the database is read-only, and {pending} migration(s) must be applied to it");

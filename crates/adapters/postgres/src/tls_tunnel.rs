@@ -4,7 +4,12 @@
 //! the TLS of another library. So it connects without TLS to a port of this process, from which a
 //! tunnel leads to the server.
 
-use std::{io, net::Ipv4Addr, sync::Arc, time::Duration};
+use std::{
+    io::{self, ErrorKind},
+    net::Ipv4Addr,
+    sync::Arc,
+    time::Duration,
+};
 
 use rustls::{
     ClientConfig, DigitallySignedStruct, SignatureScheme,
@@ -21,7 +26,7 @@ use tokio::{
 use tokio_rustls::{TlsConnector, client::TlsStream};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::connections::CALL_TIMEOUT;
+use crate::{connections::CALL_TIMEOUT, error::is_temporary_io};
 
 /// The request to continue with TLS, which the server accepts with one byte.
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
@@ -38,40 +43,63 @@ struct Server {
     tls: TlsConnector,
 }
 
-/// Opens a tunnel to the server of `options` until `stop`, and returns the options that lead through it.
-pub(crate) async fn open(
-    options: &PgConnectOptions,
-    tasks: &TaskTracker,
-    stop: &CancellationToken,
-) -> io::Result<PgConnectOptions> {
-    let host = options.get_host().to_owned();
-    let server = Server {
-        name: ServerName::try_from(host.clone()).map_err(io::Error::other)?,
-        host,
-        port: options.get_port(),
-        tls: TlsConnector::from(Arc::new(unchecked_tls()?)),
-    };
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-    let address = listener.local_addr()?;
-    let connections = tasks.clone();
-    let stopped = stop.clone();
-    let accept = async move {
-        loop {
-            if let Ok((client, _)) = listener.accept().await {
-                let forwarded = forward(client, server.clone());
-                connections.spawn(stopped.clone().run_until_cancelled_owned(forwarded));
-            } else {
-                // The process has too many open files.
-                sleep(ACCEPT_PAUSE).await;
-            }
+/// A port of this process that leads to a server. Dropping it closes the port and its connections.
+pub(crate) struct Tunnel(CancellationToken);
+
+impl Tunnel {
+    /// Opens a tunnel to the server of `options`, and returns the options that lead through it.
+    pub(crate) async fn open(
+        options: &PgConnectOptions,
+        tasks: &TaskTracker,
+    ) -> io::Result<(PgConnectOptions, Self)> {
+        let host = options.get_host().to_owned();
+        let invalid = |error| io::Error::new(ErrorKind::InvalidInput, error);
+        let server = Server {
+            name: ServerName::try_from(host.clone()).map_err(invalid)?,
+            host,
+            port: options.get_port(),
+            tls: TlsConnector::from(Arc::new(unchecked_tls()?)),
+        };
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = listener.local_addr()?;
+        let stop = CancellationToken::new();
+        let accept = accept(listener, server, tasks.clone(), stop.clone());
+        tasks.spawn(stop.clone().run_until_cancelled_owned(accept));
+        let options = options
+            .clone()
+            .host(&address.ip().to_string())
+            .port(address.port())
+            .ssl_mode(PgSslMode::Disable);
+        Ok((options, Self(stop)))
+    }
+
+    /// Closes the port and its connections.
+    pub(crate) fn close(&self) {
+        self.0.cancel();
+    }
+}
+
+impl Drop for Tunnel {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+async fn accept(
+    listener: TcpListener,
+    server: Server,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+) {
+    loop {
+        if let Ok((client, _)) = listener.accept().await {
+            let forwarded = forward(client, server.clone());
+            tasks.spawn(stop.clone().run_until_cancelled_owned(forwarded));
+        } else {
+            // The process has too many open files.
+            sleep(ACCEPT_PAUSE).await;
         }
-    };
-    tasks.spawn(stop.clone().run_until_cancelled_owned(accept));
-    Ok(options
-        .clone()
-        .host(&address.ip().to_string())
-        .port(address.port())
-        .ssl_mode(PgSslMode::Disable))
+    }
 }
 
 /// Forwards a connection until one of its ends closes it.
@@ -90,17 +118,24 @@ async fn connect(client: &TcpStream, server: &Server) -> io::Result<TlsStream<Tc
     stream.set_nodelay(true)?;
     stream.write_all(&TLS_REQUEST).await?;
     if stream.read_u8().await? != ACCEPTED {
-        return Err(io::Error::other("the server no longer offers TLS"));
+        let reason = "the server no longer offers TLS";
+        return Err(io::Error::new(ErrorKind::InvalidData, reason));
     }
     server.tls.connect(server.name.clone(), stream).await
 }
 
-/// Rejects a connection as a server does, with the code of a failed connection.
+/// Rejects a connection as a server does, with the code of a failed connection, or of one that is not
+/// worth another attempt.
 async fn report(client: &mut TcpStream, error: &io::Error) -> io::Result<()> {
     // A connection that is closed with unread data loses the message.
     let mut request = [0; 1024];
     let _length = client.read(&mut request).await?;
-    let fields = format!("SFATAL\0VFATAL\0C08006\0M{error}\0\0");
+    let code = if is_temporary_io(error) {
+        "08006"
+    } else {
+        "08004"
+    };
+    let fields = format!("SFATAL\0VFATAL\0C{code}\0M{error}\0\0");
     let length = u32::try_from(fields.len() + size_of::<u32>()).map_err(io::Error::other)?;
     client.write_u8(b'E').await?;
     client.write_u32(length).await?;

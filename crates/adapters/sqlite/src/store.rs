@@ -111,13 +111,14 @@ impl SqliteStore {
         })
     }
 
-    /// Migrates the schema to this version of the service. The caller ensures that no other process
-    /// does the same: SQLite's migrator takes no lock.
-    pub async fn migrate(&self) -> Result<(), SchemaError> {
-        self.pending_migrations().await?;
+    /// Migrates the schema to this version of the service, and returns the number of migrations. The
+    /// caller ensures that no other process does the same: SQLite's migrator takes no lock.
+    pub async fn migrate(&self) -> Result<usize, SchemaError> {
+        let pending = self.pending_migrations().await?;
         let mut connection = self.options.connect().await.map_err(from_sqlx)?;
         MIGRATOR.run(&mut connection).await?;
-        Ok(connection.close().await.map_err(from_sqlx)?)
+        connection.close().await.map_err(from_sqlx)?;
+        Ok(pending)
     }
 
     /// Returns the number of migrations that have not been applied. Fails if others have been.

@@ -73,13 +73,13 @@ impl Store {
         }
     }
 
-    /// Brings the schema up to date. Fails if a newer program has migrated the store.
-    pub async fn migrate(&self) -> Result<()> {
-        match self {
+    /// Brings the schema up to date, and returns the number of migrations. Fails if a newer program
+    /// has migrated the store.
+    pub async fn migrate(&self) -> Result<usize> {
+        Ok(match self {
             Self::Sqlite(store) => store.migrate().await?,
             Self::Postgres(store) => store.migrate().await?,
-        }
-        Ok(())
+        })
     }
 
     /// Returns the number of pending migrations. Fails if a newer program has migrated the store.
@@ -121,16 +121,22 @@ pub async fn open_store(
     }
     let report = |reason: &str| tracing::warn!(reason, "waiting for the database");
     if settings.region.home.is_some() {
-        let open = async || Store::open_replica(&settings.database.url, tasks).await;
-        let replica = wait_for_database(settings.database.start_limit, report, open).await?;
-        wait_for_schema(&replica).await?;
+        let open = async || {
+            let replica = Store::open_replica(&settings.database.url, tasks).await?;
+            prepared(replica, wait_for_schema).await
+        };
+        let (replica, ()) = wait_for_database(settings.database.start_limit, report, open).await?;
         return Ok(replica);
     }
     let open = async || {
         let store = Store::open(&settings.database.url, true, tasks).await?;
-        prepare_schema(store, no_migrate).await
+        if no_migrate {
+            return prepared(store, require_schema).await;
+        }
+        let (store, _applied) = prepared(store, Store::migrate).await?;
+        Ok((store, ()))
     };
-    let store = wait_for_database(settings.database.start_limit, report, open).await?;
+    let (store, ()) = wait_for_database(settings.database.start_limit, report, open).await?;
     warn_of_distance(&store).await;
     Ok(store)
 }
@@ -143,12 +149,11 @@ pub async fn migrate_store(
 ) -> Result<usize> {
     let open = async || {
         let store = Store::open(&settings.database.url, true, tasks).await?;
-        let pending = store.pending_migrations().await?;
-        Ok((prepare_schema(store, false).await?, pending))
+        prepared(store, Store::migrate).await
     };
-    let (store, pending) = wait_for_database(settings.database.start_limit, report, open).await?;
+    let (store, applied) = wait_for_database(settings.database.start_limit, report, open).await?;
     store.close().await;
-    Ok(pending)
+    Ok(applied)
 }
 
 /// Repeats `open` while its error passes by itself, until `limit` has passed. Passes the reason to
@@ -206,18 +211,19 @@ async fn warn_of_distance(store: &Store) {
     }
 }
 
-/// Migrates the store, or fails if migrations are pending and `no_migrate` is set. Closes it if this
+/// Returns a store with the result of `prepare`, which checks or changes its schema. Closes it if that
 /// fails.
-async fn prepare_schema(store: Store, no_migrate: bool) -> Result<Store> {
-    let prepared = if no_migrate {
-        require_schema(&store).await
-    } else {
-        store.migrate().await
-    };
-    if prepared.is_err() {
-        store.close().await;
+async fn prepared<T>(
+    store: Store,
+    prepare: impl AsyncFnOnce(&Store) -> Result<T>,
+) -> Result<(Store, T)> {
+    match prepare(&store).await {
+        Ok(outcome) => Ok((store, outcome)),
+        Err(error) => {
+            store.close().await;
+            Err(error)
+        }
     }
-    prepared.map(|()| store)
 }
 
 async fn require_schema(store: &Store) -> Result<()> {

@@ -1,6 +1,9 @@
 //! A database server whose certificate has version 1, as `openssl x509 -req` made them before its version 3.2.
 
-use std::time::{Duration, Instant};
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
 
 use dev_tools::postgres::DurableServer;
 use serde_json::json;
@@ -33,6 +36,19 @@ Vfvmj//zxxxHGsAWu+s3/qs1AHGhRANCAASUcw+n+ed4Lx0JmiXssROYFo0jacr0\n\
 cX5AEnrMCDkmLOuG5agxsEXozowkVNknvYMwSzjI5IRT46BKIdO97Xwu\n\
 -----END PRIVATE KEY-----";
 
+/// A certificate of version 3 for the same key, which a client presents.
+const CLIENT_CERTIFICATE: &str = "\
+-----BEGIN CERTIFICATE-----\n\
+MIIBeTCCAR+gAwIBAgIUXPNlaWjnq3s+rwUGRizN7tqzCY8wCgYIKoZIzj0EAwIw\n\
+ETEPMA0GA1UEAwwGYWdlbnRzMCAXDTI2MTEyODEwMDI0NVoYDzIxMjYxMTA0MTAw\n\
+MjQ1WjARMQ8wDQYDVQQDDAZhZ2VudHMwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNC\n\
+AASUcw+n+ed4Lx0JmiXssROYFo0jacr0cX5AEnrMCDkmLOuG5agxsEXozowkVNkn\n\
+vYMwSzjI5IRT46BKIdO97Xwuo1MwUTAdBgNVHQ4EFgQURZYuOnNuHkA+PG14E4yM\n\
+Q7ltXsgwHwYDVR0jBBgwFoAURZYuOnNuHkA+PG14E4yMQ7ltXsgwDwYDVR0TAQH/\n\
+BAUwAwEB/zAKBggqhkjOPQQDAgNIADBFAiEA6mApaNJpritdvTD9l5+WQQoOjeNd\n\
+CKXFtUBpsY2pscACIHyPu38Ly4bJbmaJykq86iYQbcaVU1jIGOLzaFmr2qUp\n\
+-----END CERTIFICATE-----";
+
 /// Waits until new connections use TLS.
 fn wait_for_tls(server: &DurableServer) {
     let began = Instant::now();
@@ -47,7 +63,7 @@ fn wait_for_tls(server: &DurableServer) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_certificate_of_version_1_is_accepted_unless_it_must_be_verified() {
+async fn a_certificate_of_version_1_is_accepted_unless_certificates_are_verified_or_presented() {
     let folder = folder();
     let (at, key) = (folder.path(), key(folder.path()));
     let server = DurableServer::start().expect("a server");
@@ -55,9 +71,21 @@ async fn a_certificate_of_version_1_is_accepted_unless_it_must_be_verified() {
     server.offer_tls(CERTIFICATE, KEY).expect("TLS");
     wait_for_tls(&server);
     let url = |mode: &str| format!("{}?sslmode={mode}", server.url("agents"));
-    for mode in ["verify-ca", "verify-full"] {
+    let [certificate, key_file] = ["client.crt", "client.key"].map(|name| at.join(name));
+    fs::write(&certificate, CLIENT_CERTIFICATE).expect("a file");
+    fs::write(&key_file, KEY).expect("a file");
+    let with_client_certificate = format!(
+        "require&sslcert={}&sslkey={}",
+        certificate.display(),
+        key_file.display()
+    );
+    for mode in ["verify-ca", "verify-full", &with_client_certificate] {
         let refused = refusal(at, &["serve"], &[("DATABASE_URL", &url(mode))]);
-        assert!(refused.contains("has version 1"), "{refused}");
+        assert!(
+            refused.contains("has version 1") && refused.contains("without sslcert"),
+            "{refused}"
+        );
+        assert!(!refused.contains("waiting for the database"), "{refused}");
     }
     for mode in ["prefer", "require"] {
         let url = url(mode);

@@ -46,7 +46,7 @@ async fn a_store_that_a_newer_program_has_migrated_is_rejected() {
         .execute(&mut newer)
         .await
         .unwrap();
-    let pending = database.store.pending_migrations().await.map(drop);
+    let pending = database.store.pending_migrations().await;
     for result in [pending, database.store.migrate().await] {
         let error = result.unwrap_err();
         assert!(
@@ -86,7 +86,7 @@ async fn a_store_that_another_build_has_migrated_is_rejected() {
         .execute(&mut other)
         .await
         .unwrap();
-    let pending = database.store.pending_migrations().await.map(drop);
+    let pending = database.store.pending_migrations().await;
     for result in [pending, database.store.migrate().await] {
         let error = result.unwrap_err();
         assert!(

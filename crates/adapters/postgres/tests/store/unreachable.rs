@@ -1,6 +1,6 @@
 //! Tests of the errors for servers that cannot be used.
 
-use std::{error::Error as _, net::SocketAddr, str::FromStr};
+use std::{error::Error as _, str::FromStr};
 
 use ports::{RepositoryError, error::with_causes};
 use postgres_store::{NotUsableYet, PostgresOptions, PostgresStore};
@@ -24,21 +24,35 @@ async fn refusal(options: &PgConnectOptions) -> String {
     with_causes(&error(options).await)
 }
 
-/// Starts a server that rejects every connection with this code.
-async fn rejecting_server(code: &'static str) -> SocketAddr {
+/// Accepts the login of any user.
+const LOGIN: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
+
+/// Starts a server that responds to the first requests of a connection with `responses`. Then it closes
+/// the connection, or is silent.
+async fn scripted_server(responses: Vec<Vec<u8>>, is_silent: bool) -> PgConnectOptions {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("its address");
     TaskTracker::new().spawn(async move {
+        let mut silent = Vec::new();
         while let Ok((mut client, _)) = listener.accept().await {
-            let mut request = [0; 1024];
-            let _length = client.read(&mut request).await;
-            let fields = format!("SFATAL\0VFATAL\0C{code}\0Mrejected\0\0");
-            let length = u32::try_from(fields.len() + 4).expect("a short message");
-            let message = [b"E", &length.to_be_bytes()[..], fields.as_bytes()].concat();
-            let _written = client.write_all(&message).await;
+            for response in &responses {
+                let mut request = [0; 1024];
+                let _length = client.read(&mut request).await;
+                let _written = client.write_all(response).await;
+            }
+            if is_silent {
+                silent.push(client);
+            }
         }
     });
-    address
+    let url = format!("postgres://ada@{address}/agents?sslmode=disable");
+    PgConnectOptions::from_str(&url).expect("a URL")
+}
+
+fn rejection(code: &str) -> Vec<u8> {
+    let fields = format!("SFATAL\0VFATAL\0C{code}\0Mrejected\0\0");
+    let length = u32::try_from(fields.len() + 4).expect("a short message");
+    [b"E", &length.to_be_bytes()[..], fields.as_bytes()].concat()
 }
 
 #[tokio::test]
@@ -51,11 +65,22 @@ async fn only_errors_that_pass_by_themselves_are_worth_waiting_for() {
         ("3D000", false),
         ("42501", false),
     ] {
-        let address = rejecting_server(code).await;
-        let url = format!("postgres://ada@{address}/agents?sslmode=disable");
-        let error = error(&PgConnectOptions::from_str(&url).expect("a URL")).await;
+        // Before and after the login.
+        for responses in [vec![rejection(code)], vec![LOGIN.to_vec(), rejection(code)]] {
+            let error = error(&scripted_server(responses, false).await).await;
+            let cause = error.source().expect("a cause");
+            assert_eq!(cause.is::<NotUsableYet>(), passes, "{code}: {cause}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_disappears_after_the_login_is_worth_waiting_for() {
+    for is_silent in [false, true] {
+        let server = scripted_server(vec![LOGIN.to_vec()], is_silent).await;
+        let error = error(&server).await;
         let cause = error.source().expect("a cause");
-        assert_eq!(cause.is::<NotUsableYet>(), passes, "{code}: {cause}");
+        assert!(cause.is::<NotUsableYet>(), "{cause}");
     }
 }
 
