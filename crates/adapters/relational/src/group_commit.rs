@@ -19,6 +19,7 @@ use ports::RepositoryError;
 use tokio::{
     runtime::Handle,
     sync::{mpsc, oneshot},
+    time::{Instant, timeout_at},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -105,6 +106,9 @@ pub trait BatchStore: Send + 'static {
 pub struct WriteTimeouts {
     /// The maximum time for which a write waits in the queue.
     pub max_queue_time: Duration,
+    /// The maximum time until the caller of a write gets an answer, even if the outcome is unknown.
+    /// The writer then still completes the write.
+    pub max_answer_time: Duration,
     /// The time after which a failed attempt shows that the store hangs. All queued writes then
     /// fail, too.
     pub hang_threshold: Duration,
@@ -118,6 +122,7 @@ impl Default for WriteTimeouts {
     fn default() -> Self {
         Self {
             max_queue_time: Duration::from_millis(4_500),
+            max_answer_time: Duration::from_millis(4_750),
             hang_threshold: Duration::from_secs(1),
             max_doubt_time: Duration::from_secs(10),
             first_retry_pause: Duration::from_millis(50),
@@ -202,8 +207,11 @@ impl GroupCommit {
     }
 
     /// Commits `op` with the next batch. A write that waits in the queue for too long is withdrawn.
-    /// Once its transaction has begun, the call waits for its outcome.
+    /// Once its transaction has begun, the call waits for its outcome until the time limit; without one
+    /// if this process runs a turn that the write has started.
     pub async fn submit(&self, op: WriteOp) -> Result<WriteOutcome, RepositoryError> {
+        let submitted_at = Instant::now();
+        let starts_a_turn = op.starts_a_turn();
         let state = Arc::new(AtomicU8::new(QUEUED));
         let (outcome_sender, mut outcome) = oneshot::channel();
         let entry = QueuedOp {
@@ -214,8 +222,8 @@ impl GroupCommit {
         self.queue
             .send(entry)
             .map_err(|_closed| unavailable("the store is closed"))?;
-        if let Ok(received) = tokio::time::timeout(self.timeouts.max_queue_time, &mut outcome).await
-        {
+        let queue_end = submitted_at + self.timeouts.max_queue_time;
+        if let Ok(received) = timeout_at(queue_end, &mut outcome).await {
             return received.unwrap_or_else(|_ended| Err(unavailable("the writer has ended")));
         }
         let withdrawn =
@@ -223,9 +231,16 @@ impl GroupCommit {
         if withdrawn.is_ok() {
             return Err(unavailable("the writer was busy for too long"));
         }
-        outcome
-            .await
-            .unwrap_or_else(|_ended| Err(unavailable("the writer has ended")))
+        let received = if starts_a_turn {
+            outcome.await
+        } else {
+            let answer_end = submitted_at + self.timeouts.max_answer_time;
+            let Ok(received) = timeout_at(answer_end, outcome).await else {
+                return Err(unavailable("the outcome of the write is not known in time"));
+            };
+            received
+        };
+        received.unwrap_or_else(|_ended| Err(unavailable("the writer has ended")))
     }
 }
 

@@ -111,6 +111,11 @@ impl WriteOp {
         }
     }
 
+    /// Returns whether it may start a turn that its caller has to run.
+    pub const fn starts_a_turn(&self) -> bool {
+        matches!(self, Self::Begin(_) | Self::Finish(_))
+    }
+
     /// Returns whether it creates its conversation.
     pub fn creates_conversation(&self) -> bool {
         let target = self.begin_turn().map(|begin| &begin.target);

@@ -21,6 +21,7 @@ mod serving;
 mod signals;
 mod signing_keys;
 mod store_commands;
+mod store_outage;
 mod terminated;
 mod tls_proxy;
 mod tool_servers;

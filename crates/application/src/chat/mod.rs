@@ -21,6 +21,7 @@ mod runner;
 mod service;
 mod start;
 mod target;
+mod turn_start;
 mod turn_task;
 
 use std::sync::Arc;

@@ -6,15 +6,12 @@ use std::{
 };
 
 use domain::{Problem, ProblemCode};
-use ports::{
-    BeginOutcome, CompletedTurn, ConversationTarget, Idempotent, RecordTurnOutcome, ReplyRequest,
-    RepositoryError,
-};
+use ports::{CompletedTurn, ConversationTarget, Idempotent, RecordTurnOutcome, RepositoryError};
 use tokio::time::timeout;
 
 use super::{
     ChatContext,
-    accepted_turn::{AcceptedTurn, InlineTurn, StartedTurn},
+    accepted_turn::{AcceptedTurn, InlineTurn},
     attempt::ChatAttempt,
     attempt_state::AttemptState,
     command::{ChatError, OnBusy},
@@ -22,12 +19,17 @@ use super::{
     runner::TurnRunner,
     service::MAX_QUEUE_TIME,
     target::{ChatTarget, resolve_target},
-    turn_task::TurnTask,
+    turn_start::TurnStart,
 };
 use crate::{
+    detach_on_drop::DetachOnDrop,
     engines::{BufferedSink, Candidate, EngineReply, LogContext, run_engine_chain},
-    live_turns::{CompletedChat, TurnWaiter},
+    live_turns::CompletedChat,
 };
+
+/// The time after which a caller is told that the store is unavailable, although the outcome of its
+/// write may still become known.
+const MAX_STORE_TIME: Duration = Duration::from_millis(4_750);
 
 /// An attempt whose first engine replies at once.
 pub(super) struct InlineAttempt {
@@ -196,62 +198,24 @@ impl TurnStarter {
         Ok(AttemptState::Decided(Ok(decided)))
     }
 
-    /// Stores the turn as started or queued, and runs it in the background once it may.
+    /// Stores the turn as started or queued, and runs it in the background once it may. It also runs
+    /// if the store confirms it only after the caller was told that the store is unavailable.
     pub(super) async fn start_turn(
         &self,
         attempt: &Arc<ChatAttempt>,
         target: &Arc<ChatTarget>,
         failure: Option<Problem>,
     ) -> Result<AttemptState, ChatError> {
-        let (context, runner) = (&self.context, &self.runner);
-        let (store_start, node) = (Instant::now(), context.node.id());
-        // Registered before it is stored, so that no cancellation can miss it.
-        let live = context.live.get_or_register(attempt.turn_subject(target));
-        let started = |is_queued| StartedTurn {
+        let start = TurnStart {
+            context: Arc::clone(&self.context),
+            runner: Arc::clone(&self.runner),
             attempt: Arc::clone(attempt),
             target: Arc::clone(target),
-            node,
-            is_queued,
-            waiter: TurnWaiter::new(Arc::clone(&live), Arc::clone(&context.ports.turns)),
         };
-        let begin = attempt.begin_turn(target, node);
-        match context.ports.turns.begin_turn(begin).await {
-            Ok(BeginOutcome::Started { place, .. }) => {
-                let started = started(false);
-                runner.run(TurnTask {
-                    ownership: runner.take_ownership(Arc::clone(&live), node),
-                    started: attempt.turn_started(target, place.message.id),
-                    request: ReplyRequest {
-                        turn_number: place.turn_number,
-                        ..attempt.reply_request(target)
-                    },
-                    failure,
-                    place,
-                    has_cached_history: target.replacement.is_none(),
-                    store_time: store_start.elapsed(),
-                });
-                Ok(accept(started))
-            }
-            Ok(BeginOutcome::Queued(_)) => {
-                live.mark_queued_here();
-                Ok(accept(started(true)))
-            }
-            Ok(BeginOutcome::Replayed(record)) => {
-                Ok(AttemptState::Decided(Ok(Idempotent::Replayed(record))))
-            }
-            Ok(BeginOutcome::Busy) => Err(ChatError::Busy),
-            Ok(BeginOutcome::AgentNotFound) => Err(ChatError::AgentNotFound),
-            Ok(BeginOutcome::ConversationNotFound) => Err(ChatError::ConversationNotFound),
-            Ok(BeginOutcome::NodeDead) => {
-                context.node.renew_identity(node).await?;
-                Ok(AttemptState::Conflicting(None))
-            }
-            Err(RepositoryError::Stale { .. }) => Ok(AttemptState::Conflicting(None)),
-            Err(error) => Err(error.into()),
+        let starting = DetachOnDrop::new(start.run(failure), self.context.background.clone());
+        match timeout(MAX_STORE_TIME, starting).await {
+            Ok(started) => started,
+            Err(late) => Err(RepositoryError::Unavailable(late.into()).into()),
         }
     }
-}
-
-fn accept(turn: StartedTurn) -> AttemptState {
-    AttemptState::Decided(Ok(Idempotent::Applied(AcceptedTurn::started(turn))))
 }

@@ -105,17 +105,31 @@ async fn single_writes_after_an_unconfirmed_commit_are_still_in_doubt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn retries_of_an_unconfirmed_commit_end_after_the_time_limit() {
+async fn a_write_is_answered_in_time_while_its_outcome_is_unknown() {
     let attempts = std::iter::repeat_with(|| Attempt::Unconfirmed).take(1_000);
     let fixture = Fixture::start(1_000, attempts);
     let started_at = Instant::now();
-    let error = fixture.group.submit(op(1)).await.unwrap_err();
+    let write = fixture.submit(op(1));
+    fixture.called(1).await;
+    let queued = fixture.submit(op(2));
+    for write in [write, queued] {
+        assert!(write.await.unwrap().unwrap_err().is_retryable());
+        let took = started_at.elapsed();
+        assert!(took <= WriteTimeouts::default().max_answer_time, "{took:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_outcome_of_a_started_turn_is_awaited_until_doubts_end() {
+    let attempts = std::iter::repeat_with(|| Attempt::Unconfirmed).take(1_000);
+    let fixture = Fixture::start(1_000, attempts);
+    let timeouts = WriteTimeouts::default();
+    let started_at = Instant::now();
+    let error = fixture.group.submit(begin(1)).await.unwrap_err();
     assert!(error.is_retryable());
-    assert!(
-        started_at.elapsed() <= WriteTimeouts::default().max_doubt_time,
-        "{:?}",
-        started_at.elapsed()
-    );
+    let took = started_at.elapsed();
+    assert!(took > timeouts.max_answer_time, "{took:?}");
+    assert!(took <= timeouts.max_doubt_time, "{took:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -12,7 +12,7 @@ use std::{
 
 use contract::fixture;
 use ports::{ConversationTarget, RecordTurnOutcome};
-use tokio::{sync::Semaphore, time::Instant};
+use tokio::sync::Semaphore;
 
 use super::*;
 
@@ -90,6 +90,14 @@ fn op(number: u32) -> WriteOp {
     let conversation = fixture::conversation(number, agent.id);
     let target = ConversationTarget::New(conversation);
     WriteOp::CompletedTurn(Box::new(fixture::completed_turn(number, &agent, target)))
+}
+
+/// The start of a turn in a conversation of its own.
+fn begin(number: u32) -> WriteOp {
+    let agent = fixture::agent(1);
+    let conversation = fixture::conversation(number, agent.id);
+    let target = ConversationTarget::New(conversation);
+    WriteOp::Begin(Box::new(fixture::begin_turn(number, &agent, target)))
 }
 
 struct Fixture {

@@ -1,0 +1,87 @@
+//! The start of a turn, which then runs in the background.
+
+use std::{sync::Arc, time::Instant};
+
+use domain::Problem;
+use ports::{BeginOutcome, Idempotent, ReplyRequest, RepositoryError};
+
+use super::{
+    ChatContext,
+    accepted_turn::{AcceptedTurn, StartedTurn},
+    attempt::ChatAttempt,
+    attempt_state::AttemptState,
+    command::ChatError,
+    runner::TurnRunner,
+    target::ChatTarget,
+    turn_task::TurnTask,
+};
+use crate::live_turns::TurnWaiter;
+
+/// The start of a turn of an engine that takes time.
+pub(super) struct TurnStart {
+    pub(super) context: Arc<ChatContext>,
+    pub(super) runner: Arc<TurnRunner>,
+    pub(super) attempt: Arc<ChatAttempt>,
+    pub(super) target: Arc<ChatTarget>,
+}
+
+impl TurnStart {
+    /// Stores the turn, and runs it once it may.
+    pub(super) async fn run(self, failure: Option<Problem>) -> Result<AttemptState, ChatError> {
+        let Self {
+            context,
+            runner,
+            attempt,
+            target,
+        } = self;
+        let (store_start, node) = (Instant::now(), context.node.id());
+        // Registered before it is stored, so that no cancellation can miss it.
+        let live = context.live.get_or_register(attempt.turn_subject(&target));
+        let started = |is_queued| StartedTurn {
+            attempt: Arc::clone(&attempt),
+            target: Arc::clone(&target),
+            node,
+            is_queued,
+            waiter: TurnWaiter::new(Arc::clone(&live), Arc::clone(&context.ports.turns)),
+        };
+        let begin = attempt.begin_turn(&target, node);
+        match context.ports.turns.begin_turn(begin).await {
+            Ok(BeginOutcome::Started { place, .. }) => {
+                let started = started(false);
+                runner.run(TurnTask {
+                    ownership: runner.take_ownership(Arc::clone(&live), node),
+                    started: attempt.turn_started(&target, place.message.id),
+                    request: ReplyRequest {
+                        turn_number: place.turn_number,
+                        ..attempt.reply_request(&target)
+                    },
+                    failure,
+                    place,
+                    has_cached_history: target.replacement.is_none(),
+                    store_time: store_start.elapsed(),
+                });
+                Ok(accept(started))
+            }
+            Ok(BeginOutcome::Queued(_)) => {
+                live.mark_queued_here();
+                Ok(accept(started(true)))
+            }
+            Ok(BeginOutcome::Replayed(record)) => {
+                Ok(AttemptState::Decided(Ok(Idempotent::Replayed(record))))
+            }
+            Ok(BeginOutcome::Busy) => Err(ChatError::Busy),
+            Ok(BeginOutcome::AgentNotFound) => Err(ChatError::AgentNotFound),
+            Ok(BeginOutcome::ConversationNotFound) => Err(ChatError::ConversationNotFound),
+            Ok(BeginOutcome::NodeDead) => {
+                context.node.renew_identity(node).await?;
+                Ok(AttemptState::Conflicting(None))
+            }
+            Err(RepositoryError::Stale { .. }) => Ok(AttemptState::Conflicting(None)),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn accept(turn: StartedTurn) -> AttemptState {
+    AttemptState::Decided(Ok(Idempotent::Applied(AcceptedTurn::started(turn))))
+}
