@@ -72,6 +72,11 @@ impl StorageProbe {
         faults.insert(call, fault);
     }
 
+    /// Removes a fault from later calls. Calls that wait still do.
+    pub(crate) fn remove(&self, call: &'static str) {
+        self.faults.lock().expect("no panic inside").remove(call);
+    }
+
     /// Removes all faults.
     pub(crate) fn clear_faults(&self) {
         self.faults.lock().expect("no panic inside").clear();

@@ -1,12 +1,15 @@
 //! Messages that a later turn replaces, forks and repeated messages.
 
+use std::sync::Arc;
+
 use domain::{ProblemCode, Scope};
 use ports::ReplyError;
 use serde_json::{Value, json};
 
 use crate::{
-    api_server::{ApiServer, id_of},
+    api_server::{ApiServer, ApiServerBuilder, id_of},
     engines::{contents, scripted_agent},
+    storage_probe::{InjectedFault, StorageProbe},
     user_tokens::{BACKEND, backend, user},
 };
 
@@ -259,6 +262,36 @@ async fn a_failed_message_is_answered_again_with_its_key() {
         api.reader().get(&turn).await.ok()["retryOf"],
         failed["turnId"]
     );
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fork_ends_with_the_last_message_although_it_is_edited_meanwhile() {
+    let probe = Arc::new(StorageProbe::default());
+    let wrapped = Arc::clone(&probe);
+    let api = ApiServerBuilder::default()
+        .wrap_storage(move |storage| wrapped.wrap_storage(storage))
+        .start()
+        .await;
+    let (id, before) = conversation(&api, &["one", "two"]).await;
+    // The fork has read which message is the last one.
+    probe.inject("conversations.find_message", InjectedFault::Slow);
+    probe.calls();
+    let draft = json!({"forkOf": {"conversationId": id}});
+    let request = api.writer().request("POST", "/api/conversations");
+    let forking = request.json(&draft).begin();
+    probe.wait_for_call("conversations.find_message").await;
+    probe.remove("conversations.find_message");
+    let edit = json!({"conversationId": id, "supersedes": before[2]["id"], "message": "three"});
+    let edited = api.chat(edit).await;
+    probe.release_waiting_calls();
+    let fork = forking.await.expect("an answer").created();
+    assert_eq!(fork["forkedFrom"]["messageId"], edited["messageId"]);
+    let copied = listed(&api, fork["id"].as_str().unwrap(), "").await;
+    let texts: Vec<_> = copied.iter().map(|message| &message["content"]).collect();
+    assert_eq!((texts[0], texts[2]), (&json!("one"), &json!("three")));
+    assert_eq!(copied[3]["id"], edited["messageId"]);
+    assert_eq!(fork["messageCount"], 4);
     api.stop().await;
 }
 

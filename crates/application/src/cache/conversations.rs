@@ -50,7 +50,14 @@ impl ConversationRepository for CachedConversations {
         let outcome = self
             .inner
             .insert(tenant, conversation, first_messages, stamp, entry)
-            .await?;
+            .await;
+        if let (Err(RepositoryError::Stale { .. }), FirstMessages::Forked(copied)) =
+            (&outcome, first_messages)
+        {
+            // Its turn count may be outdated.
+            self.caches.contexts.remove(&(tenant.clone(), copied.from));
+        }
+        let outcome = outcome?;
         if let Idempotent::Applied(Some(committed)) = &outcome {
             let context = ConversationContext {
                 id: conversation.id,

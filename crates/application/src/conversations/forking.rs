@@ -4,7 +4,9 @@ use domain::{
     ConversationId, FaultCode, ForkOrigin, InputFault, Message, MessageId, Principal,
     conversation::excerpt,
 };
-use ports::{FirstMessages, ForkedMessages, ListingOrder, MessageQuery, MessageReference};
+use ports::{
+    FirstMessages, ForkedMessages, ListingOrder, MessageQuery, MessageReference, RepositoryError,
+};
 use serde::Serialize;
 
 use super::{
@@ -42,7 +44,10 @@ impl ConversationService {
             return Err(fault("/userId", "the conversation belongs to another user"));
         }
         let last = match fork.message_id {
-            Some(message) => Some(self.forked_message(caller, from, message).await?),
+            Some(message) => {
+                let found = self.forked_message(caller, from, message).await?;
+                Some(found.ok_or_else(unknown_message)?)
+            }
             None => self.last_message(caller, from).await?,
         };
         let count = last.as_ref().map_or(0, |(_, count)| *count);
@@ -73,31 +78,25 @@ impl ConversationService {
         })
     }
 
-    /// Returns a message that is not superseded, and the number of messages up to it.
+    /// Returns a message unless it is superseded, and the number of messages up to it.
     async fn forked_message(
         &self,
         caller: &Principal,
         conversation: ConversationId,
         id: MessageId,
-    ) -> Result<(Message, i64), ConversationError> {
+    ) -> Result<Option<(Message, i64)>, ConversationError> {
         let tenant = &caller.tenant;
         let reference = MessageReference::Id(id);
         let found = self
             .conversations
             .find_message(tenant, conversation, &reference);
-        match found.await? {
-            Some(found) if found.message.superseded_at.is_none() => {
-                Ok((found.message, found.before + 1))
-            }
-            _ => Err(ConversationError::Invalid(vec![InputFault::new(
-                "/forkOf/messageId",
-                FaultCode::UnknownValue,
-                "no message of the conversation that is not superseded",
-            )])),
-        }
+        let found = found.await?;
+        let visible = found.filter(|found| found.message.superseded_at.is_none());
+        Ok(visible.map(|found| (found.message, found.before + 1)))
     }
 
-    /// Returns the last message and the number of messages up to it.
+    /// Returns the last message and the number of messages up to it. `Stale` if a turn has replaced it
+    /// meanwhile. The transaction of the insert checks that none has started since.
     async fn last_message(
         &self,
         caller: &Principal,
@@ -116,8 +115,19 @@ impl ConversationService {
             return Ok(None);
         };
         let last = self.forked_message(caller, conversation, last.id).await?;
-        Ok(Some(last))
+        let replaced = RepositoryError::Stale {
+            what: "conversation",
+        };
+        Ok(Some(last.ok_or(replaced)?))
     }
+}
+
+fn unknown_message() -> ConversationError {
+    ConversationError::Invalid(vec![InputFault::new(
+        "/forkOf/messageId",
+        FaultCode::UnknownValue,
+        "no message of the conversation that is not superseded",
+    )])
 }
 
 fn fault(pointer: &str, detail: &str) -> ConversationError {
