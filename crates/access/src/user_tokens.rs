@@ -145,6 +145,13 @@ impl UserTokens {
             let detail = format!("at most {}", Scopes::of_user_tokens().joined(", "));
             faults.push(InputFault::new("/scopes", FaultCode::UnknownValue, detail));
         }
+        if scopes == Scopes::default() {
+            let detail = format!(
+                "at least one: the caller has none of the default scopes, which are {}",
+                Scopes::default_of_user_tokens().joined(", ")
+            );
+            faults.push(InputFault::new("/scopes", FaultCode::TooShort, detail));
+        }
         if !(1..=MAX_LIFETIME_SECONDS).contains(&request.expires_in) {
             let detail = format!("1 to {MAX_LIFETIME_SECONDS}");
             faults.push(InputFault::new("/expiresIn", FaultCode::TooLarge, detail));

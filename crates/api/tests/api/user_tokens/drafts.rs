@@ -87,6 +87,29 @@ async fn other_members_are_checked_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_caller_without_scopes_of_users_cannot_issue_a_token() {
+    let api = ApiServer::start().await;
+    for scopes in [
+        &["user-tokens:issue"][..],
+        &["user-tokens:issue", "agents:read", "agents:write"],
+    ] {
+        let (_, backend) = backend(&api, scopes).await;
+        let response = backend.post(PATH, json!({"userId": "grace"})).await;
+        response.problem(ProblemCode::ValidationFailed);
+        let expected = [("/scopes".to_owned(), "too_short".to_owned())];
+        assert_eq!(response.faults(), expected, "{scopes:?}");
+    }
+    // One that is not among the default scopes can still be requested.
+    let (_, backend) = backend(&api, &["user-tokens:issue", "agents:read"]).await;
+    token(
+        &backend,
+        json!({"userId": "grace", "scopes": ["agents:read"]}),
+    )
+    .await;
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn any_other_user_id_is_kept_exactly() {
     let api = ApiServer::start().await;
     let (_, backend) = backend(&api, BACKEND).await;
