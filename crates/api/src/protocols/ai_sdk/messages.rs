@@ -1,8 +1,8 @@
 //! `GET /ai-sdk/agents/{id}/chat/{chat}/messages`.
 
-use actix_web::HttpResponse;
+use actix_web::{HttpResponse, http::header::ContentType};
 use application::{ConversationError, PAGE_LIMIT};
-use domain::Message;
+use domain::{Message, sizes::PAGE_BYTES};
 use ports::ListingOrder;
 
 use super::{path::PathChat, ui_message::UiMessage};
@@ -14,8 +14,6 @@ use crate::{
 
 /// The maximum number of messages in a response.
 const MAX_MESSAGES: usize = 1_000;
-/// The size in bytes of their texts and tool results after which no older message is added.
-const MAX_BYTES: usize = 4 * 1024 * 1024;
 
 /// Responds with the newest messages of a chat, oldest first; with none if it does not exist.
 pub(super) async fn list_messages(
@@ -31,8 +29,8 @@ pub(super) async fn list_messages(
         Some(chat) => chat.find(&authorized.conversations, caller).await?,
         None => None,
     };
-    let mut newest_first: Vec<Message> = Vec::new();
-    let (mut cursor, mut bytes) = (None, 0);
+    let mut newest = NewestMessages::default();
+    let mut cursor = None;
     while let Some(id) = conversation {
         let (conversations, order) = (&authorized.conversations, ListingOrder::Descending);
         let from = cursor.as_deref();
@@ -42,20 +40,44 @@ pub(super) async fn list_messages(
             Err(ConversationError::NotFound) => break,
             read => read?.value,
         };
-        bytes += page.items.iter().map(size).sum::<usize>();
-        newest_first.extend(page.items);
         cursor = next;
-        if cursor.is_none() || newest_first.len() >= MAX_MESSAGES || bytes >= MAX_BYTES {
+        if !newest.add(page.items) || cursor.is_none() {
             break;
         }
     }
-    let oldest_first = newest_first.into_iter().rev();
-    let messages: Vec<_> = oldest_first.map(UiMessage::from).collect();
-    Ok(HttpResponse::Ok().json(messages))
+    let mut response = HttpResponse::Ok();
+    Ok(response
+        .content_type(ContentType::json())
+        .body(newest.into_json()))
 }
 
-fn size(message: &Message) -> usize {
-    let results = message.tool_calls.iter();
-    let results = results.filter_map(|call| call.result.as_ref());
-    message.content.len() + results.map(String::len).sum::<usize>()
+/// The newest messages as JSON, as many as fit a page.
+#[derive(Default)]
+struct NewestMessages {
+    newest_first: Vec<String>,
+    bytes: usize,
+}
+
+impl NewestMessages {
+    /// Adds older messages. Returns whether more may follow.
+    fn add(&mut self, older: Vec<Message>) -> bool {
+        for message in older {
+            let json = serde_json::to_string(&UiMessage::from(message)).unwrap_or_default();
+            let is_first = self.newest_first.is_empty();
+            if self.newest_first.len() == MAX_MESSAGES
+                || (!is_first && self.bytes + json.len() > PAGE_BYTES)
+            {
+                return false;
+            }
+            self.bytes += json.len();
+            self.newest_first.push(json);
+        }
+        true
+    }
+
+    /// The array, oldest first.
+    fn into_json(mut self) -> String {
+        self.newest_first.reverse();
+        format!("[{}]", self.newest_first.join(","))
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::Scope;
+use domain::{Scope, sizes::PAGE_BYTES};
 use ports::ReplyError;
 use serde_json::{Value, json};
 
@@ -194,6 +194,26 @@ async fn a_reply_has_its_tools_where_they_happened_in_every_replay_and_in_messag
     );
     assert_eq!(stored[2]["toolCallId"], parts[5]["toolCallId"]);
     assert_eq!(stored[3]["text"], "It is 408.");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_of_messages_is_as_large_as_a_page() {
+    let api = ApiServer::start().await;
+    let chat = Chat::new(api.writer(), &api.agent_id().await);
+    // A quotation mark has two bytes in JSON.
+    let text = "\"".repeat(32_000);
+    for number in 0..20 {
+        chat.send(&format!("m{number}"), &text).await.parts().await;
+    }
+    let messages = chat.messages().await;
+    let bytes = messages.to_string().len();
+    assert!(
+        (PAGE_BYTES - 70_000..PAGE_BYTES + 1_000).contains(&bytes),
+        "{bytes}"
+    );
+    let messages = messages.as_array().expect("messages");
+    assert_eq!(messages[messages.len() - 2]["id"], "m19");
     api.stop().await;
 }
 
