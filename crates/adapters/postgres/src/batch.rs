@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ports::RepositoryError;
 use relational::{
-    BatchError, BatchStore, CommittedBatch, Facts, FactsQuery, Plan, PlannedBatch, WriteOp,
+    BatchError, BatchStore, CommittedBatch, Facts, FactsQuery, Plan, PlannedBatch, Work, WriteOp,
     WriterThread, group_commit::HeadsBefore, plan,
 };
 use sqlx::{
@@ -16,9 +16,20 @@ use tokio::time::timeout;
 
 use crate::{
     connections::{CALL_TIMEOUT, prepare},
-    error::from_sqlx,
+    error::{from_sqlx, lost_its_session},
     facts, rows,
 };
+
+/// The work of an attempt, which can be repeated.
+trait BatchWork<T>:
+    for<'c> Fn(&'c mut PgConnection, &'c mut Option<HeadsBefore>) -> Work<'c, T> + Send + Sync
+{
+}
+
+impl<T, W> BatchWork<T> for W where
+    W: for<'c> Fn(&'c mut PgConnection, &'c mut Option<HeadsBefore>) -> Work<'c, T> + Send + Sync
+{
+}
 
 /// The store of the group commit's writer.
 pub(crate) struct PostgresBatchStore {
@@ -39,27 +50,22 @@ impl PostgresBatchStore {
     }
 
     /// Runs `work` on the connection, within the time limit. `heads_at_commit` is set by `work`
-    /// before it sends the commit.
-    async fn attempt<T>(
-        &mut self,
-        work: impl AsyncFnOnce(
-            &mut PgConnection,
-            &mut Option<HeadsBefore>,
-        ) -> Result<T, RepositoryError>,
-    ) -> Result<T, BatchError> {
+    /// before it sends the commit. If the connection was lost while it was idle, `work` runs on a new
+    /// one, unless it has sent the commit.
+    async fn attempt<T>(&mut self, work: impl BatchWork<T>) -> Result<T, BatchError> {
         let mut heads_at_commit = None;
         let result = timeout(CALL_TIMEOUT, async {
             // Taken during the attempt, so that the connection of an aborted attempt is not used
             // again.
-            let mut connection = match self.connection.take() {
-                Some(connection) => connection,
-                None => self.connect().await?,
-            };
-            let result = work(&mut connection, &mut heads_at_commit).await;
-            if !matches!(result, Err(RepositoryError::Unavailable(_))) {
-                self.connection = Some(connection);
+            if let Some(connection) = self.connection.take() {
+                let result = self.run(connection, &work, &mut heads_at_commit).await;
+                let is_lost = result.as_ref().is_err_and(lost_its_session);
+                if !is_lost || heads_at_commit.is_some() {
+                    return result;
+                }
             }
-            result
+            let connection = self.connect().await?;
+            self.run(connection, &work, &mut heads_at_commit).await
         });
         let result = result
             .await
@@ -68,6 +74,20 @@ impl PostgresBatchStore {
             Some(heads) if source.is_retryable() => BatchError::Unknown { heads, source },
             _ => BatchError::Failed(source),
         })
+    }
+
+    /// Runs `work`, and keeps the connection unless it may be lost.
+    async fn run<T>(
+        &mut self,
+        mut connection: PgConnection,
+        work: &impl BatchWork<T>,
+        heads_at_commit: &mut Option<HeadsBefore>,
+    ) -> Result<T, RepositoryError> {
+        let result = work(&mut connection, heads_at_commit).await;
+        if !matches!(result, Err(RepositoryError::Unavailable(_))) {
+            self.connection = Some(connection);
+        }
+        result
     }
 
     async fn connect(&self) -> Result<PgConnection, RepositoryError> {
@@ -87,27 +107,36 @@ impl BatchStore for PostgresBatchStore {
         if in_doubt_since.is_some() {
             self.connection = None;
         }
-        self.attempt(async |connection, heads_at_commit| {
-            run_transaction(connection, &ops, in_doubt_since, heads_at_commit).await
+        let in_doubt_since = in_doubt_since.cloned();
+        self.attempt(move |connection, heads_at_commit| {
+            let (ops, in_doubt_since) = (Arc::clone(&ops), in_doubt_since.clone());
+            Box::pin(async move {
+                run_transaction(connection, &ops, in_doubt_since.as_ref(), heads_at_commit).await
+            })
         })
         .await
     }
 
     async fn read_ahead(&mut self, query: &FactsQuery) -> Result<Option<Facts>, BatchError> {
-        let read = async |connection: &mut PgConnection, _: &mut Option<HeadsBefore>| {
-            facts::read_ahead(connection, query).await
-        };
-        self.attempt(read).await.map(Some)
+        let query = Arc::new(query.clone());
+        self.attempt(move |connection, _| {
+            let query = Arc::clone(&query);
+            Box::pin(async move { facts::read_ahead(connection, &query).await.map(Some) })
+        })
+        .await
     }
 
     async fn commit_if_current(&mut self, batch: Arc<PlannedBatch>) -> Result<bool, BatchError> {
-        self.attempt(async |connection, heads_at_commit| {
-            *heads_at_commit = Some(batch.facts.heads.clone());
-            let written = rows::write_if_current(connection, &batch).await;
-            if written.as_ref().is_err_and(was_rolled_back) {
-                *heads_at_commit = None;
-            }
-            written.map_err(from_sqlx)
+        self.attempt(move |connection, heads_at_commit| {
+            let batch = Arc::clone(&batch);
+            Box::pin(async move {
+                *heads_at_commit = Some(batch.facts.heads.clone());
+                let written = rows::write_if_current(connection, &batch).await;
+                if written.as_ref().is_err_and(was_rolled_back) {
+                    *heads_at_commit = None;
+                }
+                written.map_err(from_sqlx)
+            })
         })
         .await
     }

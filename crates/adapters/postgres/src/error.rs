@@ -13,8 +13,11 @@ use sqlx::error::DatabaseError;
 /// was not granted in time) are included: they also come from a server that accepts no writes.
 const TRANSIENT_CLASSES: [&str; 9] = ["08", "25", "28", "3D", "40", "53", "55", "57", "58"];
 
-/// The codes, and classes of codes, of a server that is starting or stopping, or has no free connection.
-const TEMPORARY: [&str; 6] = ["57P01", "57P02", "57P03", "53", "08001", "08006"];
+/// The codes, and classes of codes, of a server that is starting or stopping, or has no free connection,
+/// and of a session that it has ended because it was idle.
+const TEMPORARY: [&str; 8] = [
+    "57P01", "57P02", "57P03", "57P05", "25P03", "53", "08001", "08006",
+];
 
 /// The code of an attempt to write in a read-only session.
 const READ_ONLY: &str = "25006";
@@ -79,6 +82,12 @@ pub(crate) fn is_temporary_io(error: &io::Error) -> bool {
             | ErrorKind::NotFound
             | ErrorKind::PermissionDenied
     )
+}
+
+/// Returns whether a call failed because the connection was lost or its session has ended, or for
+/// another cause that a new connection may not have.
+pub(crate) fn lost_its_session(error: &RepositoryError) -> bool {
+    matches!(error, RepositoryError::Unavailable(source) if source.is::<NotUsableYet>())
 }
 
 /// Returns whether a session rejected a write because it is read-only.

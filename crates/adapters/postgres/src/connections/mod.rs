@@ -28,9 +28,10 @@ use crate::error::{ReadOnlySession, from_sqlx, in_table};
 /// The time limit of a call; after it, the store counts as unavailable.
 pub(crate) const CALL_TIMEOUT: Duration = Duration::from_millis(4_500);
 
-/// The idle time after which a connection is tested before its next use: the server may have been
-/// restarted meanwhile.
-const MAX_UNTESTED_IDLE: Duration = Duration::from_secs(1);
+/// The idle time after which a connection is tested before its next use: the server, or a pooler in
+/// front of it, may have ended it meanwhile. Shorter than any restart, and longer than connections are
+/// idle under load.
+const MAX_UNTESTED_IDLE: Duration = Duration::from_millis(50);
 
 /// The settings of every connection.
 ///

@@ -3,6 +3,7 @@
 mod contract;
 mod credential_locks;
 mod database;
+mod ended_sessions;
 mod faults;
 mod log_trim;
 mod lost_changes;

@@ -9,7 +9,7 @@ use super::{ConversationFacts, Facts, InTenant, RecordKey};
 use crate::{TurnRow, WriteOp};
 
 /// The keys of the facts that a batch needs. No list contains duplicates.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct FactsQuery {
     /// The tenants to lock, in the order of their ids.
     pub tenants: BTreeSet<TenantId>,
