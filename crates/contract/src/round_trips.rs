@@ -63,6 +63,7 @@ fn full_config(text: &str) -> AgentConfig {
             max_output_tokens: Some(u32::MAX),
             seed: Some(-9_007_199_254_740_991),
             stop: Some(Vec::new()),
+            system_role: Some(false),
         }),
         history: Some(HistoryLimits {
             max_messages: Some(0),

@@ -183,6 +183,11 @@ pub struct LlmSettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(max_items = 4, nullable = false, value_type = Option<Vec<StopText>>))]
     pub stop: Option<Vec<String>>,
+    /// Whether the model accepts a system message. If `false`, its text begins the first message of
+    /// the user. Default: true.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub system_role: Option<bool>,
 }
 
 impl AgentConfig {

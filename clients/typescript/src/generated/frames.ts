@@ -869,6 +869,11 @@ export interface components {
             /** @description Texts at which the reply ends. */
             stop?: components["schemas"]["StopText"][];
             /**
+             * @description Whether the model accepts a system message. If `false`, its text begins the first message of
+             *     the user. Default: true.
+             */
+            systemRole?: boolean;
+            /**
              * Format: double
              * @description Sampling temperature.
              */

@@ -2036,6 +2036,11 @@ export interface components {
             /** @description Texts at which the reply ends. */
             stop?: components["schemas"]["StopText"][];
             /**
+             * @description Whether the model accepts a system message. If `false`, its text begins the first message of
+             *     the user. Default: true.
+             */
+            systemRole?: boolean;
+            /**
              * Format: double
              * @description Sampling temperature.
              */
@@ -2062,6 +2067,11 @@ export interface components {
             seed?: number | null;
             /** @description Texts at which the reply ends. */
             stop?: components["schemas"]["StopText"][] | null;
+            /**
+             * @description Whether the model accepts a system message. If `false`, its text begins the first message of
+             *     the user. Default: true.
+             */
+            systemRole?: boolean | null;
             /**
              * Format: double
              * @description Sampling temperature.

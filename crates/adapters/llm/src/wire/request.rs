@@ -53,7 +53,7 @@ pub(crate) enum PromptMessage<'a> {
         content: &'a str,
     },
     User {
-        content: &'a str,
+        content: Cow<'a, str>,
     },
     Assistant {
         content: Option<Cow<'a, str>>,

@@ -44,6 +44,7 @@ async fn the_agents_settings_are_sent() {
         max_output_tokens: Some(100),
         seed: Some(-9_007_199_254_740_991),
         stop: Some(vec!["END".to_owned()]),
+        ..LlmSettings::default()
     };
     let body = request_body(Some(settings)).await;
     let expected = json!({

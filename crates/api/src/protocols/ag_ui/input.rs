@@ -26,11 +26,13 @@ pub(super) struct RunInput {
     tools: Value,
 }
 
+/// Its members have any type, because only the newest message of the user is judged.
 #[derive(Debug, Deserialize)]
 struct InputMessage {
     #[serde(default)]
-    id: Option<String>,
-    role: String,
+    id: Value,
+    #[serde(default)]
+    role: Value,
     #[serde(default)]
     content: Value,
 }
@@ -84,12 +86,12 @@ impl RunInput {
         if let Some((code, detail)) = problem {
             return Err(ApiError::invalid(pointer, code, detail));
         }
-        let is_storable = |id: &String| {
+        let is_storable = |id: &&str| {
             (1..=MAX_MESSAGE_ID_BYTES).contains(&id.len())
                 && id.bytes().all(|byte| byte.is_ascii_graphic())
         };
         Ok(UserMessage {
-            id: message.id.clone().filter(is_storable),
+            id: message.id.as_str().filter(is_storable).map(str::to_owned),
             text,
         })
     }
@@ -136,7 +138,8 @@ mod tests {
     #[test]
     fn the_newest_message_of_the_user_is_used() {
         let message = newest(&json!([
-            {"id": "1", "role": "user", "content": "old"},
+            {"id": 1, "role": 1},
+            {"id": "1", "role": "user", "content": [{"type": "image"}]},
             {"id": "2", "role": "user", "content": [
                 {"type": "text", "text": "ne"}, {"type": "text", "text": "w"},
             ]},

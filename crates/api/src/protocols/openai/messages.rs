@@ -4,14 +4,16 @@ use domain::{FaultCode, InputFault, Role, Sizes, fault::push_index};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A message, as a client sends it.
+/// A message, as a client sends it. Its members have any type, because only the newest message is
+/// judged.
 #[derive(Debug, Deserialize)]
 pub(super) struct ClientMessage {
-    role: String,
+    #[serde(default)]
+    role: Value,
     #[serde(default)]
     content: Value,
     #[serde(default)]
-    tool_calls: Option<Vec<Value>>,
+    tool_calls: Value,
 }
 
 /// The author of a client's message.
@@ -35,7 +37,8 @@ pub(super) struct Texts {
 }
 
 impl Texts {
-    /// Reads a whole conversation. The newest user message is the one to reply to.
+    /// Reads a whole conversation. The newest user message is the one to reply to. Messages and parts
+    /// of the past that cannot be used are omitted: a client would send them again with each message.
     pub(super) fn whole(messages: &[ClientMessage], reader: &mut Reader<'_>) -> Self {
         let Some(newest) = reader.newest(messages) else {
             return Self::default();
@@ -46,15 +49,18 @@ impl Texts {
                 texts.message = reader.message(index, message);
                 continue;
             }
-            let Some(author) = reader.author(index, message) else {
-                continue;
-            };
-            let role = match author {
+            let role = match message.author() {
                 // An agent has instructions of its own.
-                Author::User | Author::Operator => Role::User,
-                Author::Agent => Role::Agent,
+                Some(Author::User | Author::Operator) => Role::User,
+                Some(Author::Agent) => Role::Agent,
+                None => {
+                    if index > newest {
+                        reader.reject_role(index, message);
+                    }
+                    continue;
+                }
             };
-            let text = reader.text(index, message);
+            let text = message.usable_text();
             if !text.is_empty() {
                 texts.history.push((role, text));
             }
@@ -70,6 +76,38 @@ impl Texts {
             history: Vec::new(),
         }
     }
+}
+
+impl ClientMessage {
+    fn role(&self) -> &str {
+        self.role.as_str().unwrap_or_default()
+    }
+
+    fn author(&self) -> Option<Author> {
+        match self.role() {
+            "user" => Some(Author::User),
+            "system" | "developer" => Some(Author::Operator),
+            "assistant" => Some(Author::Agent),
+            _ => None,
+        }
+    }
+
+    /// Returns the text, without parts of other types.
+    fn usable_text(&self) -> String {
+        match &self.content {
+            Value::String(text) => text.clone(),
+            Value::Array(parts) => {
+                let texts: Vec<_> = parts.iter().filter_map(part_text).collect();
+                texts.join("\n")
+            }
+            _ => String::new(),
+        }
+    }
+}
+
+/// Returns the text of a part, if it is one.
+fn part_text(part: &Value) -> Option<&str> {
+    part["text"].as_str().filter(|_| part["type"] == "text")
 }
 
 /// Reads messages and collects their faults.
@@ -92,7 +130,7 @@ impl<'a> Reader<'a> {
     /// the operator.
     fn newest(&mut self, messages: &[ClientMessage]) -> Option<usize> {
         let newest = |author| {
-            let is_of = |it: &ClientMessage| author_of(&it.role) == Some(author);
+            let is_of = |it: &ClientMessage| it.author() == Some(author);
             messages.iter().rposition(is_of)
         };
         let found = newest(Author::User).or_else(|| newest(Author::Operator));
@@ -115,18 +153,15 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn author(&mut self, index: usize, message: &ClientMessage) -> Option<Author> {
-        let detail = match &*message.role {
+    /// Reports a role that has no place after the message to reply to.
+    fn reject_role(&mut self, index: usize, message: &ClientMessage) {
+        let detail = match message.role() {
             "tool" | "function" => {
                 "results of the client's tools are not accepted: agents call their own tools"
             }
             _ => "must be 'user', 'assistant', 'system' or 'developer'",
         };
-        let author = author_of(&message.role);
-        if author.is_none() {
-            self.fault(Some(index), "/role", FaultCode::UnknownValue, detail);
-        }
-        author
+        self.fault(Some(index), "/role", FaultCode::UnknownValue, detail);
     }
 
     /// Reads the message to reply to.
@@ -141,41 +176,31 @@ impl<'a> Reader<'a> {
     }
 
     fn text(&mut self, index: usize, message: &ClientMessage) -> String {
-        if message.tool_calls.as_ref().is_some_and(|it| !it.is_empty()) {
+        let calls = message.tool_calls.as_array();
+        if calls.is_some_and(|calls| !calls.is_empty()) {
             let detail = "calls of the client's tools are not accepted";
             self.fault(Some(index), "/tool_calls", FaultCode::NotCombinable, detail);
         }
-        let text = match &message.content {
-            Value::String(text) => text.clone(),
-            Value::Array(parts) => self.joined(index, parts),
-            Value::Null => String::new(),
+        match &message.content {
+            Value::Array(parts) => {
+                for (position, _) in unusable_parts(parts) {
+                    let below = format!("/content/{position}");
+                    let detail = "only parts of the type 'text' are supported";
+                    self.fault(Some(index), &below, FaultCode::UnknownValue, detail);
+                }
+            }
+            Value::String(_) | Value::Null => {}
             _ => {
                 let detail = "must be a text or a list of parts";
                 self.fault(Some(index), "/content", FaultCode::WrongType, detail);
-                String::new()
             }
-        };
+        }
+        let text = message.usable_text();
         if text.chars().count() > self.max {
             let detail = format!("at most {} characters", self.max);
             self.fault(Some(index), "/content", FaultCode::TooLong, &detail);
         }
         text
-    }
-
-    /// Joins the parts of a message.
-    fn joined(&mut self, index: usize, parts: &[Value]) -> String {
-        let mut texts = Vec::with_capacity(parts.len());
-        for (position, part) in parts.iter().enumerate() {
-            let text = part["text"].as_str();
-            if let Some(text) = text.filter(|_| part["type"] == "text") {
-                texts.push(text);
-            } else {
-                let below = format!("/content/{position}");
-                let detail = "only parts of the type 'text' are supported";
-                self.fault(Some(index), &below, FaultCode::UnknownValue, detail);
-            }
-        }
-        texts.join("\n")
     }
 
     fn fault(&mut self, index: Option<usize>, below: &str, code: FaultCode, detail: &str) {
@@ -188,13 +213,9 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn author_of(role: &str) -> Option<Author> {
-    match role {
-        "user" => Some(Author::User),
-        "system" | "developer" => Some(Author::Operator),
-        "assistant" => Some(Author::Agent),
-        _ => None,
-    }
+fn unusable_parts(parts: &[Value]) -> impl Iterator<Item = (usize, &Value)> {
+    let parts = parts.iter().enumerate();
+    parts.filter(|(_, part)| part_text(part).is_none())
 }
 
 #[cfg(test)]

@@ -86,14 +86,11 @@ fn what_cannot_be_read_is_a_fault_at_its_place() {
             "/messages/0/content/1",
         ),
         (
-            json!([{"role": "tool", "content": "4"}, {"role": "user", "content": "a"}]),
-            "/messages/0/role",
+            json!([{"role": "user", "content": "a"}, {"role": "tool", "content": "4"}]),
+            "/messages/1/role",
         ),
         (
-            json!([
-                {"role": "assistant", "content": null, "tool_calls": [{"id": "c"}]},
-                {"role": "user", "content": "a"},
-            ]),
+            json!([{"role": "user", "content": "a", "tool_calls": [{"id": "c"}]}]),
             "/messages/0/tool_calls",
         ),
     ] {
@@ -111,4 +108,31 @@ fn only_the_newest_user_message_is_read_for_a_stored_conversation() {
     let (texts, faults) = read(messages, Texts::newest);
     assert!(faults.is_empty(), "{faults:?}");
     assert_eq!((&*texts.message, texts.history.len()), ("Thanks", 0));
+}
+
+#[test]
+fn what_cannot_be_used_of_old_messages_is_omitted() {
+    let image = json!({"type": "image_url", "image_url": {"url": "u"}});
+    let long = "x".repeat(32_001);
+    let (texts, faults) = whole(json!([
+        {"role": "user", "content": [{"type": "text", "text": "Look:"}, image]},
+        {"role": "assistant", "content": null, "tool_calls": [{"id": "c"}]},
+        {"role": "tool", "tool_call_id": "c", "content": "4"},
+        {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]},
+        {"role": "assistant", "content": "It is 4.", "tool_calls": {}},
+        {"role": 7, "content": {"text": "?"}},
+        {"role": "user", "content": 5},
+        {"role": "user", "content": [image]},
+        {"role": "assistant", "content": long},
+        {"role": "user", "content": "Thanks"},
+    ]));
+    assert!(faults.is_empty(), "{faults:?}");
+    assert_eq!(texts.message, "Thanks");
+    let history = [
+        (Role::User, "Look:"),
+        (Role::Agent, "It is 4."),
+        (Role::Agent, &long),
+    ];
+    let history = history.map(|(role, text)| (role, text.to_owned()));
+    assert_eq!(texts.history, history);
 }

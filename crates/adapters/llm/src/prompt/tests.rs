@@ -1,0 +1,95 @@
+use domain::LlmSettings;
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::*;
+
+fn roles_and_texts(request: ReplyRequest) -> Vec<(String, String)> {
+    let prompt = serde_json::to_value(Prompt::new(request, &[])).expect("JSON");
+    let member = |message: &Value, name: &str| message[name].as_str().expect("text").to_owned();
+    let messages = prompt.as_array().expect("messages").iter();
+    messages
+        .map(|message| (member(message, "role"), member(message, "content")))
+        .collect()
+}
+
+fn request_after(history: &[(Role, String)]) -> ReplyRequest {
+    let messages = (1..)
+        .zip(history)
+        .map(|(seq, (role, content))| HistoryMessage {
+            seq,
+            role: *role,
+            content: content.as_str().into(),
+        });
+    ReplyRequest {
+        history: Arc::new(messages.collect()),
+        message: "the new message".to_owned(),
+        ..contract::reply_engine::request(0)
+    }
+}
+
+fn messages() -> impl Strategy<Value = Vec<(Role, String)>> {
+    let role = prop_oneof![Just(Role::User), Just(Role::Agent)];
+    prop::collection::vec((role, "|[ \n]{1,2}|[a-z]{1,4}"), 0..12)
+}
+
+proptest! {
+    #[test]
+    fn every_history_becomes_one_system_message_and_roles_in_turn(
+        history in messages(),
+        has_system_role: bool,
+        greets: bool,
+    ) {
+        let mut request = request_after(&history);
+        let config = &mut Arc::make_mut(&mut request.agent).config;
+        config.greeting = history.first().map(|(_, text)| text.clone()).filter(|_| greets);
+        config.llm = Some(LlmSettings {
+            system_role: Some(has_system_role),
+            ..LlmSettings::default()
+        });
+        let mut sent = roles_and_texts(request);
+        if has_system_role {
+            prop_assert_eq!(sent.remove(0).0, "system");
+        }
+        for (position, (role, content)) in sent.iter().enumerate() {
+            let expected = if position % 2 == 0 { "user" } else { "assistant" };
+            prop_assert_eq!(role, expected);
+            prop_assert!(!content.trim().is_empty());
+        }
+        let (last_role, last) = sent.last().expect("the new message");
+        prop_assert_eq!(last_role, "user");
+        prop_assert!(last.ends_with("the new message"));
+        // Nothing that the user wrote is lost.
+        let all: String = sent.into_iter().map(|(_, content)| content).collect();
+        for (_, text) in history.iter().filter(|(role, _)| *role == Role::User) {
+            prop_assert!(all.contains(text.trim()));
+        }
+    }
+}
+
+#[test]
+fn a_longer_history_keeps_what_was_sent_before() {
+    let own = |role, text: &str| (role, text.to_owned());
+    let mut history = vec![own(Role::User, "without a reply"), own(Role::Agent, "")];
+    let before = roles_and_texts(request_after(&history));
+    history.extend([own(Role::User, "the new message"), own(Role::Agent, "Yes.")]);
+    let after = roles_and_texts(request_after(&history));
+    assert_eq!(after[..before.len()], before);
+}
+
+#[test]
+fn without_a_system_role_its_text_begins_the_first_message() {
+    let mut request = request_after(&[(Role::Agent, "Welcome!".to_owned())]);
+    let agent = Arc::make_mut(&mut request.agent);
+    agent.name = "Ada".to_owned();
+    agent.personality = String::new();
+    agent.capabilities = Vec::new();
+    agent.config.greeting = Some("Welcome!".to_owned());
+    agent.config.llm = Some(LlmSettings {
+        system_role: Some(false),
+        ..LlmSettings::default()
+    });
+    let text = "You are Ada.\n\n# Greeting\nYou began the conversation with this message:\nWelcome!\n\nthe new message";
+    let expected = [("user".to_owned(), text.to_owned())];
+    assert_eq!(roles_and_texts(request), expected);
+}
