@@ -213,7 +213,7 @@ impl ReplyGenerator {
         self.prompt.push(PromptMessage::Assistant {
             content: content.map(Cow::Owned),
             reasoning_content: Some(response.reasoning).filter(|reasoning| !reasoning.is_empty()),
-            tool_calls: calls.iter().map(to_wire_call).collect(),
+            tool_calls: calls.iter().map(|call| self.to_wire_call(call)).collect(),
         });
         let timeout = self.upstream.timeouts.tool;
         let mut results = stream::iter(checked_calls)
@@ -232,23 +232,23 @@ impl ReplyGenerator {
             });
         }
     }
-}
 
-/// Converts a tool call for the next request. Some servers reject arguments that are not a JSON
-/// object, even if the model wrote them.
-fn to_wire_call(call: &Call) -> AssistantToolCall {
-    let parsed = serde_json::from_str::<serde_json::Map<_, serde_json::Value>>(&call.arguments);
-    let arguments = match parsed {
-        Ok(_) => call.arguments.clone(),
-        Err(_) => "{}".to_owned(),
-    };
-    AssistantToolCall {
-        id: call.id.clone(),
-        kind: "function",
-        function: FunctionCall {
-            name: call.name.clone(),
-            arguments,
-        },
-        extra_content: call.extra_content.clone(),
+    /// Converts a tool call for the next request. Some servers reject names with other characters, and
+    /// arguments that are not a JSON object, even if the model wrote them.
+    fn to_wire_call(&self, call: &Call) -> AssistantToolCall {
+        let parsed = serde_json::from_str::<serde_json::Map<_, serde_json::Value>>(&call.arguments);
+        let arguments = match parsed {
+            Ok(_) => call.arguments.clone(),
+            Err(_) => "{}".to_owned(),
+        };
+        AssistantToolCall {
+            id: call.id.clone(),
+            kind: "function",
+            function: FunctionCall {
+                name: self.toolbox.function_name(&call.name),
+                arguments,
+            },
+            extra_content: call.extra_content.clone(),
+        }
     }
 }

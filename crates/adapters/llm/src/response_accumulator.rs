@@ -93,9 +93,7 @@ impl ResponseAccumulator {
         }
         self.reasoning
             .push_str(&part.reasoning_content.unwrap_or_default());
-        for call in part.tool_calls.unwrap_or_default() {
-            self.calls.push(call)?;
-        }
+        self.calls.push(part.tool_calls.unwrap_or_default())?;
         if self.size() > MAX_RESPONSE_BYTES {
             return Err(LlmError::Malformed("the upstream's response is too large"));
         }

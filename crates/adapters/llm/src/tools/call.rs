@@ -50,7 +50,13 @@ pub(crate) struct CallResult {
 impl CheckedCall {
     /// Checks a call. `may_run` is `false` if the turn has no call left.
     pub(crate) fn new(call: &Call, toolbox: &Toolbox, may_run: bool) -> Self {
-        let (arguments, failure) = match read_arguments(&call.arguments) {
+        let read = if call.lacks_arguments {
+            let reason = "the arguments did not arrive; call the tool again";
+            Err(Failure::new("invalid_arguments", reason))
+        } else {
+            read_arguments(&call.arguments)
+        };
+        let (arguments, failure) = match read {
             Ok(arguments) => (arguments, None),
             Err(failure) => (Map::new(), Some(failure)),
         };
@@ -63,7 +69,7 @@ impl CheckedCall {
         let outcome = match (offered, failure) {
             _ if !may_run => Err(Failure::new("too_many", "no more calls in this turn")),
             (None, _) if unavailable.is_some() => Err(unavailable_failure()),
-            (None, _) => Err(Failure::new("unknown_tool", "there is no such tool")),
+            (None, _) => Err(Failure::new("unknown_tool", toolbox.unknown_reason())),
             (Some(_), Some(failure)) => Err(failure),
             (Some(it), None) => Ok((it.tool.clone(), Arc::clone(&it.schema))),
         };

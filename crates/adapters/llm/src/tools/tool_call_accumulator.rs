@@ -1,10 +1,16 @@
 //! Assembles tool calls from the pieces of a response.
 
+mod nesting;
+
 use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::{error::LlmError, wire::CallPart};
+use self::nesting::Nesting;
+use crate::{
+    error::LlmError,
+    wire::{CallPart, FunctionPart},
+};
 
 /// The maximum number of tool calls in one response. A turn may make only 16; this limits the
 /// number of rejections.
@@ -19,6 +25,9 @@ pub(crate) struct Call {
     pub(crate) name: String,
     /// JSON text, unless the model made a mistake.
     pub(crate) arguments: String,
+    nesting: Nesting,
+    /// The call has no arguments, and the response has some of which it is not certain whose they are.
+    pub(crate) lacks_arguments: bool,
     pub(crate) extra_content: Option<Value>,
 }
 
@@ -27,6 +36,17 @@ pub(crate) struct Call {
 pub(crate) struct ToolCallAccumulator {
     calls: Vec<Call>,
     bytes: usize,
+    /// Arguments arrived of which it is not certain whose they are.
+    has_stray_arguments: bool,
+}
+
+/// The call that a piece belongs to.
+enum Owner {
+    Known(usize),
+    /// Probably this one, although its index is another.
+    Guessed(usize),
+    New,
+    Unknown,
 }
 
 impl ToolCallAccumulator {
@@ -39,16 +59,43 @@ impl ToolCallAccumulator {
         self.bytes
     }
 
-    /// Adds a piece.
-    pub(crate) fn push(&mut self, part: CallPart) -> Result<(), LlmError> {
-        let position = match self.position_of(&part) {
-            Some(position) => position,
-            None if self.calls.len() == MAX_CALLS_PER_RESPONSE => {
+    /// Adds the pieces of one list.
+    pub(crate) fn push(&mut self, parts: Vec<CallPart>) -> Result<(), LlmError> {
+        // The calls whose names are in this list: its elements are different calls.
+        let mut named = HashSet::new();
+        for part in parts {
+            let has_name = part.name().is_some();
+            if let Some(position) = self.push_part(part, &named)?
+                && has_name
+            {
+                named.insert(position);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a piece, and returns the position of its call.
+    fn push_part(
+        &mut self,
+        part: CallPart,
+        named: &HashSet<usize>,
+    ) -> Result<Option<usize>, LlmError> {
+        let position = match self.owner(&part, named) {
+            Owner::Known(position) => position,
+            Owner::Guessed(position) => {
+                self.has_stray_arguments |= part.arguments().is_some();
+                position
+            }
+            Owner::Unknown => {
+                self.has_stray_arguments |= part.arguments().is_some();
+                return Ok(None);
+            }
+            Owner::New if self.calls.len() == MAX_CALLS_PER_RESPONSE => {
                 return Err(LlmError::Unusable(
                     "the model made too many tool calls in one response",
                 ));
             }
-            None => {
+            Owner::New => {
                 self.calls.push(Call {
                     index: part.index,
                     ..Call::default()
@@ -56,34 +103,56 @@ impl ToolCallAccumulator {
                 self.calls.len() - 1
             }
         };
-        let call = &mut self.calls[position];
-        let function = part.function.unwrap_or_default();
-        // Some servers repeat the id and the name in every piece; none splits them.
-        set_once(&mut call.id, part.id, &mut self.bytes);
-        set_once(&mut call.name, function.name, &mut self.bytes);
-        if let Some(arguments) = function.arguments {
-            self.bytes += arguments.len();
-            call.arguments.push_str(&arguments);
-        }
-        if let Some(extra) = part.extra_content {
-            self.bytes += extra.to_string().len();
-            call.extra_content = Some(extra);
-        }
-        Ok(())
+        self.bytes += self.calls[position].add(part);
+        Ok(Some(position))
     }
 
-    /// Finds the call of a piece by its index. Some servers send no index, or the same for
-    /// different calls; there, a different id starts another call.
-    fn position_of(&self, part: &CallPart) -> Option<usize> {
-        let id = part.id.as_deref().filter(|id| !id.is_empty());
-        let found = match part.index {
-            Some(_) => self.calls.iter().rposition(|call| call.index == part.index),
-            None => self.calls.len().checked_sub(1),
+    /// Finds the call of a piece. Servers differ in what tells calls apart: some send no index, or
+    /// the same for different calls, or another one for later pieces; some send no id, or a new one
+    /// with each piece. A name is the most reliable sign that a call begins.
+    fn owner(&self, part: &CallPart, named: &HashSet<usize>) -> Owner {
+        let find = |is_it: &dyn Fn(&Call) -> bool| self.calls.iter().rposition(is_it);
+        let by_id = part.id().and_then(|id| find(&|call| call.id == id));
+        let by_index = part
+            .index
+            .and_then(|index| find(&|call| call.index == Some(index)));
+        let last = self.calls.len().checked_sub(1);
+        let by_position = if part.index.is_some() { by_index } else { last };
+        let Some(name) = part.name() else {
+            return self.owner_without_name(part, by_id, by_position);
         };
-        found.filter(|position| {
-            let known = &self.calls[*position].id;
-            id.is_none_or(|id| known.is_empty() || known == id)
-        })
+        // Another index is another call, whatever its id.
+        let candidate = by_id.filter(|_| part.index.is_none()).or(by_position);
+        match candidate {
+            Some(position)
+                if !named.contains(&position) && self.calls[position].continues(part, name) =>
+            {
+                Owner::Known(position)
+            }
+            _ => Owner::New,
+        }
+    }
+
+    fn owner_without_name(
+        &self,
+        part: &CallPart,
+        by_id: Option<usize>,
+        by_position: Option<usize>,
+    ) -> Owner {
+        let can_take = |call: &Call| part.arguments().is_none() || !call.nesting.is_closed();
+        if let Some(position) = by_id.or(by_position.filter(|it| can_take(&self.calls[*it]))) {
+            return Owner::Known(position);
+        }
+        let has_new_index = part.index.is_some() && by_position.is_none();
+        if part.id().is_some() && (has_new_index || self.calls.is_empty()) {
+            // The name may follow.
+            return Owner::New;
+        }
+        match self.calls.iter().rposition(can_take) {
+            Some(position) => Owner::Guessed(position),
+            // The arguments become invalid, rather than incomplete.
+            None => by_position.map_or(Owner::Unknown, Owner::Known),
+        }
     }
 
     /// Returns the calls with ids that are unique in the turn. `taken` contains the ids of the turn
@@ -91,6 +160,7 @@ impl ToolCallAccumulator {
     pub(crate) fn into_calls(self, taken: &mut HashSet<String>) -> Vec<Call> {
         let mut calls = self.calls;
         for call in &mut calls {
+            call.lacks_arguments = self.has_stray_arguments && call.arguments.trim().is_empty();
             if !call.id.is_empty() && !taken.insert(call.id.clone()) {
                 call.id.clear();
             }
@@ -109,108 +179,52 @@ impl ToolCallAccumulator {
     }
 }
 
-fn set_once(field: &mut String, value: Option<String>, bytes: &mut usize) {
-    if let Some(value) = value
-        && field.is_empty()
-    {
-        *bytes += value.len();
-        *field = value;
+impl Call {
+    /// Returns whether a piece with this name continues the call, rather than beginning another one.
+    fn continues(&self, part: &CallPart, name: &str) -> bool {
+        let has_other_id = |id| !self.id.is_empty() && self.id != id;
+        if part.id().is_some_and(has_other_id) {
+            return false;
+        }
+        if self.name.is_empty() {
+            return true;
+        }
+        if self.nesting.is_closed() {
+            // Some servers repeat id and name at the end, without arguments.
+            return self.name == name && part.id().is_some() && part.arguments().is_none();
+        }
+        // Another name before the arguments is the rest of a name in pieces, if the call is certain.
+        let is_certain = part.id().is_some() || (!self.id.is_empty() && part.index.is_some());
+        self.name == name || (is_certain && self.arguments.is_empty())
+    }
+
+    /// Adds a piece, and returns the number of bytes that are kept of it.
+    fn add(&mut self, part: CallPart) -> usize {
+        let mut bytes = 0;
+        if self.id.is_empty()
+            && let Some(id) = part.id
+        {
+            bytes += id.len();
+            self.id = id;
+        }
+        let FunctionPart { name, arguments } = part.function.unwrap_or_default();
+        // Some servers repeat the whole name in every piece.
+        if let Some(name) = name.filter(|name| *name != self.name) {
+            bytes += name.len();
+            self.name.push_str(&name);
+        }
+        if let Some(arguments) = arguments {
+            bytes += arguments.len();
+            self.nesting.push(&arguments);
+            self.arguments.push_str(&arguments);
+        }
+        if let Some(extra) = part.extra_content {
+            bytes += extra.to_string().len();
+            self.extra_content = Some(extra);
+        }
+        bytes
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use rstest::rstest;
-    use serde_json::json;
-
-    use super::*;
-
-    fn calls(parts: &[Value]) -> Vec<(String, String, String)> {
-        let mut accumulator = ToolCallAccumulator::default();
-        for part in parts {
-            accumulator
-                .push(serde_json::from_value(part.clone()).unwrap())
-                .unwrap();
-        }
-        let value = |call: Call| (call.id, call.name, call.arguments);
-        let calls = accumulator.into_calls(&mut HashSet::new());
-        calls.into_iter().map(value).collect()
-    }
-
-    fn call(id: &str, name: &str, arguments: &str) -> (String, String, String) {
-        (id.to_owned(), name.to_owned(), arguments.to_owned())
-    }
-
-    #[rstest]
-    #[case::in_pieces(vec![
-        json!({"index": 0, "id": "a", "function": {"name": "time", "arguments": ""}}),
-        json!({"index": 0, "function": {"arguments": "{\"zo"}}),
-        json!({"index": 1, "id": "b", "function": {"name": "sum", "arguments": "{"}}),
-        json!({"index": 0, "function": {"arguments": "ne\":1}"}}),
-        json!({"index": 1, "function": {"arguments": "}"}}),
-    ])]
-    #[case::with_everything_repeated(vec![
-        json!({"index": 0, "id": "a", "function": {"name": "time", "arguments": "{\"zo"}}),
-        json!({"index": 0, "id": "a", "function": {"name": "time", "arguments": "ne\":1}"}}),
-        json!({"index": 1, "id": "b", "function": {"name": "sum", "arguments": "{}"}}),
-    ])]
-    #[case::without_an_index(vec![
-        json!({"id": "a", "function": {"name": "time", "arguments": "{\"zo"}}),
-        json!({"function": {"arguments": "ne\":1}"}}),
-        json!({"id": "b", "function": {"name": "sum", "arguments": {}}}),
-    ])]
-    #[case::with_the_same_index(vec![
-        json!({"index": 0, "id": "a", "function": {"name": "time", "arguments": {"zone": 1}}}),
-        json!({"index": 0, "id": "b", "function": {"name": "sum", "arguments": "{}"}}),
-    ])]
-    fn calls_are_assembled_from_pieces(#[case] parts: Vec<Value>) {
-        let expected = [call("a", "time", r#"{"zone":1}"#), call("b", "sum", "{}")];
-        assert_eq!(calls(&parts), expected);
-    }
-
-    #[test]
-    fn a_call_without_an_id_gets_one() {
-        let parts = [
-            json!({"index": 0, "function": {"name": "time"}}),
-            json!({"index": 1, "id": "", "function": {"name": "time"}}),
-        ];
-        let expected = [call("call_0", "time", ""), call("call_1", "time", "")];
-        assert_eq!(calls(&parts), expected);
-    }
-
-    #[test]
-    fn no_two_calls_of_a_turn_have_the_same_id() {
-        let rounds: [(&[&str], &[&str]); 3] = [
-            (
-                &["", "call_1", "call_0", ""],
-                &["call_2", "call_1", "call_0", "call_3"],
-            ),
-            (&["call_0", "a", "a"], &["call_4", "a", "call_5"]),
-            (&["", "a", "b"], &["call_6", "call_7", "b"]),
-        ];
-        let mut taken = HashSet::new();
-        for (value, expected) in rounds {
-            let mut accumulator = ToolCallAccumulator::default();
-            for (index, id) in (0..).zip(value) {
-                let part = json!({"index": index, "id": id, "function": {"name": "time"}});
-                accumulator
-                    .push(serde_json::from_value(part).unwrap())
-                    .unwrap();
-            }
-            let calls = accumulator.into_calls(&mut taken);
-            let ids: Vec<_> = calls.iter().map(|call| call.id.as_str()).collect();
-            assert_eq!(ids, expected);
-        }
-    }
-
-    #[test]
-    fn too_many_calls_are_rejected() {
-        let mut accumulator = ToolCallAccumulator::default();
-        let part = |index| CallPart {
-            index: Some(index),
-            ..CallPart::default()
-        };
-        let rejected = (0..1000).find(|index| accumulator.push(part(*index)).is_err());
-        assert_eq!(rejected, Some(64));
-    }
-}
+mod tests;

@@ -90,8 +90,34 @@ impl Toolbox {
 
     /// Finds a tool by its function name.
     pub(crate) fn find(&self, function: &str) -> Option<&OfferedTool> {
-        self.offered.iter().find(|offer| offer.function == function)
+        let found = |name: &str| self.offered.iter().find(|offer| offer.function == name);
+        found(function).or_else(|| found(without_decoration(function)))
     }
+
+    /// The reason that there is no such tool, for the model.
+    pub(crate) fn unknown_reason(&self) -> String {
+        let names: Vec<_> = self.offered.iter().map(|it| it.function.as_str()).collect();
+        if names.is_empty() {
+            "there are no tools".to_owned()
+        } else {
+            format!("there is no such tool; the tools are: {}", names.join(", "))
+        }
+    }
+
+    /// Returns the function name of a call in a form that servers accept in the history.
+    pub(crate) fn function_name(&self, called: &str) -> String {
+        match self.find(called) {
+            Some(offer) => offer.function.clone(),
+            None => function_names(&[called]).remove(0),
+        }
+    }
+}
+
+/// Removes what some models write around a name: a namespace before it, and a token that begins with
+/// `<|` after it.
+fn without_decoration(function: &str) -> &str {
+    let name = function.split("<|").next().unwrap_or_default().trim();
+    name.strip_prefix("functions.").unwrap_or(name)
 }
 
 fn name(tool: &AgentTool) -> &str {

@@ -1,6 +1,7 @@
 //! Requests and responses in the format of `OpenAI`'s chat completions. No type implements `Debug`:
 //! they contain prompts, replies and arguments, which must not be logged.
 
+mod lenient;
 mod request;
 mod response;
 mod surrogates;
@@ -9,5 +10,5 @@ pub(crate) use request::{
     AssistantToolCall, CompletionRequest, Function, FunctionCall, PromptMessage, Settings,
     StreamOptions, Tool,
 };
-pub(crate) use response::{CallPart, Chunk, Content, Part};
+pub(crate) use response::{CallPart, Chunk, Content, FunctionPart, Part};
 pub(crate) use surrogates::replace_lone_surrogates;

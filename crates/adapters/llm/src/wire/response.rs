@@ -9,6 +9,8 @@ use serde::{
 };
 use serde_json::{Value, from_str, value::RawValue};
 
+use super::lenient;
+
 /// The maximum number of tokens that is plausible for one request.
 const MAX_TOKENS: f64 = 1e9;
 
@@ -81,13 +83,13 @@ impl<'a> Chunk<'a> {
 /// One of the alternatives. Only one is requested.
 #[derive(Default, Deserialize)]
 pub(crate) struct Choice<'a> {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::index")]
     pub(crate) index: Option<u32>,
     #[serde(default, borrow)]
     pub(crate) delta: Option<Part<'a>>,
     #[serde(default, borrow)]
     pub(crate) message: Option<Part<'a>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::text")]
     pub(crate) finish_reason: Option<String>,
 }
 
@@ -97,11 +99,11 @@ pub(crate) struct Part<'a> {
     #[serde(default, borrow)]
     pub(crate) content: Option<Content<'a>>,
     /// Replaces the content if the model refuses to reply.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::text")]
     pub(crate) refusal: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::text")]
     pub(crate) reasoning_content: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::list")]
     pub(crate) tool_calls: Option<Vec<CallPart>>,
 }
 
@@ -114,9 +116,9 @@ pub(crate) enum Content<'a> {
 /// One part of a list. Parts that are not text, such as reasoning, are ignored.
 #[derive(Deserialize)]
 pub(crate) struct ContentPart {
-    #[serde(default, rename = "type")]
-    pub(crate) kind: String,
-    #[serde(default)]
+    #[serde(default, rename = "type", deserialize_with = "lenient::text")]
+    pub(crate) kind: Option<String>,
+    #[serde(default, deserialize_with = "lenient::text")]
     pub(crate) text: Option<String>,
 }
 
@@ -155,7 +157,9 @@ impl<'a> Content<'a> {
         match self {
             Self::Text(text) => text,
             Self::Parts(parts) => {
-                let texts = parts.into_iter().filter(|part| part.kind == "text");
+                let texts = parts
+                    .into_iter()
+                    .filter(|part| part.kind.as_deref() == Some("text"));
                 Cow::Owned(texts.filter_map(|part| part.text).collect())
             }
         }
@@ -165,9 +169,9 @@ impl<'a> Content<'a> {
 /// A piece of a tool call.
 #[derive(Default, Deserialize)]
 pub(crate) struct CallPart {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::index")]
     pub(crate) index: Option<u32>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::text")]
     pub(crate) id: Option<String>,
     #[serde(default)]
     pub(crate) function: Option<FunctionPart>,
@@ -175,10 +179,29 @@ pub(crate) struct CallPart {
     pub(crate) extra_content: Option<Value>,
 }
 
+impl CallPart {
+    /// The id, unless it is empty.
+    pub(crate) fn id(&self) -> Option<&str> {
+        self.id.as_deref().filter(|id| !id.is_empty())
+    }
+
+    /// The name, or a piece of it, unless it is empty.
+    pub(crate) fn name(&self) -> Option<&str> {
+        let name = self.function.as_ref()?.name.as_deref();
+        name.filter(|name| !name.is_empty())
+    }
+
+    /// A piece of the arguments, unless it is blank.
+    pub(crate) fn arguments(&self) -> Option<&str> {
+        let arguments = self.function.as_ref()?.arguments.as_deref();
+        arguments.filter(|arguments| !arguments.trim().is_empty())
+    }
+}
+
 /// A piece of the called function.
 #[derive(Default, Deserialize)]
 pub(crate) struct FunctionPart {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::text")]
     pub(crate) name: Option<String>,
     /// A piece of JSON text; some servers send the object itself.
     #[serde(default, deserialize_with = "text_or_json")]
@@ -256,6 +279,25 @@ mod tests {
         let part: FunctionPart = from_str(part).unwrap();
         let expected = r#"{"b": 123456789012345678901234567890, "a": 1.10}"#;
         assert_eq!(part.arguments.as_deref(), Some(expected));
+    }
+
+    #[rstest]
+    #[case(json!([null]), 0)]
+    #[case(json!({}), 0)]
+    #[case(json!("none"), 0)]
+    #[case(json!([null, {"function": {"name": "time"}}, 5]), 1)]
+    #[case(json!({"function": {"name": "time"}}), 1)]
+    #[case(json!([{"id": 17, "index": "1", "type": [], "function": null}]), 1)]
+    fn members_of_no_importance_have_any_type(#[case] calls: Value, #[case] expected: usize) {
+        let delta = json!({"content": [{"type": null}, {"type": "text", "text": "Hi"}], "refusal": {}, "reasoning_content": 5, "role": 1, "tool_calls": calls});
+        let choice = json!({"index": "0", "delta": delta, "finish_reason": false});
+        let chunk = json!({"id": 1, "choices": [choice]}).to_string();
+        let chunk: Chunk<'_> = from_str(&chunk).unwrap();
+        let choice = chunk.choices.unwrap().remove(0);
+        assert_eq!((choice.index, choice.finish_reason), (Some(0), None));
+        let part = choice.delta.unwrap();
+        assert_eq!(part.tool_calls.unwrap_or_default().len(), expected);
+        assert_eq!(part.content.unwrap().into_text(), "Hi");
     }
 
     #[test]

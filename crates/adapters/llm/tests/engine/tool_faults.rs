@@ -101,8 +101,65 @@ async fn a_tool_that_the_agent_lacks_is_unknown() {
         (record.name.as_str(), record.status.as_str()),
         ("files", "unknown_tool")
     );
-    assert_eq!(result["status"], "unknown_tool");
+    let why = "there is no such tool; the tools are: time";
+    assert_eq!(result, json!({"status": "unknown_tool", "error": why}));
     assert!(fake_tools.calls().is_empty());
+}
+
+#[rstest]
+#[case("functions.time")]
+#[case("time<|channel|>commentary")]
+#[case(" time")]
+#[tokio::test]
+async fn a_tool_is_found_by_a_decorated_name(#[case] function: &str) {
+    let fake_tools: Arc<FakeTools> = Arc::default();
+    let (record, result) = call(tool(&fake_tools, "time"), function, "{}").await;
+    assert_eq!(
+        (record.name.as_str(), record.status.as_str()),
+        ("time", "ok")
+    );
+    assert_eq!(result["status"], "ok");
+}
+
+/// Servers reject a whole request for such a name.
+#[tokio::test]
+async fn an_invalid_name_is_not_sent_back() {
+    let responses = [
+        call_stream(&[("a", "what? {}", "{}")]),
+        text_stream("Well."),
+    ];
+    let (upstream, engine) = fixture(responses).await;
+    collect_reply(&engine, request(0)).await;
+    let messages = &upstream.bodies()[1]["messages"];
+    let call = &messages[2]["tool_calls"][0];
+    assert_eq!(call["function"]["name"], "what____", "{messages}");
+}
+
+#[tokio::test]
+async fn a_call_whose_arguments_did_not_arrive_is_not_run() {
+    let fake_tools: Arc<FakeTools> = Arc::default();
+    let piece = |piece: Value| json!({"choices": [{"delta": {"tool_calls": [piece]}}]});
+    let calls = [
+        piece(json!({"index": 0, "id": "a", "function": {"name": "time", "arguments": ""}})),
+        piece(json!({"index": 1, "id": "b", "function": {"name": "time", "arguments": ""}})),
+        piece(json!({"index": 2, "function": {"arguments": "{\"zone\": \"UTC\"}"}})),
+        finish("tool_calls"),
+    ];
+    let (_upstream, engine) = fixture([stream(&calls), text_stream("Well.")]).await;
+    let request = ReplyRequest {
+        tools: vec![tool(&fake_tools, "time")],
+        ..request(0)
+    };
+    let reply = collect_reply(&engine, request).await;
+    let returned = reply.chunks.iter().filter_map(|chunk| match chunk {
+        ReplyChunk::ToolReturned(record) => Some((record.status.as_str(), &*record.result)),
+        _ => None,
+    });
+    let returned: Vec<_> = returned.collect();
+    let why = "the arguments did not arrive; call the tool again";
+    assert_eq!(returned[0], ("invalid_arguments", why));
+    assert_eq!(returned[1].0, "ok");
+    assert_eq!(fake_tools.calls().len(), 1);
 }
 
 #[rstest]

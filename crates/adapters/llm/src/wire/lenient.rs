@@ -1,0 +1,38 @@
+//! Members that matter little, or that some servers send with another type. A value that cannot be
+//! used counts as absent.
+
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+use serde_json::{Value, from_str, value::RawValue};
+
+/// Reads a text; numbers are accepted.
+pub(super) fn text<'de, D: Deserializer<'de>>(source: D) -> Result<Option<String>, D::Error> {
+    Ok(match Value::deserialize(source)? {
+        Value::String(text) => Some(text),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    })
+}
+
+/// Reads an index; digits in a text are accepted.
+pub(super) fn index<'de, D: Deserializer<'de>>(source: D) -> Result<Option<u32>, D::Error> {
+    Ok(text(source)?.and_then(|digits| digits.parse().ok()))
+}
+
+/// Reads the usable elements of a list; an element without a list around it is accepted.
+pub(super) fn list<'de, D, T>(source: D) -> Result<Option<Vec<T>>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned,
+{
+    // Not as `Value`, which would change large numbers.
+    let raw = Box::<RawValue>::deserialize(source)?;
+    let elements: Vec<Box<RawValue>> = match raw.get().as_bytes() {
+        [b'[', ..] => from_str(raw.get()).unwrap_or_default(),
+        [b'{', ..] if raw.get() != "{}" => vec![raw],
+        _ => return Ok(None),
+    };
+    let usable = elements.iter().filter(|it| it.get().starts_with('{'));
+    Ok(Some(
+        usable.filter_map(|it| from_str(it.get()).ok()).collect(),
+    ))
+}
