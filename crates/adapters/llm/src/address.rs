@@ -45,40 +45,11 @@ pub(crate) fn proxy_url(text: &str) -> Result<Url, LlmOptionsError> {
     url.ok_or(LlmOptionsError::Proxy)
 }
 
-/// Returns whether the server requires `max_completion_tokens` in place of `max_tokens`. `OpenAI`
-/// rejects the old name for its newer models and accepts the new one for all; most other servers
-/// know only the old one.
-pub(crate) fn requires_max_completion_tokens(base: &Url) -> bool {
-    let host = base.host_str().unwrap_or_default();
-    let is_domain = |domain: &str| {
-        let rest = host.strip_suffix(domain);
-        rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-    };
-    is_domain("api.openai.com") || is_domain("openai.azure.com")
-}
-
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
 
     use super::*;
-
-    #[rstest]
-    #[case("https://api.openai.com/v1", true)]
-    #[case("https://API.OpenAI.com/v1", true)]
-    #[case("https://eu.api.openai.com/v1", true)]
-    #[case("https://mine.openai.azure.com/openai/v1", true)]
-    #[case("https://api.openai.com.example/v1", false)]
-    #[case("https://notapi.openai.com/v1", false)]
-    #[case("https://myopenai.azure.com/v1", false)]
-    #[case("http://127.0.0.1:11434/v1", false)]
-    #[case("https://api.anthropic.com/v1", false)]
-    fn max_completion_tokens_is_required_only_by_openai(#[case] base: &str, #[case] new: bool) {
-        assert_eq!(
-            requires_max_completion_tokens(&base_url(base).unwrap()),
-            new
-        );
-    }
 
     #[rstest]
     #[case("https://a.example/v1/chat/completions", "https://a.example/v1")]

@@ -13,10 +13,8 @@ use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    address::{
-        COMPLETIONS_PATH, append_path, base_url, is_azure_deployment, proxy_url,
-        requires_max_completion_tokens,
-    },
+    address::{COMPLETIONS_PATH, append_path, base_url, is_azure_deployment, proxy_url},
+    dialect::{Dialect, Dialects},
     error::LlmError,
     options::{LlmOptions, LlmOptionsError, LlmTimeouts},
     retry_policy::retry_after,
@@ -40,8 +38,7 @@ pub(crate) struct Upstream {
     completions_url: Url,
     models_url: Url,
     key: Option<SecretString>,
-    /// The server requires `max_completion_tokens` in place of `max_tokens`.
-    requires_max_completion_tokens: bool,
+    pub(crate) dialects: Dialects,
     pub(crate) model: Option<String>,
     pub(crate) streams: bool,
     pub(crate) timeouts: LlmTimeouts,
@@ -74,7 +71,7 @@ impl Upstream {
             completions_url: append_path(&base, &COMPLETIONS_PATH),
             models_url: append_path(&base, &["models"]),
             key: key.cloned(),
-            requires_max_completion_tokens: requires_max_completion_tokens(&base),
+            dialects: Dialects::new(options.stream_options, options.max_completion_tokens),
             model: options.model.clone(),
             streams: options.streams,
             timeouts: timeouts(options),
@@ -92,9 +89,8 @@ impl Upstream {
         self.completions_url.path()
     }
 
-    /// Converts the settings of an agent to request parameters, under the names that this server
-    /// accepts.
-    pub(crate) fn settings(&self, agent: Option<&LlmSettings>) -> Settings {
+    /// Converts the settings of an agent to request parameters.
+    pub(crate) fn settings(agent: Option<&LlmSettings>, dialect: Dialect) -> Settings {
         let Some(agent) = agent else {
             return Settings::default();
         };
@@ -104,8 +100,8 @@ impl Upstream {
         Settings {
             temperature: agent.temperature.map(normalized),
             top_p: agent.top_p.map(normalized),
-            max_tokens: max_tokens.filter(|_| !self.requires_max_completion_tokens),
-            max_completion_tokens: max_tokens.filter(|_| self.requires_max_completion_tokens),
+            max_tokens: max_tokens.filter(|_| !dialect.max_completion_tokens),
+            max_completion_tokens: max_tokens.filter(|_| dialect.max_completion_tokens),
             seed: agent.seed,
             stop: agent.stop.clone().unwrap_or_default(),
         }
@@ -186,11 +182,13 @@ impl Upstream {
         };
         // Everything but the status is only for logs, so a failure to read it is ignored.
         let _ = timeout(ERROR_BODY_TIMEOUT, reading).await;
-        let mut body: Value = serde_json::from_slice(&body).unwrap_or_default();
+        let text = || Value::from(String::from_utf8_lossy(&body));
+        let mut body: Value = serde_json::from_slice(&body).unwrap_or_else(|_error| text());
         if let Some(first) = body.get_mut(0) {
             body = first.take();
         }
-        let error = body.get("error").unwrap_or(&body);
+        let error = body.get("error").filter(|error| !error.is_null());
+        let error = error.unwrap_or(&body);
         UpstreamError {
             retry_after,
             ..UpstreamError::read(Some(status), error, self.key())

@@ -6,7 +6,7 @@
 //! `retry_policy`. `response_reader` reads the response (`paced_body`) event by event
 //! (`event_decoder`, `chunk_template`), `response_accumulator` collects it, and `reply_writer` sends
 //! its text. `prompt` builds the messages for the model, `wire` is the format of requests and
-//! responses, and `error` and `upstream_error` describe failures. `tools` offers tools to the model
+//! responses, `dialect` what servers refuse of it, and `error` and `upstream_error` describe failures. `tools` offers tools to the model
 //! and executes its calls. `model_list` is the list of a server's models.
 //!
 //! No upstream is trusted with memory, time or the content of logs. Types that contain prompts,
@@ -16,6 +16,7 @@ mod address;
 mod chunk_sender;
 mod chunk_template;
 mod client;
+mod dialect;
 mod engine;
 mod error;
 mod event_decoder;

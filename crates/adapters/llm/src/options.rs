@@ -27,6 +27,11 @@ pub struct LlmOptions {
     pub proxy: Option<SecretString>,
     /// Requests streamed responses. Some servers do not support them, or not together with tools.
     pub streams: bool,
+    /// Whether streams are requested with `stream_options`. If missing, until a model refuses it.
+    pub stream_options: Option<bool>,
+    /// Whether the limit of tokens is sent as `max_completion_tokens` rather than `max_tokens`. If
+    /// missing, once a model refuses `max_tokens`.
+    pub max_completion_tokens: Option<bool>,
     /// The time limits of the server.
     pub timeouts: LlmTimeouts,
     /// The maximum number of idle connections.
@@ -55,6 +60,8 @@ impl LlmOptions {
             model: None,
             proxy: None,
             streams: true,
+            stream_options: None,
+            max_completion_tokens: None,
             timeouts: LlmTimeouts::default(),
             max_idle_connections: MAX_IDLE_CONNECTIONS,
             runtimes: 1,
@@ -75,6 +82,8 @@ impl fmt::Debug for LlmOptions {
             .field("model", &self.model)
             .field("has_proxy", &self.proxy.is_some())
             .field("streams", &self.streams)
+            .field("stream_options", &self.stream_options)
+            .field("max_completion_tokens", &self.max_completion_tokens)
             .field("timeouts", &self.timeouts)
             .finish_non_exhaustive()
     }

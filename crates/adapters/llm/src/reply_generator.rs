@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::HashSet, sync::Arc, time::Duration};
 
-use domain::{FinishReason, TenantId, Usage};
+use domain::{FinishReason, LlmSettings, TenantId, Usage};
 use futures::{StreamExt as _, stream};
 use ports::{ReplyChunk, ReplyError, ReplyRequest};
 use tokio::time::sleep;
@@ -10,6 +10,7 @@ use tokio::time::sleep;
 use crate::{
     chunk_sender::ChunkSender,
     client::Upstream,
+    dialect::Dialect,
     error::{LlmError, sanitize},
     prompt::Prompt,
     reply_writer::ReplyWriter,
@@ -17,9 +18,7 @@ use crate::{
     response_reader::read_response,
     retry_policy::RetryPolicy,
     tools::{Call, CallResult, CheckedCall, SchemaCache, Toolbox, execute},
-    wire::{
-        AssistantToolCall, CompletionRequest, FunctionCall, PromptMessage, Settings, StreamOptions,
-    },
+    wire::{AssistantToolCall, CompletionRequest, FunctionCall, PromptMessage, StreamOptions},
 };
 
 /// The maximum number of completions with tool calls in a turn. After them the model must reply
@@ -37,7 +36,8 @@ pub(crate) struct ReplyGenerator {
     toolbox: Toolbox,
     prompt: Prompt,
     model: Option<String>,
-    settings: Settings,
+    settings: Option<LlmSettings>,
+    dialect: Dialect,
     usage: Option<Usage>,
     calls_left: usize,
     /// The ids of all tool calls of the turn so far.
@@ -55,14 +55,16 @@ impl ReplyGenerator {
         let config = &request.agent.config;
         let retry_policy = RetryPolicy::new(config.timeout(), upstream.timeouts.pause);
         let toolbox = Toolbox::new(&request.tools, &request.unavailable_tools, &schemas).await;
-        let llm = config.llm.as_ref();
-        let model = llm.and_then(|llm| llm.model.clone());
+        let settings = config.llm.clone();
+        let model = settings.as_ref().and_then(|llm| llm.model.clone());
+        let model = model.or_else(|| upstream.model.clone());
         let generator = Self {
             tenant: request.tenant.clone(),
             writer: ReplyWriter::new(sender),
             retry_policy,
-            model: model.or_else(|| upstream.model.clone()),
-            settings: upstream.settings(llm),
+            dialect: upstream.dialects.of(model.as_deref()),
+            model,
+            settings,
             usage: None,
             calls_left: MAX_TOOL_CALLS,
             call_ids: HashSet::new(),
@@ -108,15 +110,29 @@ impl ReplyGenerator {
 
     /// Requests a completion, with retries, and reads the response.
     async fn complete(&mut self, may_call: bool) -> Result<ResponseAccumulator, LlmError> {
-        let request = self
-            .upstream
-            .completion_request(self.request_body(may_call)?);
+        let first_dialect = self.dialect;
+        let mut request = self.request(may_call)?;
         loop {
             let mut response = ResponseAccumulator::default();
             let error = match self.send_once(&request, &mut response).await {
-                Ok(()) => return Ok(response),
+                Ok(()) => {
+                    if self.dialect != first_dialect {
+                        let dialects = &self.upstream.dialects;
+                        dialects.remember(self.model.as_deref(), self.dialect);
+                    }
+                    return Ok(response);
+                }
                 Err(error) => error,
             };
+            if let LlmError::UpstreamError(refusal) = &error
+                && let Some(dialect) =
+                    (self.upstream.dialects).after_refusal(first_dialect, self.dialect, refusal)
+            {
+                self.dialect = dialect;
+                self.log_refusal(&error);
+                request = self.request(may_call)?;
+                continue;
+            }
             if error.is_not_found() {
                 self.log_not_found(&error);
             }
@@ -153,6 +169,17 @@ impl ReplyGenerator {
         );
     }
 
+    fn log_refusal(&self, error: &LlmError) {
+        tracing::info!(
+            engine = self.upstream.engine,
+            error = ports::error::one_line(error),
+            model = self.model.as_deref().map(sanitize),
+            stream_options = self.dialect.stream_options,
+            max_completion_tokens = self.dialect.max_completion_tokens,
+            "LLM server refused a parameter; repeating the request without it"
+        );
+    }
+
     fn log_retry(&self, error: &LlmError, pause: Duration) {
         let pause_ms = pause.as_secs_f64() * 1000.0;
         tracing::info!(
@@ -163,21 +190,23 @@ impl ReplyGenerator {
         );
     }
 
-    fn request_body(&self, may_call: bool) -> Result<Vec<u8>, LlmError> {
+    fn request(&self, may_call: bool) -> Result<reqwest::Request, LlmError> {
         let tools = self.toolbox.functions();
+        let has_stream_options = self.upstream.streams && self.dialect.stream_options;
         let request = CompletionRequest {
             model: self.model.as_deref(),
             messages: &self.prompt,
             stream: self.upstream.streams,
-            stream_options: self.upstream.streams.then_some(StreamOptions {
+            stream_options: has_stream_options.then_some(StreamOptions {
                 include_usage: true,
             }),
-            settings: &self.settings,
+            settings: &Upstream::settings(self.settings.as_ref(), self.dialect),
             tools,
             tool_choice: self.upstream.tool_choice(may_call, !tools.is_empty()),
         };
-        serde_json::to_vec(&request)
-            .map_err(|_error| LlmError::Malformed("the request cannot be serialized"))
+        let body = serde_json::to_vec(&request)
+            .map_err(|_error| LlmError::Malformed("the request cannot be serialized"))?;
+        Ok(self.upstream.completion_request(body))
     }
 
     /// Adds to the token usage of the turn.

@@ -5,6 +5,8 @@ use std::{fmt, time::Duration};
 use reqwest::StatusCode;
 use serde_json::Value;
 
+use crate::dialect::RefusedParameters;
+
 /// An error that an upstream returned.
 #[derive(Debug, thiserror::Error)]
 pub(crate) struct UpstreamError {
@@ -12,6 +14,7 @@ pub(crate) struct UpstreamError {
     pub(crate) code: Option<String>,
     pub(crate) kind: Option<String>,
     pub(crate) retry_after: Option<Duration>,
+    pub(crate) refused: RefusedParameters,
 }
 
 impl fmt::Display for UpstreamError {
@@ -42,11 +45,19 @@ impl UpstreamError {
         };
         let (code, kind) = (field("code"), field("type"));
         let words = [code.as_deref(), kind.as_deref()];
+        let status = status.unwrap_or_else(|| inferred_status(words.into_iter().flatten()));
+        let refused = match status {
+            StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => {
+                RefusedParameters::read(&error.to_string())
+            }
+            _ => RefusedParameters::default(),
+        };
         Self {
-            status: status.unwrap_or_else(|| inferred_status(words.into_iter().flatten())),
+            status,
             code,
             kind,
             retry_after: None,
+            refused,
         }
     }
 }

@@ -11,16 +11,22 @@ const BASE_URL: &str = "LLM__BASE_URL";
 const API_KEY: &str = "LLM__API_KEY";
 const MODEL: &str = "LLM__MODEL";
 const STREAM: &str = "LLM__STREAM";
+const STREAM_OPTIONS: &str = "LLM__STREAM_OPTIONS";
+const MAX_TOKENS_NAME: &str = "LLM__MAX_TOKENS_NAME";
 const PROXY: &str = "LLM__PROXY";
 const PROVIDER_BASE_URL: &str = "LLM__PROVIDERS__<ID>__BASE_URL";
 const PROVIDER_API_KEY: &str = "LLM__PROVIDERS__<ID>__API_KEY";
 const PROVIDER_MODEL: &str = "LLM__PROVIDERS__<ID>__MODEL";
 const PROVIDER_STREAM: &str = "LLM__PROVIDERS__<ID>__STREAM";
-const PROVIDER_KEYS: [&str; 4] = [
+const PROVIDER_STREAM_OPTIONS: &str = "LLM__PROVIDERS__<ID>__STREAM_OPTIONS";
+const PROVIDER_MAX_TOKENS_NAME: &str = "LLM__PROVIDERS__<ID>__MAX_TOKENS_NAME";
+const PROVIDER_KEYS: [&str; 6] = [
     PROVIDER_BASE_URL,
     PROVIDER_API_KEY,
     PROVIDER_MODEL,
     PROVIDER_STREAM,
+    PROVIDER_STREAM_OPTIONS,
+    PROVIDER_MAX_TOKENS_NAME,
 ];
 
 /// The engine that `LLM__BASE_URL` configures.
@@ -33,6 +39,7 @@ const PROXY_FORM: &str = "an address that begins with http:// or https:// and ha
 const API_KEY_FORM: &str = "a key of visible ASCII characters, without spaces";
 const MODEL_FORM: &str = "the model of agents that name none, 1 to 256 characters";
 const BOOLEAN_FORM: &str = "true or false";
+const MAX_TOKENS_FORM: &str = "max_tokens or max_completion_tokens";
 
 /// Settings of providers of language models.
 #[derive(Debug, Clone, Default)]
@@ -57,6 +64,10 @@ pub struct ModelProvider {
     pub model: String,
     /// True if replies are requested in pieces.
     pub streams: bool,
+    /// Whether streams are requested with `stream_options`, unless that is to be learned.
+    pub stream_options: Option<bool>,
+    /// Whether the limit of tokens is `max_completion_tokens`, unless that is to be learned.
+    pub max_completion_tokens: Option<bool>,
 }
 
 impl fmt::Debug for ModelProvider {
@@ -68,6 +79,8 @@ impl fmt::Debug for ModelProvider {
             .field("has_api_key", &self.api_key.is_some())
             .field("model", &self.model)
             .field("streams", &self.streams)
+            .field("stream_options", &self.stream_options)
+            .field("max_completion_tokens", &self.max_completion_tokens)
             .finish_non_exhaustive()
     }
 }
@@ -91,7 +104,14 @@ impl ModelSettings {
 /// Returns true if any setting of the engine `name` is set.
 pub(super) fn is_partly_configured(values: &Values, name: &str) -> bool {
     let keys = if name == LLM {
-        [BASE_URL, API_KEY, MODEL, STREAM]
+        [
+            BASE_URL,
+            API_KEY,
+            MODEL,
+            STREAM,
+            STREAM_OPTIONS,
+            MAX_TOKENS_NAME,
+        ]
     } else {
         PROVIDER_KEYS
     };
@@ -103,6 +123,9 @@ fn main_provider(values: &mut Values) -> Option<ModelProvider> {
     let api_key = values.read_optional(API_KEY, API_KEY_FORM, key);
     let model = values.read_optional(MODEL, MODEL_FORM, parse_model_name);
     let streams = values.read_optional(STREAM, BOOLEAN_FORM, true_or_false);
+    let stream_options = values.read_optional(STREAM_OPTIONS, BOOLEAN_FORM, true_or_false);
+    let max_completion_tokens =
+        values.read_optional(MAX_TOKENS_NAME, MAX_TOKENS_FORM, is_max_completion_tokens);
     if is_partly_configured(values, LLM) {
         values.require(BASE_URL, BASE_URL_FORM);
         values.require(MODEL, MODEL_FORM);
@@ -113,6 +136,8 @@ fn main_provider(values: &mut Values) -> Option<ModelProvider> {
         api_key,
         model: model?,
         streams: streams.unwrap_or(true),
+        stream_options,
+        max_completion_tokens,
     })
 }
 
@@ -121,6 +146,12 @@ fn provider(named: &mut NamedSettings<'_>, used_names: &[&str]) -> Option<ModelP
     let api_key = named.read_optional(PROVIDER_API_KEY, API_KEY_FORM, key);
     let model = named.read_required(PROVIDER_MODEL, MODEL_FORM, parse_model_name);
     let streams = named.read_optional(PROVIDER_STREAM, BOOLEAN_FORM, true_or_false);
+    let stream_options = named.read_optional(PROVIDER_STREAM_OPTIONS, BOOLEAN_FORM, true_or_false);
+    let max_completion_tokens = named.read_optional(
+        PROVIDER_MAX_TOKENS_NAME,
+        MAX_TOKENS_FORM,
+        is_max_completion_tokens,
+    );
     let engine = named.name().to_owned();
     if engine == LLM || used_names.contains(&engine.as_str()) {
         named.reject_name(PROVIDER_BASE_URL, "an engine");
@@ -132,6 +163,8 @@ fn provider(named: &mut NamedSettings<'_>, used_names: &[&str]) -> Option<ModelP
         api_key,
         model: model?,
         streams: streams.unwrap_or(true),
+        stream_options,
+        max_completion_tokens,
     })
 }
 
@@ -152,6 +185,14 @@ fn key(text: &str) -> Option<SecretString> {
 fn parse_model_name(text: &str) -> Option<String> {
     let fits = (1..=256).contains(&text.chars().count()) && !text.contains(char::is_control);
     fits.then(|| text.to_owned())
+}
+
+fn is_max_completion_tokens(text: &str) -> Option<bool> {
+    match text {
+        "max_tokens" => Some(false),
+        "max_completion_tokens" => Some(true),
+        _ => None,
+    }
 }
 
 pub(super) fn true_or_false(text: &str) -> Option<bool> {

@@ -40,6 +40,8 @@ pub fn choose_engines(
             proxy: models.proxy.clone(),
             streams: provider.streams,
             runtimes,
+            stream_options: provider.stream_options,
+            max_completion_tokens: provider.max_completion_tokens,
             ..LlmOptions::new(name, &provider.base_url, tasks.clone(), Handle::current())
         };
         let engine = LlmReplyEngine::new(options)

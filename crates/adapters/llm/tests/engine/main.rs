@@ -5,6 +5,7 @@ mod fixture;
 mod logs;
 mod models;
 mod prompts;
+mod refusals;
 mod retries;
 mod secrets;
 mod settings;
