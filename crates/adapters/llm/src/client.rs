@@ -41,6 +41,7 @@ pub(crate) struct Upstream {
     pub(crate) dialects: Dialects,
     pub(crate) model: Option<String>,
     pub(crate) streams: bool,
+    pub(crate) think_tags: Option<bool>,
     pub(crate) timeouts: LlmTimeouts,
     /// Tracks the tasks of responses.
     pub(crate) tasks: TaskTracker,
@@ -74,6 +75,7 @@ impl Upstream {
             dialects: Dialects::new(options.stream_options, options.max_completion_tokens),
             model: options.model.clone(),
             streams: options.streams,
+            think_tags: options.think_tags,
             timeouts: timeouts(options),
             tasks: options.tasks.clone(),
         })

@@ -16,7 +16,6 @@ use crate::{
 
 /// An engine that generates replies with the language models of one provider.
 pub struct LlmReplyEngine {
-    upstream: Arc<Upstream>,
     schemas: Arc<SchemaCache>,
     models: Arc<ModelList>,
 }
@@ -25,9 +24,8 @@ impl LlmReplyEngine {
     /// Builds the client of the provider. Sends nothing yet.
     pub fn new(options: LlmOptions) -> Result<Self, LlmOptionsError> {
         let upstream = Arc::new(Upstream::new(&options)?);
-        let models = ModelList::new(Arc::clone(&upstream), options.tasks, options.runtime);
+        let models = ModelList::new(upstream, options.tasks, options.runtime);
         Ok(Self {
-            upstream,
             schemas: Arc::default(),
             models: Arc::new(models),
         })
@@ -41,9 +39,9 @@ impl ReplyEngine for LlmReplyEngine {
     }
 
     async fn reply(&self, request: ReplyRequest) -> Result<ReplyStream, ReplyError> {
-        let (upstream, schemas) = (Arc::clone(&self.upstream), Arc::clone(&self.schemas));
+        let (models, schemas) = (Arc::clone(&self.models), Arc::clone(&self.schemas));
         Ok(chunk_stream(|sender| {
-            ReplyGenerator::run(upstream, schemas, request, sender)
+            ReplyGenerator::run(models, schemas, request, sender)
         }))
     }
 }

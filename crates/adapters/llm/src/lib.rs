@@ -4,7 +4,7 @@
 //! (`chunk_sender`): dropping the stream drops the future, and with it the connection. `client`
 //! sends each request over a connection of its runtime (`runtime_clients`), with retries by
 //! `retry_policy`. `response_reader` reads the response (`paced_body`) event by event
-//! (`event_decoder`, `chunk_template`), `response_accumulator` collects it, and `reply_writer` sends
+//! (`event_decoder`, `chunk_template`), `response_accumulator` collects it without its `thoughts`, and `reply_writer` sends
 //! its text. `prompt` builds the messages for the model, `wire` is the format of requests and
 //! responses, `dialect` what servers refuse of it, and `error` and `upstream_error` describe failures. `tools` offers tools to the model
 //! and executes its calls. `model_list` is the list of a server's models.
@@ -30,6 +30,7 @@ mod response_accumulator;
 mod response_reader;
 mod retry_policy;
 mod runtime_clients;
+mod thoughts;
 mod tools;
 mod upstream_error;
 mod wire;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use serde::Deserialize;
+use serde_json::Value;
 use tokio::{
     runtime::Handle,
     sync::watch,
@@ -24,7 +24,16 @@ const MAX_LIST_BYTES: usize = 4 * 1024 * 1024;
 const MAX_MODELS: usize = 1000;
 const MAX_NAME_CHARS: usize = 256;
 
-type Names = Option<Vec<String>>;
+/// The `owned_by` of models of Ollama and llama.cpp.
+const OWNERS_WITH_THINK_TAGS: [&str; 3] = ["library", "ollama", "llamacpp"];
+
+/// What a list says.
+#[derive(Clone)]
+struct Models {
+    names: Vec<String>,
+    /// The server sends thoughts in tags.
+    has_think_tags: bool,
+}
 
 /// The models of one server, as it last listed them.
 pub(crate) struct ModelList {
@@ -38,7 +47,7 @@ pub(crate) struct ModelList {
 
 #[derive(Default)]
 struct Cached {
-    names: Names,
+    models: Option<Models>,
     /// The time of the next fetch.
     due: Option<Instant>,
 }
@@ -54,9 +63,26 @@ impl ModelList {
         }
     }
 
-    /// Returns the cached list. Waits only for the first fetch; later lists are fetched in the
+    /// The server.
+    pub(crate) fn upstream(&self) -> &Arc<Upstream> {
+        &self.upstream
+    }
+
+    /// Returns the cached names. Waits only for the first fetch; later lists are fetched in the
     /// background.
-    pub(crate) async fn names(self: &Arc<Self>) -> Names {
+    pub(crate) async fn names(self: &Arc<Self>) -> Option<Vec<String>> {
+        Some(self.models().await?.names)
+    }
+
+    /// Returns whether thoughts arrive in tags, by the setting or else by the list.
+    pub(crate) async fn has_think_tags(self: &Arc<Self>) -> bool {
+        match self.upstream.think_tags {
+            Some(setting) => setting,
+            None => self.models().await.is_some_and(|it| it.has_think_tags),
+        }
+    }
+
+    async fn models(self: &Arc<Self>) -> Option<Models> {
         if self.is_due() {
             let this = Arc::clone(self);
             let fetch = async move { this.fetch().await };
@@ -66,7 +92,7 @@ impl ModelList {
         // A fetch that never ends was dropped with its runtime.
         let first = fetched.wait_for(|fetched| *fetched);
         let _ = timeout(self.upstream.timeouts.models, first).await;
-        self.with(|cached| cached.names.clone())
+        self.with(|cached| cached.models.clone())
     }
 
     /// Returns whether a fetch is due, and claims it for the caller.
@@ -82,11 +108,11 @@ impl ModelList {
     }
 
     async fn fetch(&self) {
-        let names = timeout(self.upstream.timeouts.models, fetch_list(&self.upstream)).await;
+        let models = timeout(self.upstream.timeouts.models, fetch_list(&self.upstream)).await;
         // The old list is kept if the fetch fails.
-        if let Ok(Some(names)) = names {
+        if let Ok(Some(models)) = models {
             self.with(|cached| {
-                cached.names = Some(names);
+                cached.models = Some(models);
                 cached.due = Some(Instant::now() + REFRESH_INTERVAL);
             });
         }
@@ -99,15 +125,7 @@ impl ModelList {
 }
 
 /// Fetches the list; `None` if the server has none.
-async fn fetch_list(upstream: &Upstream) -> Names {
-    #[derive(Deserialize)]
-    struct List {
-        data: Vec<Model>,
-    }
-    #[derive(Deserialize)]
-    struct Model {
-        id: String,
-    }
+async fn fetch_list(upstream: &Upstream) -> Option<Models> {
     let mut response = upstream.list_models().await.ok()?;
     let mut body = Vec::new();
     while let Some(part) = response.chunk().await.ok()? {
@@ -116,13 +134,24 @@ async fn fetch_list(upstream: &Upstream) -> Names {
         }
         body.extend_from_slice(&part);
     }
-    let list: List = serde_json::from_slice(&body).ok()?;
-    let names = list.data.into_iter().map(|model| model.id);
-    let mut names: Vec<_> = names.filter(|name| is_valid_name(name)).collect();
+    read_list(&serde_json::from_slice(&body).ok()?)
+}
+
+/// Reads a list, which some servers send without an object around it. Models without a usable name are
+/// omitted.
+fn read_list(body: &Value) -> Option<Models> {
+    let models = body.get("data").unwrap_or(body).as_array()?;
+    let names = models.iter().filter_map(|model| model["id"].as_str());
+    let names = names.filter(|name| is_valid_name(name));
+    let mut names: Vec<_> = names.map(str::to_owned).collect();
     names.sort_unstable();
     names.dedup();
     names.truncate(MAX_MODELS);
-    Some(names)
+    let mut owners = models.iter().filter_map(|model| model["owned_by"].as_str());
+    Some(Models {
+        names,
+        has_think_tags: owners.any(|owner| OWNERS_WITH_THINK_TAGS.contains(&owner)),
+    })
 }
 
 fn is_valid_name(name: &str) -> bool {

@@ -32,6 +32,9 @@ pub struct LlmOptions {
     /// Whether the limit of tokens is sent as `max_completion_tokens` rather than `max_tokens`. If
     /// missing, once a model refuses `max_tokens`.
     pub max_completion_tokens: Option<bool>,
+    /// Whether `<think>…</think>` at the beginning of a reply is no part of it. If missing, for servers
+    /// whose list of models shows that they are Ollama or llama.cpp.
+    pub think_tags: Option<bool>,
     /// The time limits of the server.
     pub timeouts: LlmTimeouts,
     /// The maximum number of idle connections.
@@ -62,6 +65,7 @@ impl LlmOptions {
             streams: true,
             stream_options: None,
             max_completion_tokens: None,
+            think_tags: None,
             timeouts: LlmTimeouts::default(),
             max_idle_connections: MAX_IDLE_CONNECTIONS,
             runtimes: 1,
@@ -84,6 +88,7 @@ impl fmt::Debug for LlmOptions {
             .field("streams", &self.streams)
             .field("stream_options", &self.stream_options)
             .field("max_completion_tokens", &self.max_completion_tokens)
+            .field("think_tags", &self.think_tags)
             .field("timeouts", &self.timeouts)
             .finish_non_exhaustive()
     }
@@ -122,7 +127,7 @@ pub struct LlmTimeouts {
     /// The minimum pause before the first retry, which doubles for the second. A random time of up
     /// to the same length is added.
     pub pause: Duration,
-    /// Limit for one tool call.
+    /// Limit for one tool call, unless the tool has its own.
     pub tool: Duration,
     /// Limit for fetching the list of models.
     pub models: Duration,

@@ -12,6 +12,7 @@ use crate::{
     client::Upstream,
     dialect::Dialect,
     error::{LlmError, sanitize},
+    model_list::ModelList,
     prompt::Prompt,
     reply_writer::ReplyWriter,
     response_accumulator::ResponseAccumulator,
@@ -31,6 +32,7 @@ const MAX_TOOL_CALLS: usize = 16;
 pub(crate) struct ReplyGenerator {
     tenant: TenantId,
     upstream: Arc<Upstream>,
+    models: Arc<ModelList>,
     writer: ReplyWriter,
     retry_policy: RetryPolicy,
     toolbox: Toolbox,
@@ -47,12 +49,13 @@ pub(crate) struct ReplyGenerator {
 impl ReplyGenerator {
     /// Generates the reply to a request and sends its chunks to `sender`. Returns the last chunk.
     pub(crate) async fn run(
-        upstream: Arc<Upstream>,
+        models: Arc<ModelList>,
         schemas: Arc<SchemaCache>,
         request: ReplyRequest,
         sender: ChunkSender,
     ) -> Result<ReplyChunk, ReplyError> {
         let config = &request.agent.config;
+        let upstream = Arc::clone(models.upstream());
         let retry_policy = RetryPolicy::new(config.timeout(), upstream.timeouts.pause);
         let toolbox = Toolbox::new(&request.tools, &request.unavailable_tools, &schemas).await;
         let settings = config.llm.clone();
@@ -71,6 +74,7 @@ impl ReplyGenerator {
             prompt: Prompt::new(request, &toolbox.names()),
             toolbox,
             upstream,
+            models,
         };
         let (finish_reason, usage) = generator.generate().await?;
         Ok(ReplyChunk::End {
@@ -152,9 +156,8 @@ impl ReplyGenerator {
         request: &reqwest::Request,
         response: &mut ResponseAccumulator,
     ) -> Result<(), LlmError> {
-        let upstream = &self.upstream;
-        let reply = upstream.send(request).await?;
-        read_response(reply, upstream, response, &mut self.writer).await
+        let reply = self.upstream.send(request).await?;
+        read_response(reply, &self.models, response, &mut self.writer).await
     }
 
     /// Logs an unknown path or model: either is probably a mistake in the configuration of the

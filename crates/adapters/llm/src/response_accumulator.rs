@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::{
     error::LlmError,
+    thoughts::ThoughtFilter,
     tools::ToolCallAccumulator,
     upstream_error::UpstreamError,
     wire::{Chunk, Content, Part},
@@ -22,6 +23,7 @@ pub(crate) struct ResponseAccumulator {
     pub(crate) text: String,
     /// The number of bytes of the text that [`Self::take_new_text`] has returned.
     taken: usize,
+    thoughts: ThoughtFilter,
     pub(crate) reasoning: String,
     pub(crate) calls: ToolCallAccumulator,
     pub(crate) finish_reason: Option<FinishReason>,
@@ -57,6 +59,22 @@ impl ResponseAccumulator {
         result
     }
 
+    /// Returns whether the text begins with a tag of thoughts, of which [`Self::decide_thoughts`] must
+    /// be told whether it has a meaning.
+    pub(crate) fn is_undecided(&self) -> bool {
+        self.thoughts.is_undecided()
+    }
+
+    /// Decides whether tags of thoughts have a meaning.
+    pub(crate) fn decide_thoughts(&mut self, has_think_tags: bool) {
+        self.text.push_str(&self.thoughts.decide(has_think_tags));
+    }
+
+    /// Ends the text.
+    pub(crate) fn finish_text(&mut self) {
+        self.text.push_str(&self.thoughts.finish());
+    }
+
     /// Returns the text since the last call.
     pub(crate) fn take_new_text(&mut self) -> String {
         let new = self.text[self.taken..].to_owned();
@@ -89,7 +107,7 @@ impl ResponseAccumulator {
     fn push_part(&mut self, part: Part<'_>) -> Result<(), LlmError> {
         let content = part.content.map(Content::into_text);
         for text in content.into_iter().chain(part.refusal.map(Cow::Owned)) {
-            self.text.push_str(&replace_nul(text));
+            self.text.push_str(&self.thoughts.push(replace_nul(text)));
         }
         self.reasoning
             .push_str(&part.reasoning_content.unwrap_or_default());
@@ -106,7 +124,7 @@ impl ResponseAccumulator {
     }
 
     fn size(&self) -> usize {
-        self.text.len() + self.reasoning.len() + self.calls.bytes()
+        self.text.len() + self.thoughts.bytes() + self.reasoning.len() + self.calls.bytes()
     }
 }
 

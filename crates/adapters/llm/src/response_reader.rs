@@ -1,6 +1,6 @@
 //! Reading a response, streamed or not.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use reqwest::{Response, header};
 use serde_json::from_slice;
@@ -8,9 +8,9 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::{
     chunk_template::ChunkTemplate,
-    client::Upstream,
     error::LlmError,
     event_decoder::EventDecoder,
+    model_list::ModelList,
     options::LlmTimeouts,
     paced_body::PacedBody,
     reply_writer::ReplyWriter,
@@ -30,24 +30,30 @@ const STREAM_END_GRACE: Duration = Duration::from_millis(10);
 /// Reads one response to its end and sends its text as it arrives.
 pub(crate) async fn read_response(
     response: Response,
-    upstream: &Upstream,
+    models: &Arc<ModelList>,
     accumulator: &mut ResponseAccumulator,
     writer: &mut ReplyWriter,
 ) -> Result<(), LlmError> {
+    let upstream = models.upstream();
     let (timeouts, key) = (&upstream.timeouts, upstream.key());
     match media_type(&response).as_str() {
         "text/event-stream" => {
             let mut reader = StreamReader {
                 body: PacedBody::start(response, &upstream.tasks),
                 timeouts,
+                models,
                 decoder: EventDecoder::default(),
                 template: ChunkTemplate::default(),
             };
             reader.read(key, accumulator, writer).await?;
+            accumulator.finish_text();
+            writer.write(accumulator.take_new_text()).await?;
         }
         "application/json" => {
             let body = read_whole(response, timeouts).await?;
             push_chunk(&body, key, &mut ChunkTemplate::default(), accumulator)?;
+            decide_thoughts(models, accumulator).await;
+            accumulator.finish_text();
             writer.write(accumulator.take_new_text()).await?;
             // The body is complete, so the response is malformed rather than cut off.
             if accumulator.finish_reason.is_none() {
@@ -63,6 +69,14 @@ pub(crate) async fn read_response(
     match accumulator.finish_reason {
         Some(_) => Ok(()),
         None => Err(LlmError::Incomplete),
+    }
+}
+
+/// Finds out whether a tag of thoughts at the beginning of the text has a meaning.
+async fn decide_thoughts(models: &Arc<ModelList>, accumulator: &mut ResponseAccumulator) {
+    if accumulator.is_undecided() {
+        let has_think_tags = models.has_think_tags().await;
+        accumulator.decide_thoughts(has_think_tags);
     }
 }
 
@@ -118,6 +132,7 @@ async fn read_whole(mut response: Response, timeouts: &LlmTimeouts) -> Result<Ve
 struct StreamReader<'a> {
     body: PacedBody,
     timeouts: &'a LlmTimeouts,
+    models: &'a Arc<ModelList>,
     decoder: EventDecoder,
     template: ChunkTemplate,
 }
@@ -164,7 +179,7 @@ impl StreamReader<'_> {
             let Some(part) = part else {
                 if let Some(event) = self.decoder.finish() {
                     take_event(event, key, &mut self.template, accumulator)?;
-                    writer.write(accumulator.take_new_text()).await?;
+                    decide_thoughts(self.models, accumulator).await;
                 }
                 return Ok(());
             };
@@ -193,6 +208,7 @@ impl StreamReader<'_> {
     ) -> Result<StreamState, LlmError> {
         // The text of all events that arrived together is sent at once, also before an error.
         let result = self.take_events(&mut bytes, key, accumulator);
+        decide_thoughts(self.models, accumulator).await;
         if !accumulator.is_empty() {
             // Only the first piece must not wait.
             self.body.pace();

@@ -13,6 +13,7 @@ const MODEL: &str = "LLM__MODEL";
 const STREAM: &str = "LLM__STREAM";
 const STREAM_OPTIONS: &str = "LLM__STREAM_OPTIONS";
 const MAX_TOKENS_NAME: &str = "LLM__MAX_TOKENS_NAME";
+const THINK_TAGS: &str = "LLM__THINK_TAGS";
 const PROXY: &str = "LLM__PROXY";
 const PROVIDER_BASE_URL: &str = "LLM__PROVIDERS__<ID>__BASE_URL";
 const PROVIDER_API_KEY: &str = "LLM__PROVIDERS__<ID>__API_KEY";
@@ -20,13 +21,15 @@ const PROVIDER_MODEL: &str = "LLM__PROVIDERS__<ID>__MODEL";
 const PROVIDER_STREAM: &str = "LLM__PROVIDERS__<ID>__STREAM";
 const PROVIDER_STREAM_OPTIONS: &str = "LLM__PROVIDERS__<ID>__STREAM_OPTIONS";
 const PROVIDER_MAX_TOKENS_NAME: &str = "LLM__PROVIDERS__<ID>__MAX_TOKENS_NAME";
-const PROVIDER_KEYS: [&str; 6] = [
+const PROVIDER_THINK_TAGS: &str = "LLM__PROVIDERS__<ID>__THINK_TAGS";
+const PROVIDER_KEYS: [&str; 7] = [
     PROVIDER_BASE_URL,
     PROVIDER_API_KEY,
     PROVIDER_MODEL,
     PROVIDER_STREAM,
     PROVIDER_STREAM_OPTIONS,
     PROVIDER_MAX_TOKENS_NAME,
+    PROVIDER_THINK_TAGS,
 ];
 
 /// The engine that `LLM__BASE_URL` configures.
@@ -68,6 +71,8 @@ pub struct ModelProvider {
     pub stream_options: Option<bool>,
     /// Whether the limit of tokens is `max_completion_tokens`, unless that is to be learned.
     pub max_completion_tokens: Option<bool>,
+    /// Whether `<think>` at the beginning of a reply is removed, unless the server decides.
+    pub think_tags: Option<bool>,
 }
 
 impl fmt::Debug for ModelProvider {
@@ -81,6 +86,7 @@ impl fmt::Debug for ModelProvider {
             .field("streams", &self.streams)
             .field("stream_options", &self.stream_options)
             .field("max_completion_tokens", &self.max_completion_tokens)
+            .field("think_tags", &self.think_tags)
             .finish_non_exhaustive()
     }
 }
@@ -111,6 +117,7 @@ pub(super) fn is_partly_configured(values: &Values, name: &str) -> bool {
             STREAM,
             STREAM_OPTIONS,
             MAX_TOKENS_NAME,
+            THINK_TAGS,
         ]
     } else {
         PROVIDER_KEYS
@@ -126,6 +133,7 @@ fn main_provider(values: &mut Values) -> Option<ModelProvider> {
     let stream_options = values.read_optional(STREAM_OPTIONS, BOOLEAN_FORM, true_or_false);
     let max_completion_tokens =
         values.read_optional(MAX_TOKENS_NAME, MAX_TOKENS_FORM, is_max_completion_tokens);
+    let think_tags = values.read_optional(THINK_TAGS, BOOLEAN_FORM, true_or_false);
     if is_partly_configured(values, LLM) {
         values.require(BASE_URL, BASE_URL_FORM);
         values.require(MODEL, MODEL_FORM);
@@ -138,6 +146,7 @@ fn main_provider(values: &mut Values) -> Option<ModelProvider> {
         streams: streams.unwrap_or(true),
         stream_options,
         max_completion_tokens,
+        think_tags,
     })
 }
 
@@ -152,6 +161,7 @@ fn provider(named: &mut NamedSettings<'_>, used_names: &[&str]) -> Option<ModelP
         MAX_TOKENS_FORM,
         is_max_completion_tokens,
     );
+    let think_tags = named.read_optional(PROVIDER_THINK_TAGS, BOOLEAN_FORM, true_or_false);
     let engine = named.name().to_owned();
     if engine == LLM || used_names.contains(&engine.as_str()) {
         named.reject_name(PROVIDER_BASE_URL, "an engine");
@@ -165,6 +175,7 @@ fn provider(named: &mut NamedSettings<'_>, used_names: &[&str]) -> Option<ModelP
         streams: streams.unwrap_or(true),
         stream_options,
         max_completion_tokens,
+        think_tags,
     })
 }
 

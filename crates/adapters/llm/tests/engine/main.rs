@@ -10,6 +10,7 @@ mod retries;
 mod secrets;
 mod settings;
 mod streams;
+mod thoughts;
 mod tool_faults;
 mod tool_limits;
 mod tool_use;

@@ -33,6 +33,16 @@ async fn models_that_an_agent_can_choose_are_listed() {
     assert_eq!(received.header("authorization"), Some(bearer.as_str()));
 }
 
+#[rstest]
+#[case::without_an_object(json!([{"id": "a"}]))]
+#[case::with_names_that_are_missing(json!({"data": [{"id": null}, {"id": 5}, {}, null, {"id": "a"}]}))]
+#[case::with_null_members(json!({"object": null, "data": [{"id": "a", "object": null, "owned_by": null}]}))]
+#[tokio::test]
+async fn the_usable_names_of_a_list_are_used(#[case] body: serde_json::Value) {
+    let (_upstream, engine) = fixture([whole(200, "", &body)]).await;
+    assert_eq!(engine.models().await, Some(vec!["a".to_owned()]));
+}
+
 #[tokio::test]
 async fn concurrent_callers_share_one_request() {
     let (upstream, engine) = fixture([list(&["a"])]).await;
@@ -98,6 +108,7 @@ async fn a_failed_fetch_is_repeated_after_a_while() {
 #[case::no_list(status(404))]
 #[case::not_now(status(503))]
 #[case::nonsense(whole(200, "", &json!({"data": "none"})))]
+#[case::null(whole(200, "", &json!({"data": null})))]
 #[case::without_end(vec![crate::upstream::head("application/json"), Step::Repeat(b"4\r\n    \r\n".repeat(1000))])]
 #[tokio::test]
 async fn a_server_without_a_list_has_none(#[case] response: Response) {

@@ -92,6 +92,40 @@ fn providers_stream_unless_configured_otherwise() {
 }
 
 #[test]
+fn what_a_server_supports_is_set_or_learned() {
+    let good = [
+        ("LLM__BASE_URL", "https://one.example/v1"),
+        ("LLM__MODEL", "m"),
+        ("LLM__PROVIDERS__SPARE__BASE_URL", "https://two.example/v1"),
+        ("LLM__PROVIDERS__SPARE__MODEL", "n"),
+    ];
+    let set = [
+        ("LLM__STREAM_OPTIONS", "false"),
+        ("LLM__MAX_TOKENS_NAME", "max_completion_tokens"),
+        ("LLM__THINK_TAGS", "true"),
+        ("LLM__PROVIDERS__SPARE__STREAM_OPTIONS", "true"),
+        ("LLM__PROVIDERS__SPARE__MAX_TOKENS_NAME", "max_tokens"),
+        ("LLM__PROVIDERS__SPARE__THINK_TAGS", "false"),
+    ];
+    let read = |variables: &[(&str, &str)]| {
+        let providers = providers(variables).into_iter();
+        let values =
+            providers.map(|it| [it.stream_options, it.max_completion_tokens, it.think_tags]);
+        values.collect::<Vec<_>>()
+    };
+    assert_eq!(read(&good), [[None; 3]; 2]);
+    let expected = [
+        [Some(false), Some(true), Some(true)],
+        [Some(true), Some(false), Some(false)],
+    ];
+    assert_eq!(read(&[&good[..], &set].concat()), expected);
+    for (variable, _) in set {
+        let variables = [&good[..], &[(variable, "perhaps")]].concat();
+        assert_eq!(rejected(&variables), [variable]);
+    }
+}
+
+#[test]
 fn an_incomplete_provider_is_rejected_by_name() {
     assert_eq!(
         rejected(&[("LLM__API_KEY", "k")]),
