@@ -55,9 +55,9 @@ impl Claims {
         }
     }
 
-    /// Returns true if a claim with this name exists, whatever its value.
+    /// Returns true if a claim with this name exists. `null` counts as absent.
     pub fn contains(&self, name: &str) -> bool {
-        self.0.contains_key(name)
+        self.0.get(name).is_some_and(|claim| !claim.is_null())
     }
 
     /// All claims by name.
@@ -67,7 +67,7 @@ impl Claims {
 
     /// Reads a claim in seconds since 1970, with or without a fraction, up to the year 9999.
     fn time(&self, name: &str) -> Result<Option<Timestamp>, AccessError> {
-        let Some(claim) = self.0.get(name) else {
+        let Some(claim) = self.0.get(name).filter(|claim| !claim.is_null()) else {
             return Ok(None);
         };
         let seconds = claim.as_f64().ok_or(AccessError::Invalid)?;
@@ -142,7 +142,7 @@ mod tests {
             (json!(NOW_SECONDS + 30), true),
             (json!(NOW_SECONDS + 31), false),
             (json!("1795166000"), false),
-            (json!(null), false),
+            (json!(null), true),
         ] {
             let members = json!({ "exp": NOW_SECONDS + 600, "nbf": nbf });
             assert_eq!(claims(members).check_time(NOW).is_ok(), is_good, "{nbf}");

@@ -105,11 +105,11 @@ fn parse_part(text: &str) -> Option<Map<String, Value>> {
     }
 }
 
-/// Returns a string member, which may be absent. Returns `None` if it is not a string.
+/// Returns a string member, which may be absent or `null`. Returns `None` if it is not a string.
 #[expect(clippy::option_option, reason = "absent and malformed differ")]
 fn optional_text(object: &Map<String, Value>, name: &str) -> Option<Option<String>> {
     match object.get(name) {
-        None => Some(None),
+        None | Some(Value::Null) => Some(None),
         Some(Value::String(text)) => Some(Some(text.clone())),
         Some(_) => None,
     }

@@ -16,11 +16,15 @@ pub struct VerifyingKey {
 }
 
 impl VerifyingKey {
-    /// Reads a key of a key set. Returns `None` if the key is not for signatures, is symmetric or
+    /// Reads a key of a key set, in which `null` counts as absent. Returns `None` if the key is not for signatures, is symmetric or
     /// private, is malformed, or has an unknown type, curve or size (`domain::public_key`).
     pub fn from_jwk(jwk: &Value) -> Option<Self> {
-        let jwk = jwk.as_object()?;
-        let names = public_key::algorithms(jwk).into_iter();
+        let members = jwk.as_object()?.iter();
+        let present = members.filter(|(_, value)| !value.is_null());
+        let jwk: Map<String, Value> = present
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        let names = public_key::algorithms(&jwk).into_iter();
         let algorithms: Vec<SignatureAlgorithm> =
             names.filter_map(|name| name.parse().ok()).collect();
         if algorithms.is_empty() {
@@ -30,7 +34,7 @@ impl VerifyingKey {
         Some(Self {
             id: id.map(ToOwned::to_owned),
             algorithms,
-            key: decoding_key(jwk)?,
+            key: decoding_key(&jwk)?,
         })
     }
 

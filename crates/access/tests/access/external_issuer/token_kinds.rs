@@ -61,6 +61,10 @@ async fn a_token_of_any_type_needs_a_claim_that_marks_an_access_token() {
         (json!({"roles": ["agents:read"], "sid": "1"}), false),
         (json!({"typ": "Bearer"}), true),
         (json!({"scope": "agents:read"}), true),
+        (
+            json!({"scope": "agents:read", "typ": null, "nonce": null}),
+            true,
+        ),
         (json!({"scope": ""}), false),
         (json!({"scope": true}), false),
         (json!({"scp": "access"}), true),

@@ -182,6 +182,18 @@ fn a_set_uses_the_key_with_the_key_id_of_the_token() {
 }
 
 #[test]
+fn null_in_a_key_counts_as_absent() {
+    let signer = KeyWithId::new(Es256, "signer").without_id();
+    let text = signer.sign(&json!({}));
+    let optional = ["kid", "use", "alg", "key_ops", "x5c", "d"];
+    let mut key = signer.public();
+    for name in optional {
+        key[name] = Value::Null;
+    }
+    assert!(matches!(check(&[key], &text), SignatureCheck::Valid(_)));
+}
+
+#[test]
 fn a_set_may_have_keys_of_several_types_with_one_id() {
     let (first, second) = (KeyWithId::new(Es384, "a"), KeyWithId::new(Es256, "a"));
     let keys = [first.public(), second.public()];
