@@ -1,16 +1,17 @@
 //! A limit on the requests that a server sends. The SDK answers each of them in its own task,
-//! without a limit: a flood of requests would exhaust the memory.
+//! without a limit: a flood of requests would exhaust the memory. Results of tools that the SDK cannot
+//! read are repaired on the way.
 
 use std::time::Duration;
 
 use rmcp::{
     RoleClient,
-    model::JsonRpcMessage,
+    model::{JsonRpcMessage, ServerResult},
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
 
-use crate::window::WindowCount;
+use crate::{tool_result::read_leniently, window::WindowCount};
 
 /// The maximum number of requests of a server within [`WINDOW`]. The client announces none of the
 /// capabilities that servers could use (sampling, elicitation, roots), so servers send hardly
@@ -48,6 +49,16 @@ impl<T> RequestGuard<T> {
     }
 }
 
+fn repaired(mut message: RxJsonRpcMessage<RoleClient>) -> RxJsonRpcMessage<RoleClient> {
+    if let JsonRpcMessage::Response(response) = &mut message
+        && let ServerResult::CustomResult(unread) = &response.result
+        && let Some(result) = read_leniently(&unread.0)
+    {
+        response.result = ServerResult::CallToolResult(result);
+    }
+    message
+}
+
 /// The reason that a message was not sent.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GuardError<E> {
@@ -76,7 +87,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for RequestGuard<T> {
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         let message = self.transport.as_mut()?.receive().await?;
         if self.is_admitted(&message) {
-            return Some(message);
+            return Some(repaired(message));
         }
         let server = &self.server;
         tracing::warn!(

@@ -34,6 +34,23 @@ async fn an_error_of_the_protocol_is_a_failure(#[case] tool: &str, #[case] expec
     assert_eq!(reason, expected);
 }
 
+#[rstest]
+#[case::with_a_handshake("well")]
+#[case::of_the_newest_version("newest")]
+#[tokio::test]
+async fn blocks_that_cannot_be_read_do_not_affect_the_others(#[case] behaviour: &str) {
+    let server = Fixture::scripted(behaviour).wait_until_connected().await;
+    let result = server.call("mixed", json!({})).await.expect("a result");
+    let expected = [
+        "one",
+        "(content of a kind that is not known here)",
+        "(an image, of no known type)",
+        "(a resource, text/plain: repo://a)",
+        "# The secret word is PLUM",
+    ];
+    assert_eq!(result, expected.join("\n"));
+}
+
 #[tokio::test]
 async fn arguments_that_the_server_rejects_are_refused() {
     let result = scripted().await.call("refuse", json!({})).await;

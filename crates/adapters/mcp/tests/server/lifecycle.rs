@@ -66,7 +66,7 @@ async fn a_disconnected_server_has_unavailable_capabilities_and_no_tools() {
     server.stop().await;
     assert!(server.tools().is_empty());
     let capabilities = server.capabilities();
-    assert_eq!(capabilities.len(), 16);
+    assert_eq!(capabilities.len(), 17);
     assert!(capabilities.iter().all(|info| !info.is_available));
     assert_eq!(capabilities[0].description, "All tools of Scripted tools");
     let result = server.call("well", json!({})).await;

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::fixture::Fixture;
 
-const TOOLS: [&str; 15] = [
+const TOOLS: [&str; 16] = [
     "scripted/add_silently",
     "scripted/add_tool",
     "scripted/ask",
@@ -20,6 +20,7 @@ const TOOLS: [&str; 15] = [
     "scripted/flood",
     "scripted/hang",
     "scripted/large",
+    "scripted/mixed",
     "scripted/parent",
     "scripted/refuse",
     "scripted/well",

@@ -3,6 +3,7 @@
 // Its argument selects a behaviour: "well" responds, "silent" never does, "stubborn" ignores SIGTERM,
 // "careless" lists an invalid tool and a schema that is nested too deeply, "newest" supports only the
 // protocol version without a handshake, and "deaf" does, too, but does not respond to subscriptions.
+// "forgetful" ignores cursors, and notes each listing.
 // NOTES is the path of a file to which it writes events.
 import { spawn } from "node:child_process";
 import { appendFileSync } from "node:fs";
@@ -36,7 +37,7 @@ function tool(name) {
   return { name, description: `Scripted: ${name}`, inputSchema: { type: "object" } };
 }
 
-const names = "add_silently add_tool ask break complain deny exit exit_but_for_a_child fail flood hang large parent refuse well".split(" ");
+const names = "add_silently add_tool ask break complain deny exit exit_but_for_a_child fail flood hang large mixed parent refuse well".split(" ");
 const tools = names.map(tool);
 
 function complete(id, result) {
@@ -53,6 +54,12 @@ const handlers = {
     const meta = subscription === null ? {} : { _meta: { "io.modelcontextprotocol/subscriptionId": subscription } };
     send({ method: "notifications/tools/list_changed", params: meta });
     text(id, "added");
+  },
+  // Content of which only some can be read.
+  mixed: (id) => {
+    const resource = { uri: "repo://a", mimeType: "text/plain", text: "# The secret word is PLUM" };
+    const content = [{ type: "text", text: "one" }, { type: "video", data: "AAAA" }, { type: "image", data: "AAAA" }, { type: "resource", resource }];
+    complete(id, { content, isError: null, structuredContent: null });
   },
   add_silently: (id) => {
     tools.push(tool("unannounced"));
@@ -126,6 +133,11 @@ const answers = {
   "tools/list": (id, params) => {
     const cache = hasNoHandshake ? { ttlMs: 3600000, cacheScope: "private" } : {};
     const middle = 4;
+    if (behaviour === "forgetful") {
+      note("lists");
+      complete(id, { tools, nextCursor: "second" });
+      return;
+    }
     if (params?.cursor === "second") {
       // These are invalid tools.
       const deep = { name: "deep", inputSchema: { type: "object", default: nested(500) } };
