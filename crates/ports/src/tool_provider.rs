@@ -1,6 +1,6 @@
 //! Tools that agents use.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
@@ -82,6 +82,11 @@ pub trait ToolProvider: Send + Sync {
     /// Returns the current tools only.
     fn tools(&self) -> Vec<Arc<ToolDefinition>> {
         self.provided().tools
+    }
+
+    /// The time limit of its calls, unless it is the engine's.
+    fn call_timeout(&self) -> Option<Duration> {
+        None
     }
 
     /// Calls a tool by name with arguments that match its schema. Returns the result as text. A

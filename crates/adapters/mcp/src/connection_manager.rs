@@ -29,7 +29,7 @@ const MIN_LIST_INTERVAL: Duration = Duration::from_millis(500);
 /// all with the same reason.
 const MAX_LOGGED_REASONS: usize = 3;
 
-/// The intervals of a connection.
+/// The intervals and time limits of a connection.
 #[derive(Debug, Clone, Copy)]
 pub struct McpIntervals {
     /// The time after which the tools of an idle server are listed again. A server that died
@@ -39,6 +39,8 @@ pub struct McpIntervals {
     pub shortest_pause: Duration,
     /// The maximum pause. It is reset by a connection that lasted as long.
     pub longest_pause: Duration,
+    /// The time limit of a call, whether or not the server reports progress.
+    pub call_timeout: Duration,
 }
 
 impl Default for McpIntervals {
@@ -47,6 +49,7 @@ impl Default for McpIntervals {
             refresh: Duration::from_secs(15),
             shortest_pause: Duration::from_secs(1),
             longest_pause: Duration::from_mins(1),
+            call_timeout: Duration::from_secs(15),
         }
     }
 }

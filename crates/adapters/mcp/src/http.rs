@@ -40,8 +40,8 @@ impl HttpTransport {
         retries.max_times = Some(MAX_STREAM_RETRIES);
         let mut config = StreamableHttpClientTransportConfig::with_uri(Arc::clone(&self.url))
             .max_sse_event_size(MAX_MESSAGE_BYTES)
-            // `ConnectionManager` reconnects after a lost session.
-            .reinit_on_expired_session(false);
+            // A request that the server refused for its session is repeated in a new one.
+            .reinit_on_expired_session(true);
         config.retry_config = Arc::new(retries);
         StreamableHttpClientTransport::with_client(WebClient::new(self.client.clone()), config)
     }

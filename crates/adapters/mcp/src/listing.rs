@@ -1,5 +1,7 @@
 //! Listing the tools of a server.
 
+use std::collections::HashSet;
+
 use rmcp::{
     RoleClient,
     model::{
@@ -36,8 +38,9 @@ pub(crate) async fn list(peer: &Peer<RoleClient>) -> Result<Listing, ServiceErro
         return Ok(listing);
     }
     let mut cursor = None;
+    let mut cursors = HashSet::new();
     for _ in 0..MAX_PAGES {
-        let request = PaginatedRequestParams::default().with_cursor(cursor);
+        let request = PaginatedRequestParams::default().with_cursor(cursor.clone());
         let request = ListToolsRequest::with_param(request);
         let request = ClientRequest::ListToolsRequest(request);
         let page = match peer.send_request(request).await? {
@@ -52,7 +55,11 @@ pub(crate) async fn list(peer: &Peer<RoleClient>) -> Result<Listing, ServiceErro
             return Ok(listing);
         }
         cursor = page.next_cursor;
-        if cursor.is_none() {
+        // Some servers ignore the cursor, and return the same page forever.
+        if !cursor
+            .as_ref()
+            .is_some_and(|next| cursors.insert(next.clone()))
+        {
             return Ok(listing);
         }
     }
@@ -61,10 +68,12 @@ pub(crate) async fn list(peer: &Peer<RoleClient>) -> Result<Listing, ServiceErro
 }
 
 impl Listing {
-    /// Reads a page with tools that violate the protocol, and omits those.
+    /// Reads a page with tools that violate the protocol, and omits those. `null` counts as absent.
     fn read(&mut self, mut page: Value) -> Result<ListToolsResult, ServiceError> {
+        remove_nulls(&mut page);
         let tools = page.get_mut("tools").and_then(Value::as_array_mut);
         let tools = tools.ok_or(ServiceError::UnexpectedResponse)?;
+        tools.iter_mut().for_each(remove_nulls);
         tools.retain(|tool| {
             let is_tool = serde_json::from_value::<Tool>(tool.clone()).is_ok();
             if !is_tool && self.invalid.len() < MAX_TOOLS {
@@ -75,6 +84,12 @@ impl Listing {
             is_tool
         });
         serde_json::from_value(page).or(Err(ServiceError::UnexpectedResponse))
+    }
+}
+
+fn remove_nulls(value: &mut Value) {
+    if let Some(members) = value.as_object_mut() {
+        members.retain(|_, member| !member.is_null());
     }
 }
 
@@ -105,6 +120,28 @@ mod tests {
         assert_eq!(page.tools[0].name, "good");
         assert_eq!(page.next_cursor.as_deref(), Some("next"));
         assert_eq!(listing.invalid, [name]);
+    }
+
+    #[rstest]
+    #[case("title")]
+    #[case("description")]
+    #[case("outputSchema")]
+    #[case("annotations")]
+    #[case("execution")]
+    #[case("icons")]
+    #[case("_meta")]
+    fn null_counts_as_absent(#[case] member: &str) {
+        let tool = json!({ "name": "good", "inputSchema": {}, member: null });
+        let page = json!({ "tools": [tool], "nextCursor": null, "_meta": null, "ttlMs": null });
+        let mut listing = Listing::default();
+        let page = match serde_json::from_value(page).expect("a result") {
+            ServerResult::ListToolsResult(page) => page,
+            ServerResult::CustomResult(page) => listing.read(page.0).expect("a page"),
+            other => panic!("it is read as {other:?}"),
+        };
+        assert_eq!(page.tools.len(), 1);
+        assert_eq!(page.next_cursor, None);
+        assert!(listing.invalid.is_empty());
     }
 
     #[rstest]

@@ -1,6 +1,6 @@
 //! The implementation of the port.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use ports::{ProvidedTools, ToolArguments, ToolError, ToolProvider};
@@ -16,6 +16,7 @@ use crate::{
 /// The tools of one MCP server.
 pub struct McpServer {
     state: Arc<State>,
+    call_timeout: Duration,
 }
 
 impl McpServer {
@@ -25,16 +26,6 @@ impl McpServer {
     ///
     /// The capabilities are `name`, and `name/…` for each tool.
     pub fn start(
-        name: String,
-        transport: McpTransport,
-        tasks: &TaskTracker,
-        stop: CancellationToken,
-    ) -> Self {
-        Self::start_with(name, transport, McpIntervals::default(), tasks, stop)
-    }
-
-    /// Like [`Self::start`], with other intervals.
-    pub fn start_with(
         name: String,
         transport: McpTransport,
         intervals: McpIntervals,
@@ -50,7 +41,10 @@ impl McpServer {
             }
         };
         tasks.spawn(restart_on_panic(run, intervals.longest_pause, stop));
-        Self { state }
+        Self {
+            state,
+            call_timeout: intervals.call_timeout,
+        }
     }
 }
 
@@ -58,6 +52,10 @@ impl McpServer {
 impl ToolProvider for McpServer {
     fn provided(&self) -> ProvidedTools {
         self.state.provided()
+    }
+
+    fn call_timeout(&self) -> Option<Duration> {
+        Some(self.call_timeout)
     }
 
     async fn call(&self, name: &str, arguments: &ToolArguments) -> Result<String, ToolError> {

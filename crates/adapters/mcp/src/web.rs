@@ -95,7 +95,9 @@ impl StreamableHttpClient for WebClient {
             _ => None,
         };
         match (response.status(), request_id) {
-            (StatusCode::NOT_FOUND, _) if session.is_some() => Err(TransportError::SessionExpired),
+            (StatusCode::NOT_FOUND | StatusCode::GONE, _) if session.is_some() => {
+                Err(TransportError::SessionExpired)
+            }
             (status, request_id) if !status.is_success() => {
                 error_response(response, request_id, session.is_some()).await
             }

@@ -1,6 +1,6 @@
 //! Settings of tool servers (Model Context Protocol).
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
 use domain::web_address::is_web_address;
 use secrecy::SecretString;
@@ -11,6 +11,10 @@ const URL: &str = "MCP__SERVERS__<ID>__URL";
 const COMMAND: &str = "MCP__SERVERS__<ID>__COMMAND";
 const ARGS: &str = "MCP__SERVERS__<ID>__ARGS";
 const ENV: &str = "MCP__SERVERS__<ID>__ENV";
+const TIMEOUT_MS: &str = "MCP__SERVERS__<ID>__TIMEOUT_MS";
+
+/// The time limits of a call that can be set, in milliseconds.
+const CALL_TIMEOUT_MS: RangeInclusive<u64> = 100..=600_000;
 
 /// A tool server.
 #[derive(Debug, Clone)]
@@ -19,6 +23,8 @@ pub struct ToolServer {
     pub name: String,
     /// Its transport.
     pub transport: ToolServerTransport,
+    /// The time limit of its calls, unless it is the usual one.
+    pub call_timeout: Option<Duration>,
 }
 
 /// The transport of a tool server. `Debug` shows no variable's value.
@@ -42,7 +48,7 @@ pub enum ToolServerTransport {
 
 /// Reads `MCP__SERVERS__…`. `used_names` are the names of other capabilities.
 pub(super) fn read(values: &mut Values, used_names: &[&str]) -> Vec<ToolServer> {
-    let servers = values.read_named(&[URL, COMMAND, ARGS, ENV], |named| {
+    let servers = values.read_named(&[URL, COMMAND, ARGS, ENV, TIMEOUT_MS], |named| {
         server(named, used_names)
     });
     servers.into_iter().flatten().collect()
@@ -61,6 +67,8 @@ fn server(named: &mut NamedSettings<'_>, used_names: &[&str]) -> Option<ToolServ
     let arguments = named.read_optional(ARGS, words, shlex::split);
     let pairs = "variables, such as NAME=value,OTHER=value";
     let environment = named.read_optional(ENV, pairs, environment);
+    let milliseconds = "a whole number from 100 to 600000";
+    let call_timeout = named.read_optional(TIMEOUT_MS, milliseconds, call_timeout);
     let name = named.name().to_owned();
     if used_names.contains(&name.as_str()) {
         let key = if named.is_set(URL) { URL } else { COMMAND };
@@ -90,7 +98,17 @@ fn server(named: &mut NamedSettings<'_>, used_names: &[&str]) -> Option<ToolServ
             environment: environment.unwrap_or_default(),
         },
     };
-    Some(ToolServer { name, transport })
+    Some(ToolServer {
+        name,
+        transport,
+        call_timeout,
+    })
+}
+
+fn call_timeout(text: &str) -> Option<Duration> {
+    let milliseconds = text.parse().ok();
+    let allowed = milliseconds.filter(|number| CALL_TIMEOUT_MS.contains(number));
+    allowed.map(Duration::from_millis)
 }
 
 fn environment(text: &str) -> Option<BTreeMap<String, SecretString>> {

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use application::Toolbox;
 use built_in_tools::BuiltInTools;
 pub use mcp_tools::reap_orphans;
-use mcp_tools::{McpServer, McpTransport, Program};
+use mcp_tools::{McpIntervals, McpServer, McpTransport, Program};
 use ports::{Clock, ToolProvider};
 
 use super::Parts;
@@ -54,7 +54,12 @@ pub fn check_programs(settings: &Settings) -> Result<()> {
 fn server(server: &ToolServer, parts: &Parts<'_>) -> McpServer {
     let stop = parts.stop.clone();
     let transport = transport(&server.transport);
-    McpServer::start(server.name.clone(), transport, &parts.tool_tasks, stop)
+    let mut intervals = McpIntervals::default();
+    if let Some(call_timeout) = server.call_timeout {
+        intervals.call_timeout = call_timeout;
+    }
+    let name = server.name.clone();
+    McpServer::start(name, transport, intervals, &parts.tool_tasks, stop)
 }
 
 fn transport(transport: &ToolServerTransport) -> McpTransport {

@@ -114,11 +114,12 @@ fn read_arguments(text: &str) -> Result<ToolArguments, Failure> {
     }
 }
 
-/// Executes a call of a tenant that passed its check, within `time`.
+/// Executes a call of a tenant that passed its check, within the tool's time limit or else `time`.
 pub(crate) async fn execute(tenant: &TenantId, call: CheckedCall, time: Duration) -> CallResult {
     let began = Instant::now();
     let outcome = match call.outcome {
         Ok((tool, schema)) => {
+            let time = tool.provider.call_timeout().unwrap_or(time);
             let run = run(tenant, &tool, schema, &call.arguments);
             let late = |_| Err(Failure::new("timed_out", "the tool took too long"));
             timeout(time, run).await.unwrap_or_else(late)

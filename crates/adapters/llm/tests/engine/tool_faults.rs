@@ -71,6 +71,30 @@ async fn a_failed_call_is_reported_and_the_model_continues(
     assert_eq!(result, json!({"status": status, "error": why}));
 }
 
+#[tokio::test]
+async fn a_tool_may_have_a_time_limit_of_its_own() {
+    let fake_tools = Arc::new(FakeTools {
+        call_timeout: Some(Duration::from_millis(1)),
+        ..FakeTools::default()
+    });
+    let responses = [call_stream(&[("a", "hangs", "{}")]), text_stream("Well.")];
+    let upstream = Upstream::start(responses).await;
+    // The test would take as long as the usual limit.
+    let engine = engine_with(&upstream, |timeouts| {
+        timeouts.tool = Duration::from_hours(1);
+    });
+    let request = ReplyRequest {
+        tools: vec![tool(&fake_tools, "hangs")],
+        ..request(0)
+    };
+    let reply = collect_reply(&engine, request).await;
+    assert_eq!(reply.text(), "Well.");
+    assert!(
+        matches!(&reply.chunks[1], ReplyChunk::ToolReturned(record) if record.status == "timed_out"),
+        "{reply:?}"
+    );
+}
+
 #[rstest]
 #[case(r#"{"zone": 5}"#, json!({"zone": 5}), "at /zone: 5 is not of type \"string\"")]
 #[case("{}", json!({}), "at /: \"zone\" is a required property")]

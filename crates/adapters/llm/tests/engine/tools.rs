@@ -1,6 +1,9 @@
 //! Tools for tests.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use contract::reply_engine::request;
@@ -17,6 +20,7 @@ pub(crate) struct FakeTools {
     pub(crate) calls: Mutex<Vec<(String, Value)>>,
     /// The barrier at which tools named `meet` wait for each other.
     pub(crate) meeting: Option<Barrier>,
+    pub(crate) call_timeout: Option<Duration>,
 }
 
 impl FakeTools {
@@ -30,6 +34,10 @@ impl FakeTools {
 impl ToolProvider for FakeTools {
     fn provided(&self) -> ProvidedTools {
         ProvidedTools::default()
+    }
+
+    fn call_timeout(&self) -> Option<Duration> {
+        self.call_timeout
     }
 
     async fn call(&self, name: &str, arguments: &ToolArguments) -> Result<String, ToolError> {

@@ -14,9 +14,9 @@ use crate::nesting::prune;
 /// The maximum number of bytes of an error response.
 const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 
-/// The error code of servers that were restarted and do not know the session. A tool may return the
-/// same code, but not with an HTTP error status.
-const UNKNOWN_SESSION: ErrorCode = ErrorCode(-32_000);
+/// The error codes of servers that were restarted and do not know the session. A tool may return the
+/// same codes, but not with an HTTP error status.
+const UNKNOWN_SESSION: [ErrorCode; 2] = [ErrorCode(-32_000), ErrorCode(-32_001)];
 
 /// The body exceeds the maximum size.
 struct TooLarge;
@@ -88,24 +88,40 @@ pub(super) async fn error_response(
         status,
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS
     );
-    if has_no_detail || !is(&response, JSON) {
+    if has_no_detail {
         return failed();
     }
+    let is_json = is(&response, JSON);
     let Ok(body) = body(response, MAX_ERROR_BODY_BYTES).await? else {
         return failed();
     };
-    match (serde_json::from_slice(&body), request_id) {
-        (Ok(ServerJsonRpcMessage::Error(error_message)), _)
-            if has_session && error_message.error.code == UNKNOWN_SESSION =>
-        {
-            Err(TransportError::SessionExpired)
-        }
+    let parsed = serde_json::from_slice(&body);
+    let code = match &parsed {
+        Ok(ServerJsonRpcMessage::Error(error_message)) => Some(error_message.error.code),
+        _ => None,
+    };
+    if has_session && is_unknown_session(status, code, &body) {
+        return Err(TransportError::SessionExpired);
+    }
+    match (parsed, request_id) {
+        _ if !is_json => failed(),
         (Ok(ServerJsonRpcMessage::Error(error_message)), Some(request_id)) => {
             let message = ServerJsonRpcMessage::error(error_message.error, Some(request_id));
             Ok(PostResponse::Json(message, None))
         }
         _ => failed(),
     }
+}
+
+/// Returns whether an error response says that the server does not know the session. Servers differ in
+/// its code, and some send only a text.
+fn is_unknown_session(status: StatusCode, code: Option<ErrorCode>, body: &[u8]) -> bool {
+    let names_session = || {
+        let text = String::from_utf8_lossy(body).to_ascii_lowercase();
+        text.contains("session")
+    };
+    let is_code = code.is_some_and(|code| UNKNOWN_SESSION.contains(&code));
+    status.is_client_error() && (is_code || names_session())
 }
 
 fn is(response: &Response, kind: &str) -> bool {

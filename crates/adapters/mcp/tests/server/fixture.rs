@@ -69,8 +69,7 @@ impl Fixture {
         notes: tempfile::TempDir,
     ) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        let server =
-            McpServer::start_with(name.to_owned(), transport, intervals, &tasks, stop.clone());
+        let server = McpServer::start(name.to_owned(), transport, intervals, &tasks, stop.clone());
         Self {
             server,
             tasks,

@@ -42,6 +42,14 @@ async fn a_tool_that_cannot_be_offered_does_not_affect_the_others() {
 }
 
 #[tokio::test]
+async fn a_repeated_cursor_ends_the_list() {
+    let server = Fixture::scripted("forgetful").wait_until_connected().await;
+    assert_eq!(server.tool_names(), TOOLS);
+    // The first page, and the one with the cursor.
+    assert_eq!(server.notes(), "lists\nlists\n");
+}
+
+#[tokio::test]
 async fn an_added_tool_is_offered_after_a_notification() {
     let server = Fixture::scripted("well").wait_until_connected().await;
     server.call("add_tool", json!({})).await.expect("a result");

@@ -122,11 +122,25 @@ async fn only_an_unknown_session_is_reconnected() {
         matches!(&rejected, Err(ToolError::InvalidArguments(reason)) if reason == "there is no such city"),
         "{rejected:?}"
     );
-    let forgotten = server.call("forget", json!({})).await;
+    let forgotten = server.call("forget_always", json!({})).await;
     assert!(
         matches!(forgotten, Err(ToolError::Unavailable(_))),
         "{forgotten:?}"
     );
+}
+
+#[rstest]
+#[case("code")]
+#[case("other_code")]
+#[case("message")]
+#[case("not_found")]
+#[case("gone")]
+#[case("text")]
+#[tokio::test]
+async fn a_call_in_an_unknown_session_is_repeated_in_a_new_one(#[case] how: &str) {
+    let (_web, server) = Web::start().await;
+    let result = server.call("forget", json!({ "how": how })).await;
+    assert_eq!(result.expect("a result"), "in session 2");
 }
 
 #[tokio::test]

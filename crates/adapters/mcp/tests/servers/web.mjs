@@ -6,15 +6,25 @@
 import { createServer } from "node:http";
 
 const [behaviour] = process.argv.slice(2);
-const names = ["accept", "deny", "flood", "forget", "hang", "hurry", "large_after_progress", "large_answer", "large_stream", "moved", "overloaded", "mistake", "mistake_in_text", "refuse", "well"];
+const names = ["accept", "deny", "flood", "forget", "forget_always", "hang", "hurry", "large_after_progress", "large_answer", "large_stream", "moved", "overloaded", "mistake", "mistake_in_text", "refuse", "well"];
 const tools = names.map((name) => ({ name, inputSchema: { type: "object" } }));
 if (behaviour?.startsWith("deep")) {
   tools.push({ name: "deep", inputSchema: { type: "object", default: JSON.parse("[".repeat(500) + "]".repeat(500)) } });
 }
 let listener = null;
+// Sessions of the past are not known. Each way in which servers say so is an argument of "forget".
+let sessions = 0;
+const refusals = {
+  code: (response) => rejectSession(response, -32000, "Bad Request: Server not initialized"),
+  other_code: (response) => rejectSession(response, -32001, "not found"),
+  message: (response) => rejectSession(response, -32600, "Invalid Session ID"),
+  not_found: (response) => response.writeHead(404).end(),
+  gone: (response) => response.writeHead(410).end(),
+  text: (response) => response.writeHead(400, { "content-type": "text/plain" }).end("Invalid session ID\n"),
+};
 
 function json(response, id, result) {
-  response.writeHead(200, { "content-type": "application/json", "mcp-session-id": "one" });
+  response.writeHead(200, { "content-type": "application/json", "mcp-session-id": `${sessions}` });
   response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
 }
 
@@ -53,7 +63,14 @@ const handlers = {
     while (!listener.destroyed && listener.write(`data: ${message}\n\n`));
     listener.once("drain", () => handlers.flood(response, id));
   },
-  forget: (response) => rejectSession(response, -32000, "there is no such session"),
+  forget: (response, id, { how }, session) => {
+    if (session === "1") {
+      refusals[how](response);
+    } else {
+      json(response, id, { content: [{ type: "text", text: `in session ${session}` }] });
+    }
+  },
+  forget_always: (response) => rejectSession(response, -32000, "there is no such session"),
   refuse: (response) => rejectSession(response, -32602, "there is no such city"),
   large_after_progress: (response, id, { bytes }) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
@@ -78,14 +95,16 @@ const handlers = {
 };
 
 const answers = {
-  initialize: (response, { id, params }) =>
+  initialize: (response, { id, params }) => {
+    sessions += 1;
     json(response, id, {
       protocolVersion: params.protocolVersion,
       capabilities: { tools: {} },
       serverInfo: { name: "web", version: "1" },
-    }),
+    });
+  },
   "tools/list": (response, { id }) => (behaviour === "deep_stream" ? stream : json)(response, id, { tools }),
-  "tools/call": (response, { id, params }) => handlers[params.name](response, id, params.arguments),
+  "tools/call": (response, { id, params }, session) => handlers[params.name](response, id, params.arguments, session),
   "notifications/cancelled": (response, { params }) => {
     console.log(`cancelled ${params.reason}`);
     response.writeHead(202).end();
@@ -113,7 +132,7 @@ const server = createServer(async (request, response) => {
     }
     const message = JSON.parse(body);
     const accept = (response) => response.writeHead(202).end();
-    (answers[message.method] ?? accept)(response, message);
+    (answers[message.method] ?? accept)(response, message, request.headers["mcp-session-id"]);
   }
 });
 server.listen(0, "127.0.0.1", () => console.log(server.address().port));

@@ -42,6 +42,18 @@ fn a_server_can_be_an_address() {
 }
 
 #[test]
+fn the_time_limit_of_calls_can_be_set() {
+    let url = ("FILES__URL", "http://localhost:3000/mcp");
+    assert_eq!(only(&[url]).call_timeout, None);
+    let slow = only(&[url, ("FILES__TIMEOUT_MS", "600000")]);
+    assert_eq!(slow.call_timeout, Some(Duration::from_mins(10)));
+    for wrong in ["99", "600001", "1.5", "soon"] {
+        let variable = "MCP__SERVERS__FILES__TIMEOUT_MS";
+        assert_eq!(rejected(&[url, ("FILES__TIMEOUT_MS", wrong)]), [variable]);
+    }
+}
+
+#[test]
 fn a_server_can_be_a_program_with_arguments_and_variables() {
     let server = only(&[
         ("FILES__COMMAND", "npx"),
