@@ -75,14 +75,14 @@ async fn slow_chunks_are_not_held_back() {
 async fn delay_of_second_chunk(is_paced: bool) -> Duration {
     let (chunks, sent) = mpsc::unbounded();
     let body = body(sent);
-    let send = || chunks.unbounded_send(Ok(&b"a"[..])).expect("a reader");
-    send();
+    let arrive = || chunks.unbounded_send(Ok(&b"a"[..])).expect("a reader");
+    arrive();
     assert_eq!(body.next().await.expect("no error"), Some(b"a".to_vec()));
     if is_paced {
         body.pace();
     }
     let since = Instant::now();
-    send();
+    arrive();
     assert_eq!(body.next().await.expect("no error"), Some(b"a".to_vec()));
     since.elapsed()
 }
