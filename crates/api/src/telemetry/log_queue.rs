@@ -46,15 +46,19 @@ impl LogQueue {
     pub(super) fn start(target: impl Write + Send + 'static) -> io::Result<Self> {
         let dropped = metrics::counter!(LOG_LINES_DROPPED);
         let output = LogOutput::new(target, dropped.clone());
-        let queue = Self(Arc::new(Shared {
-            state: Mutex::default(),
-            changed: Condvar::new(),
-            dropped,
-        }));
+        let queue = Self::new(dropped);
         let writing = queue.clone();
         let thread = thread::Builder::new().name("log".to_owned());
         thread.spawn(move || writing.write_to(output))?;
         Ok(queue)
+    }
+
+    fn new(dropped: Counter) -> Self {
+        Self(Arc::new(Shared {
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            dropped,
+        }))
     }
 
     fn push(&self, line: &[u8]) {

@@ -24,8 +24,6 @@ use crate::{
 const TIMEOUT: Duration = Duration::from_mins(1);
 /// The time within which each request is answered under load.
 const ANSWERED: Duration = Duration::from_secs(5);
-/// The size of the lines that wait for the reader.
-const QUEUED_BYTES: usize = 4 * 1024 * 1024;
 /// The time within which a service without a drain delay and running turns ends: it waits a second
 /// for its log.
 const ENDED: Duration = Duration::from_secs(5);
@@ -93,27 +91,17 @@ impl UnreadService {
         count.and_then(|it| it.parse().ok()).expect("a count")
     }
 
-    /// Waits until more lines than these are dropped.
-    async fn dropped_lines_above(&self, known: u64) -> u64 {
-        let began = Instant::now();
-        loop {
-            let dropped = self.dropped_lines().await;
-            if dropped > known {
-                return dropped;
-            }
-            assert!(began.elapsed() < TIMEOUT, "no line is dropped");
-        }
-    }
-
     fn chat(&self, agent: &Value) -> reqwest::RequestBuilder {
         let body = json!({"agentId": agent, "message": "Hello"});
         let request = reqwest::Client::new().post(format!("{}/api/chat", self.running.url));
         request.json(&body)
     }
 
-    /// Sends requests, of which chats fail and all are logged.
-    async fn load(&self) -> JoinSet<()> {
+    /// Sends requests, of which chats fail and all are logged, until lines are dropped. Meanwhile, and
+    /// then, everything is answered.
+    async fn load_until_lines_are_dropped(&self) {
         let failing = self.agent(json!({"engine": "llm"})).await;
+        let rules = self.agent(json!({"engine": "rules"})).await;
         let live = reqwest::Client::new().get(format!("{}/livez", self.running.url));
         let mut load = JoinSet::new();
         for (request, status) in [(self.chat(&failing), 503), (live, 200)] {
@@ -129,13 +117,6 @@ impl UnreadService {
                 });
             }
         }
-        load
-    }
-
-    /// Loads the service until lines are dropped. Meanwhile, and then, everything is answered.
-    async fn load_until_lines_are_dropped(&self) {
-        let rules = self.agent(json!({"engine": "rules"})).await;
-        let mut load = self.load().await;
         let began = Instant::now();
         let mut answered = 0;
         while answered < 20 {
@@ -197,25 +178,6 @@ async fn once_the_log_is_read_again_it_says_how_many_lines_were_lost() {
     running.stop();
     assert!(lines.any(|line| line["message"] == "shutdown complete"));
     assert_eq!(code_within(ENDED, &mut running.process), Some(0));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn lost_lines_are_reported_while_the_log_is_read_too_slowly() {
-    let folder = folder();
-    let service = UnreadService::start(folder.path(), None);
-    let load = service.load().await;
-    let mut log = BufReader::with_capacity(64 * 1024, &service.log);
-    let (mut line, mut read, mut dropped) = (String::new(), 0, 0);
-    while !line.contains("log lines were lost") {
-        assert!(read < 4 * QUEUED_BYTES, "no report");
-        if log.buffer().is_empty() {
-            dropped = service.dropped_lines_above(dropped).await;
-        }
-        line.clear();
-        read += log.read_line(&mut line).expect("UTF-8");
-    }
-    drop(load);
-    service.running.abort();
 }
 
 /// Connects stdout and stderr to a stream that is full and is not read until it is dropped.

@@ -39,8 +39,16 @@ fn many_callers_of_a_name_share_one_look_up_and_other_names_do_not_wait() {
             })
         };
         let mut waiting = JoinSet::new();
+        let called = Arc::new(AtomicUsize::new(0));
         for _ in 0..100 {
-            waiting.spawn(look_up());
+            let (called, look_up) = (Arc::clone(&called), look_up());
+            waiting.spawn(async move {
+                called.fetch_add(1, SeqCst);
+                look_up.await
+            });
+        }
+        while called.load(SeqCst) < 100 {
+            tokio::task::yield_now().await;
         }
         // One that gives up, which starts no other.
         tokio::select! {

@@ -22,7 +22,7 @@ impl Write for Gated {
 }
 
 #[test]
-fn nobody_waits_for_a_log_that_is_not_read_and_lines_without_room_are_counted() {
+fn no_thread_waits_for_a_log_that_is_not_read_and_lines_without_room_are_counted() {
     let (open, gate) = mpsc::channel();
     let written = Arc::new(Mutex::default());
     let recorder = recorder().unwrap();
@@ -51,4 +51,53 @@ fn nobody_waits_for_a_log_that_is_not_read_and_lines_without_room_are_counted() 
         metrics.contains(&format!("log_lines_dropped {dropped}\n")),
         "{metrics}"
     );
+}
+
+/// A writer of a queue that other threads have filled to the last byte when each of some writes ends.
+struct Overloaded {
+    queue: LogQueue,
+    writes: usize,
+    written: Arc<Mutex<Vec<Vec<u8>>>>,
+}
+
+impl Write for Overloaded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.written.lock().push(bytes.to_vec());
+        if self.written.lock().len() <= self.writes {
+            for line in [&[b'\n'; 1_024][..], b"\n"] {
+                let dropped = self.queue.0.state.lock().dropped;
+                while self.queue.0.state.lock().dropped == dropped {
+                    self.queue.push(line);
+                }
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn lost_lines_are_reported_while_lines_are_still_being_lost() {
+    let queue = LogQueue::new(Counter::noop());
+    let written = Arc::new(Mutex::default());
+    let target = Overloaded {
+        queue: queue.clone(),
+        writes: 4,
+        written: Arc::clone(&written),
+    };
+    queue.push(b"first\n");
+    let writing = queue.clone();
+    thread::spawn(move || {
+        let log = tracing_subscriber::fmt().with_writer(writing.clone());
+        let output = LogOutput::new(target, Counter::noop());
+        tracing::subscriber::with_default(log.finish(), || writing.write_to(output));
+    });
+    queue.wait_until_written(Duration::from_mins(1));
+    let written = written.lock();
+    let reports = |batch: &Vec<u8>| String::from_utf8_lossy(batch).matches("were lost").count();
+    let reports: Vec<_> = written.iter().map(reports).collect();
+    assert_eq!(reports, [0, 0, 1, 1, 1, 1]);
 }
