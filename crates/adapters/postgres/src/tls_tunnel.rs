@@ -195,3 +195,39 @@ impl ServerCertVerifier for AnyCertificate {
         algorithms.supported_schemes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use sqlx::{ConnectOptions as _, error::DatabaseError};
+
+    use super::*;
+
+    /// Returns the code of a connection through a tunnel to a server that responds with `response` to
+    /// the request for TLS.
+    async fn code_after(response: &'static [u8]) -> String {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
+        let listener = listener.expect("a free port");
+        let port = listener.local_addr().expect("its address").port();
+        let tasks = TaskTracker::new();
+        tasks.spawn(async move {
+            let (mut client, _) = listener.accept().await.expect("a connection");
+            let mut request = TLS_REQUEST;
+            client.read_exact(&mut request).await.expect("a request");
+            client
+                .write_all(response)
+                .await
+                .expect("an open connection");
+        });
+        let options = PgConnectOptions::new().host("127.0.0.1").port(port);
+        let (options, _tunnel) = Tunnel::open(&options, &tasks).await.expect("a tunnel");
+        let error = options.connect().await.expect_err("no connection");
+        let code = error.as_database_error().and_then(DatabaseError::code);
+        code.expect("a code").into_owned()
+    }
+
+    #[tokio::test]
+    async fn a_connection_is_worth_another_attempt_only_while_the_server_offers_tls() {
+        assert_eq!(code_after(b"").await, "08006");
+        assert_eq!(code_after(b"N").await, "08004");
+    }
+}
