@@ -9,8 +9,8 @@ mod listing;
 use std::sync::Arc;
 
 use domain::{
-    AgentId, AsOf, Conversation, ConversationContext, ConversationId, ConversationKey, Principal,
-    Stamp, TenantId,
+    AgentId, AsOf, Conversation, ConversationContext, ConversationId, ConversationKey, Listed,
+    Principal, Stamp, TenantId,
 };
 use ports::{
     AgentRepository, Clock, ConversationName, ConversationRepository, DeleteOutcome, IdSource,
@@ -54,17 +54,16 @@ impl ConversationService {
         }
     }
 
-    /// Reads a conversation.
+    /// Reads a conversation. Its position changes with everything in it, and never comes back.
     pub async fn get(
         &self,
         caller: &Principal,
         id: ConversationId,
-    ) -> Result<AsOf<Conversation>, ConversationError> {
+    ) -> Result<AsOf<Listed<Conversation>>, ConversationError> {
         let found = self.conversations.find(&caller.tenant, id).await?;
         let conversation = found
             .value
-            .map(|found| found.item)
-            .filter(|found| caller.may_reach(found.user_id.as_deref()))
+            .filter(|found| caller.may_reach(found.item.user_id.as_deref()))
             .ok_or(ConversationError::NotFound)?;
         Ok(AsOf {
             value: conversation,
@@ -141,7 +140,7 @@ impl ConversationService {
         if *condition == VersionCondition::Any {
             return Ok(None);
         }
-        let version = self.get(caller, id).await?.value.version;
+        let version = self.get(caller, id).await?.value.item.version;
         if condition.accepts(version) {
             Ok(Some(version))
         } else {

@@ -1,7 +1,9 @@
 //! `ConversationRepository`: creating, finding and updating conversations.
 
 use domain::{Conversation, EventData, EventType, HistoryLimits, IdempotencyEntry, SentMessage};
-use ports::{BeginTurn, FirstMessages, HistoryQuery, ListingOrder, MessageQuery, Storage};
+use ports::{
+    BeginTurn, FirstMessages, HistoryQuery, ListingOrder, MessageQuery, SORT_SEQ_OF_RESULT, Storage,
+};
 use serde_json::json;
 
 use crate::{
@@ -137,7 +139,7 @@ pub async fn a_conversation_without_agent_is_not_created(storage: &Storage) {
     assert_eq!(log::head(storage, &tenant).await, head);
 }
 
-/// `insert` MUST write the entry in the same transaction.
+/// `insert` MUST write the entry in the same transaction, with the position of the conversation.
 pub async fn the_idempotency_entry_is_stored_with_the_conversation(storage: &Storage) {
     let agent = setup::agent(storage, 1).await;
     let entry = IdempotencyEntry {
@@ -154,11 +156,12 @@ pub async fn the_idempotency_entry_is_stored_with_the_conversation(storage: &Sto
         &stamp,
         Some(&entry),
     );
-    assert!(result.await.applied().is_some());
+    let committed = result.await.applied().expect("the agent exists");
     let record = lookup::record(storage, &entry).await;
     let record = record.expect("the entry is stored");
     assert_eq!(record.fingerprint, entry.fingerprint);
-    assert_eq!((record.result, record.turn_id), (entry.result, None));
+    let result = json!({"id": "c", SORT_SEQ_OF_RESULT: committed.last});
+    assert_eq!((record.result, record.turn_id), (Some(result), None));
 }
 
 /// `insert` MUST write nothing if the key of the entry was used before, whatever else is wrong.

@@ -136,6 +136,9 @@ pub struct HistoryQuery {
     pub limits: HistoryLimits,
 }
 
+/// The member of a stored result that contains the position of the created conversation.
+pub const SORT_SEQ_OF_RESULT: &str = "sortSeq";
+
 /// Conversations in a store. Every method reads and changes conversations of the given tenant only.
 /// For every method, a conversation whose agent is deleted does not exist.
 #[async_trait]
@@ -145,7 +148,8 @@ pub trait ConversationRepository: Send + Sync {
     /// the same transaction. MUST write nothing if the entry's key was used before. MUST return
     /// `Applied(None)` and write nothing if the agent does not exist. MUST return `Stale` and write
     /// nothing if another conversation has the same [`ConversationName`], or if the turn count of
-    /// the conversation to copy from differs from the assumed one.
+    /// the conversation to copy from differs from the assumed one. MUST add the conversation's position
+    /// to the entry's result, as the member [`SORT_SEQ_OF_RESULT`].
     ///
     /// Copied messages are those that are not superseded, numbered from 1. They keep their ids,
     /// turns and times.

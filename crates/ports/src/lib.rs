@@ -39,7 +39,7 @@ pub use clock::Clock;
 pub use conversation_repository::{
     ConversationFilter, ConversationName, ConversationPosition, ConversationQuery,
     ConversationRepository, FirstMessages, ForkedMessages, FoundMessage, HistoryQuery,
-    ListingOrder, MessageQuery, MessageReference,
+    ListingOrder, MessageQuery, MessageReference, SORT_SEQ_OF_RESULT,
 };
 pub use credential_repository::{CredentialRepository, NewProof, ShowKey};
 pub use document_source::{DocumentError, DocumentSource, UrlTrust};

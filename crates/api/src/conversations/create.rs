@@ -93,16 +93,16 @@ pub async fn create_conversation(
     let (conversation, response) = match created {
         CreatedConversation::Existing(found) => (found, HttpResponse::Ok()),
         CreatedConversation::New(new) => {
-            let response = created_response(path(&new), false);
+            let response = created_response(path(&new.item), false);
             (new, response)
         }
         CreatedConversation::Replayed(first) => {
-            let response = created_response(path(&first), true);
+            let response = created_response(path(&first.item), true);
             (first, response)
         }
     };
     let etag = super::etag(&conversation);
-    Ok(reads::written(response, etag, &conversation))
+    Ok(reads::written(response, etag, &conversation.item))
 }
 
 impl ConversationRequest {

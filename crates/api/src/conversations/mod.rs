@@ -18,13 +18,13 @@ pub use one::{
 
 pub use turns::{__path_list_turns, list_turns};
 
-use domain::Conversation;
+use domain::{Conversation, Listed};
 
 use crate::reads;
 
-/// The entity tag of a conversation. It changes with every message and every status of a turn, but
-/// `If-Match` compares only the version in it.
-fn etag(conversation: &Conversation) -> String {
-    let content = serde_json::to_vec(conversation).unwrap_or_default();
-    format!("\"v{}.{}\"", conversation.version, reads::digest(&content))
+/// The entity tag of a conversation. It changes with every message and every status of a turn, and
+/// never comes back, but `If-Match` compares only the version in it.
+fn etag(Listed { item, sort_seq }: &Listed<Conversation>) -> String {
+    let content = serde_json::to_vec(&(sort_seq, item)).unwrap_or_default();
+    format!("\"v{}.{}\"", item.version, reads::digest(&content))
 }

@@ -36,7 +36,12 @@ pub async fn get_conversation(
         .get(authorized.caller(), id.0)
         .await?;
     let etag = super::etag(&found.value);
-    Ok(reads::single(&request, etag, found.position, &found.value))
+    Ok(reads::single(
+        &request,
+        etag,
+        found.position,
+        &found.value.item,
+    ))
 }
 
 /// Change the title and metadata with a JSON merge patch (RFC 7396): absent members keep their
@@ -66,7 +71,7 @@ pub async fn patch_conversation(
     Ok(reads::written(
         HttpResponse::Ok(),
         super::etag(&changed),
-        &changed,
+        &changed.item,
     ))
 }
 

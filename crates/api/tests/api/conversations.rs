@@ -1,5 +1,7 @@
 //! `/api/conversations`.
 
+use std::collections::HashSet;
+
 use domain::ProblemCode;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -7,6 +9,7 @@ use serde_json::{Value, json};
 use crate::{
     agents::all_ids,
     api_server::{ApiServer, id_of},
+    engines::{scripted_agent, turn},
 };
 
 const UNKNOWN_ID: &str = "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11";
@@ -188,6 +191,40 @@ async fn a_message_changes_the_entity_tag_but_not_the_version() {
         .send()
         .await
         .problem(ProblemCode::VersionMismatch);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_entity_tag_comes_back_while_turns_change_their_status() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let id = id_of(&api.conversation(json!({"agentId": agent})).await);
+    let path = format!("/api/conversations/{id}");
+    let message = json!({"conversationId": id, "message": "Hello", "onBusy": "queue"});
+    let start = async || {
+        let request = api.writer().request("POST", "/api/chat").json(&message);
+        let response = request.header("Prefer", "respond-async").send().await;
+        response.json()["id"].as_str().expect("a turn").to_owned()
+    };
+    let tag = async || api.reader().get(&path).await.header("etag").to_owned();
+    let mut tags = vec![tag().await];
+    let running = start().await;
+    tags.push(tag().await);
+    let call = script.next_call().await;
+    for _ in 0..2 {
+        let queued = start().await;
+        tags.push(tag().await);
+        let cancel = format!("/api/turns/{queued}/cancel");
+        api.writer().post(&cancel, json!({})).await.ok();
+        let after = api.reader().request("GET", &path);
+        let after = after.header("If-None-Match", &tags.join(", ")).send().await;
+        assert_eq!(after.status, 200, "{tags:?}");
+        tags.push(after.header("etag").to_owned());
+    }
+    call.end();
+    while turn(&api, &running).await["status"] != "completed" {}
+    tags.push(tag().await);
+    let different: HashSet<_> = tags.iter().collect();
+    assert_eq!(different.len(), tags.len(), "{tags:?}");
     api.stop().await;
 }
 

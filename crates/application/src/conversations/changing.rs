@@ -1,8 +1,8 @@
 //! Changes of existing conversations.
 
 use domain::{
-    Conversation, ConversationDraft, ConversationId, FaultCode, InputFault, Principal, Stamp,
-    merge_patch,
+    Conversation, ConversationDraft, ConversationId, FaultCode, InputFault, Listed, Principal,
+    Stamp, merge_patch,
 };
 use ports::RepositoryError;
 use serde_json::Value;
@@ -21,17 +21,17 @@ impl ConversationService {
         id: ConversationId,
         patch: &Value,
         condition: &VersionCondition,
-    ) -> Result<Conversation, ConversationError> {
+    ) -> Result<Listed<Conversation>, ConversationError> {
         // After a first conflict, the changes of this process run one after the other.
         let mut permit = None;
         for _ in 0..CHANGE_ATTEMPTS {
             let current = self.get(caller, id).await?.value;
-            if !condition.accepts(current.version) {
+            if !condition.accepts(current.item.version) {
                 return Err(ConversationError::VersionMismatch);
             }
-            let draft = patched(&current, patch)?;
+            let draft = patched(&current.item, patch)?;
             let now = self.clock.now();
-            let Some(changed) = current.changed_to(draft, now) else {
+            let Some(changed) = current.item.changed_to(draft, now) else {
                 return Ok(current);
             };
             let stamp = Stamp {
@@ -43,7 +43,12 @@ impl ConversationService {
                 .update(&caller.tenant, &changed, &stamp)
                 .await
             {
-                Ok(Some((_, stored))) => return Ok(stored),
+                Ok(Some((committed, stored))) => {
+                    return Ok(Listed {
+                        item: stored,
+                        sort_seq: committed.last,
+                    });
+                }
                 Ok(None) => return Err(ConversationError::NotFound),
                 Err(RepositoryError::Stale { .. }) if permit.is_some() => {}
                 Err(RepositoryError::Stale { .. }) => {

@@ -2,11 +2,11 @@
 
 use domain::{
     AgentId, Conversation, ConversationDraft, ConversationId, ConversationKey, ForkOrigin,
-    IdempotencyEntry, IdempotencyKey, Message, MessageId, Principal, Role, Stamp, Timestamp,
-    conversation::excerpt,
+    IdempotencyEntry, IdempotencyKey, Listed, Message, MessageId, Principal, Role, Seq, Stamp,
+    Timestamp, conversation::excerpt,
 };
 use ports::{FirstMessages, Idempotent, RepositoryError};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     ConversationError, ConversationService, changing::CHANGE_ATTEMPTS, forking::Fork, own_user_id,
@@ -37,11 +37,21 @@ pub struct NewConversation {
 #[derive(Debug, Clone, PartialEq)]
 pub enum CreatedConversation {
     /// The conversation was created.
-    New(Conversation),
+    New(Listed<Conversation>),
     /// A conversation with the same key exists; nothing was changed.
-    Existing(Conversation),
+    Existing(Listed<Conversation>),
     /// An earlier request with the same idempotency key created it.
-    Replayed(Conversation),
+    Replayed(Listed<Conversation>),
+}
+
+/// The stored result of a creation.
+#[derive(Deserialize)]
+struct FirstResult {
+    #[serde(flatten)]
+    item: Conversation,
+    /// Added by the store as [`ports::SORT_SEQ_OF_RESULT`]; missing in results of earlier versions.
+    #[serde(default, rename = "sortSeq")]
+    sort_seq: Seq,
 }
 
 /// The owner and the first messages of a new conversation.
@@ -75,7 +85,8 @@ impl ConversationService {
             match check_key(records, tenant, entry.as_ref(), outcome).await? {
                 Idempotent::Applied(created) => created,
                 Idempotent::Replayed(record) => {
-                    CreatedConversation::Replayed(stored_result(record)?)
+                    let FirstResult { item, sort_seq } = stored_result(record)?;
+                    CreatedConversation::Replayed(Listed { item, sort_seq })
                 }
             },
         )
@@ -110,7 +121,7 @@ impl ConversationService {
         &self,
         caller: &Principal,
         new: &NewConversation,
-    ) -> Result<Option<Conversation>, ConversationError> {
+    ) -> Result<Option<Listed<Conversation>>, ConversationError> {
         let (Some(agent_id), Some(key)) = (new.agent_id, &new.key) else {
             return Ok(None);
         };
@@ -119,8 +130,7 @@ impl ConversationService {
         let Some(id) = id.await? else {
             return Ok(None);
         };
-        let found = self.conversations.find(&caller.tenant, id).await?.value;
-        Ok(found.map(|found| found.item))
+        Ok(self.conversations.find(&caller.tenant, id).await?.value)
     }
 
     async fn insert(
@@ -155,8 +165,12 @@ impl ConversationService {
             entry.as_ref(),
         );
         match inserted.await? {
-            Idempotent::Applied(Some(_)) => {
-                Ok(Idempotent::Applied(CreatedConversation::New(conversation)))
+            Idempotent::Applied(Some(committed)) => {
+                let created = Listed {
+                    item: conversation,
+                    sort_seq: committed.last,
+                };
+                Ok(Idempotent::Applied(CreatedConversation::New(created)))
             }
             Idempotent::Applied(None) => Err(ConversationError::AgentNotFound),
             Idempotent::Replayed(record) => Ok(Idempotent::Replayed(record)),

@@ -1,7 +1,8 @@
 //! The creation, the update and the deletion of a conversation.
 
 use domain::Conversation;
-use ports::{DeleteOutcome, FirstMessages, Idempotent, RepositoryError};
+use ports::{DeleteOutcome, FirstMessages, Idempotent, RepositoryError, SORT_SEQ_OF_RESULT};
+use serde_json::Value;
 
 use super::{Planner, check_version, committed};
 use crate::{
@@ -51,7 +52,13 @@ pub(super) fn create(
             into: conversation.id,
         }),
     }
-    let record = IdempotencyRow::without_turn(tenant, idempotency.as_ref());
+    let mut record = IdempotencyRow::without_turn(tenant, idempotency.as_ref());
+    if let Some(Value::Object(result)) = record
+        .as_mut()
+        .and_then(|record| record.idempotency.result.as_mut())
+    {
+        result.insert(SORT_SEQ_OF_RESULT.to_owned(), created.0.into());
+    }
     planner.rows.idempotency.extend(record);
     let committed = committed(created, created);
     let applied = Idempotent::Applied(Some(committed));

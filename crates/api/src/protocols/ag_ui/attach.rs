@@ -188,7 +188,7 @@ impl Attaching<'_> {
     /// Returns the thread of a conversation: its key or, without one, its id.
     async fn thread_of(&self, id: ConversationId) -> Result<String, ApiError> {
         let (caller, conversations) = (self.authorized.caller(), &self.authorized.conversations);
-        let key = conversations.get(caller, id).await?.value.key;
+        let key = conversations.get(caller, id).await?.value.item.key;
         Ok(key.map_or_else(|| id.to_string(), Into::into))
     }
 }
