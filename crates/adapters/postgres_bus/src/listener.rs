@@ -4,7 +4,10 @@ use std::{sync::Weak, time::Duration};
 
 use local_bus::{Backoff, Closed, Inbox, LocalBus, Message};
 use ports::error::one_line;
-use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
+use sqlx::{
+    Executor as _,
+    postgres::{PgConnectOptions, PgListener, PgPoolOptions},
+};
 use tokio::time::timeout;
 use uuid::Uuid;
 
@@ -12,6 +15,8 @@ use crate::sender::{HEARTBEAT, in_time};
 
 /// The time without a message after which the connection counts as lost.
 const SILENCE: Duration = HEARTBEAT.saturating_mul(2);
+
+const NEVER_IDLE: &str = "set idle_session_timeout = 0";
 
 /// Delivers the signals of other processes to the subscribers of this one.
 pub(crate) struct Listener {
@@ -69,6 +74,8 @@ impl Listener {
             .await?;
         let mut listener = PgListener::connect_with(&pool).await?;
         listener.eager_reconnect(false);
+        // It never sends a statement after this, so that it would be idle for the server.
+        listener.execute(NEVER_IDLE).await?;
         listener.listen(&self.channel).await?;
         Ok(listener)
     }

@@ -30,6 +30,8 @@ pub(crate) struct Sender {
     channel: String,
     writer: MessageWriter,
     outbox: Arc<Outbox>,
+    /// Messages that another connection sends if this one is lost; receivers ignore repeated ones.
+    unsent: Vec<String>,
 }
 
 impl Sender {
@@ -44,6 +46,7 @@ impl Sender {
             channel,
             writer: MessageWriter::new(process, MAX_BYTES),
             outbox,
+            unsent: Vec::new(),
         }
     }
 
@@ -82,11 +85,14 @@ impl Sender {
     }
 
     async fn send(&mut self, connection: &mut PgConnection) -> Result<(), sqlx::Error> {
-        let signals = self.outbox.take();
-        let messages = self.writer.write(&signals);
-        let notify = sqlx::query(NOTIFY).bind(&self.channel).bind(messages);
+        if self.unsent.is_empty() {
+            let signals = self.outbox.take();
+            self.unsent = self.writer.write(&signals);
+            metrics::counter!("bus_signals_sent").increment(signals.len() as u64);
+        }
+        let notify = sqlx::query(NOTIFY).bind(&self.channel).bind(&self.unsent);
         in_time(notify.execute(connection)).await?;
-        metrics::counter!("bus_signals_sent").increment(signals.len() as u64);
+        self.unsent.clear();
         Ok(())
     }
 }

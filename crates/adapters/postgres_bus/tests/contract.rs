@@ -11,9 +11,14 @@ use tokio::time::{Instant, timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
+/// Materialized: the planner may otherwise call the function for the listeners of all tests.
 const TERMINATE_LISTENER: &str = "\
-    select pid from pg_stat_activity \
-    where application_name = $1 and query like 'LISTEN %' and pg_terminate_backend(pid)";
+    with own as materialized (select pid from pg_stat_activity \
+        where application_name = $1 and query like 'LISTEN %') \
+    select pid from own where pg_terminate_backend(pid)";
+const LONG_IDLE: &str = "\
+    select count(*) from pg_stat_activity where application_name = $1 \
+    and query like 'LISTEN %' and state_change < clock_timestamp() - interval '2 seconds'";
 const TERMINATE: &str = "\
     select count(pg_terminate_backend(pid)) from pg_stat_activity where application_name = $1";
 
@@ -71,6 +76,34 @@ async fn a_lost_connection_is_reported_and_replaced() {
     sender.publish(head.clone());
     let next = timeout(Duration::from_secs(5), signals.next()).await;
     assert_eq!(next.unwrap(), Some(head));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_signal_is_lost_by_sessions_that_the_server_ends_while_they_are_idle() {
+    let store = new_id();
+    let names = [format!("bus s {store}"), format!("bus r {store}")];
+    let sender = start(&server().application_name(&names[0]), store);
+    let short = server().options([("idle_session_timeout", "1s")]);
+    let receiver = start(&short.application_name(&names[1]), store);
+    let mut signals = receiver.subscribe(Box::new(|_| true));
+    assert_eq!(signals.next().await, Some(Signal::SignalsLost));
+    let mut connection = server().connect().await.unwrap();
+    // The listener is idle for longer than the server allows, and the session of the sender ends.
+    loop {
+        let idle = sqlx::query_scalar::<_, i64>(LONG_IDLE).bind(&names[1]);
+        if idle.fetch_one(&mut connection).await.unwrap() == 1 {
+            break;
+        }
+    }
+    let terminate = sqlx::query_scalar::<_, i64>(TERMINATE).bind(&names[0]);
+    assert!(terminate.fetch_one(&mut connection).await.unwrap() > 0);
+    let signal = Signal::LogAppended {
+        tenant: "default".parse().unwrap(),
+        head: domain::Seq(1),
+    };
+    sender.publish(signal.clone());
+    let next = timeout(Duration::from_secs(5), signals.next());
+    assert_eq!(next.await.unwrap(), Some(signal));
 }
 
 #[tokio::test(flavor = "multi_thread")]
