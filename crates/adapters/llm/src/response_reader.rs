@@ -2,11 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use reqwest::{Response, header};
+use reqwest::Response;
 use serde_json::from_slice;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::{
+    body_form::BodyForm,
     chunk_template::ChunkTemplate,
     error::LlmError,
     event_decoder::EventDecoder,
@@ -36,22 +37,25 @@ pub(crate) async fn read_response(
 ) -> Result<(), LlmError> {
     let upstream = models.upstream();
     let (timeouts, key) = (&upstream.timeouts, upstream.key());
-    match media_type(&response).as_str() {
-        "text/event-stream" => {
+    let (label, began) = (BodyForm::of_label(&response), Instant::now());
+    let body = PacedBody::start(response, &upstream.tasks);
+    let start = read_start(&body, timeouts).await?;
+    match BodyForm::of_start(&start).or(label) {
+        Some(BodyForm::Events) => {
             let mut reader = StreamReader {
-                body: PacedBody::start(response, &upstream.tasks),
+                body,
                 timeouts,
                 models,
                 decoder: EventDecoder::default(),
                 template: ChunkTemplate::default(),
             };
-            reader.read(key, accumulator, writer).await?;
+            reader.read(start, began, key, accumulator, writer).await?;
             accumulator.finish_text();
             writer.write(accumulator.take_new_text()).await?;
         }
-        "application/json" => {
-            let body = read_whole(response, timeouts).await?;
-            push_chunk(&body, key, &mut ChunkTemplate::default(), accumulator)?;
+        Some(BodyForm::Json) => {
+            let json = read_whole(start, &body, timeouts).await?;
+            push_chunk(&json, key, &mut ChunkTemplate::default(), accumulator)?;
             decide_thoughts(models, accumulator).await;
             accumulator.finish_text();
             writer.write(accumulator.take_new_text()).await?;
@@ -61,7 +65,7 @@ pub(crate) async fn read_response(
                 return Err(LlmError::Malformed(reason));
             }
         }
-        _ => {
+        None => {
             let reason = "the upstream's response is neither an event stream nor JSON";
             return Err(LlmError::Malformed(reason));
         }
@@ -78,13 +82,6 @@ async fn decide_thoughts(models: &Arc<ModelList>, accumulator: &mut ResponseAccu
         let has_think_tags = models.has_think_tags().await;
         accumulator.decide_thoughts(has_think_tags);
     }
-}
-
-fn media_type(response: &Response) -> String {
-    let value = response.headers().get(header::CONTENT_TYPE);
-    let value = value.and_then(|value| value.to_str().ok());
-    let essence = value.and_then(|value| value.split(';').next());
-    essence.unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 /// Parses a chunk and adds it to the response.
@@ -111,21 +108,47 @@ fn push_chunk(
     accumulator.push(chunk, key)
 }
 
-async fn read_whole(mut response: Response, timeouts: &LlmTimeouts) -> Result<Vec<u8>, LlmError> {
-    let mut body = Vec::new();
-    let mut limit = timeouts.first_byte;
-    loop {
-        let part = timeout(limit, response.chunk()).await;
-        let part = part.map_err(|_elapsed| LlmError::TimedOut)?;
-        let Some(part) = part.map_err(LlmError::interrupted)? else {
-            return Ok(body);
-        };
-        if body.len() + part.len() > MAX_BODY_BYTES {
-            return Err(LlmError::Malformed("the upstream's response is too large"));
-        }
-        body.extend_from_slice(&part);
-        limit = timeouts.idle;
+/// Reads until the form of the body is known, or cannot become known.
+async fn read_start(body: &PacedBody, timeouts: &LlmTimeouts) -> Result<Vec<u8>, LlmError> {
+    let mut start = Vec::new();
+    while BodyForm::of_start(&start).is_none()
+        && BodyForm::is_open(&start)
+        && read_part(&mut start, body, timeouts).await?
+    {}
+    Ok(start)
+}
+
+/// Reads the rest of a body that begins with `start`.
+async fn read_whole(
+    mut start: Vec<u8>,
+    body: &PacedBody,
+    timeouts: &LlmTimeouts,
+) -> Result<Vec<u8>, LlmError> {
+    while read_part(&mut start, body, timeouts).await? {}
+    Ok(start)
+}
+
+/// Adds the next part of a body to those before it. Returns false at its end.
+async fn read_part(
+    before: &mut Vec<u8>,
+    body: &PacedBody,
+    timeouts: &LlmTimeouts,
+) -> Result<bool, LlmError> {
+    let limit = if before.is_empty() {
+        timeouts.first_byte
+    } else {
+        timeouts.idle
+    };
+    let part = timeout(limit, body.next()).await;
+    let part = part.map_err(|_elapsed| LlmError::TimedOut)?;
+    let Some(part) = part.map_err(LlmError::interrupted)? else {
+        return Ok(false);
+    };
+    if before.len() + part.len() > MAX_BODY_BYTES {
+        return Err(LlmError::Malformed("the upstream's response is too large"));
     }
+    before.extend_from_slice(&part);
+    Ok(true)
 }
 
 /// Reads a stream.
@@ -145,14 +168,21 @@ enum StreamState {
 }
 
 impl StreamReader<'_> {
+    /// Reads a stream that begins with `start` and has been waited for since `began`.
     async fn read(
         &mut self,
+        start: Vec<u8>,
+        began: Instant,
         key: Option<&str>,
         accumulator: &mut ResponseAccumulator,
         writer: &mut ReplyWriter,
     ) -> Result<(), LlmError> {
-        let mut last_line = (0, Instant::now());
+        let mut last_line = (0, began);
         let mut complete_since = None;
+        if self.take(&start, key, accumulator, writer).await? == StreamState::Done {
+            self.read_end().await;
+            return Ok(());
+        }
         loop {
             let now = Instant::now();
             if self.decoder.lines() > last_line.0 {

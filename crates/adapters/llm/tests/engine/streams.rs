@@ -14,8 +14,8 @@ use tokio::runtime::Builder;
 use crate::{
     fixture::{collect_reply, engine_with, fixture, options, reply_to},
     upstream::{
-        Step, Upstream, delta, done, end, event, finish, piece, stream, stream_head, text_stream,
-        usage,
+        Response, Step, Upstream, delta, done, end, event, finish, head, piece, stream,
+        stream_head, text_stream, usage,
     },
 };
 
@@ -36,6 +36,48 @@ async fn deltas_are_followed_by_the_end() {
         output_tokens: 3,
     };
     assert_eq!(reply.end(), (FinishReason::Stop, Some(counted)));
+}
+
+/// The labels that servers and proxies give to correct streams and documents.
+const LABELS: &[&str] = &[
+    "text/event-stream",
+    "text/plain; charset=utf-8",
+    "application/octet-stream",
+    "application/x-ndjson",
+    "application/json",
+    "",
+];
+
+#[rstest]
+#[case::events(&["data: {}\n\n"])]
+#[case::after_a_comment(&[": wait\n\n", "data: {}\n\n"])]
+#[case::after_other_fields(&["event: chunk\nid: 1\nretry: 1\ndata: {}\n\n"])]
+#[case::after_a_mark_and_empty_lines(&["\u{feff}\r\n", "\n", "data:{}\n\n"])]
+#[case::in_small_pieces(&["d", "at", "a: {", "}\n\n"])]
+#[case::one_document(&["{}"])]
+#[case::a_document_after_white_space(&["\n ", " ", "{}\n"])]
+#[tokio::test]
+async fn the_first_bytes_and_not_the_label_tell_the_form(#[case] pieces: &[&str]) {
+    let whole = json!({"choices": [{
+        "index": 0, "delta": {"content": "Hello"}, "finish_reason": "stop"
+    }]});
+    for label in LABELS {
+        // The braces are replaced in the piece that opens them, and dropped in the one that closes.
+        let fill = |text: &&str| match text.split_once('{') {
+            Some((before, after)) => {
+                format!("{before}{whole}{}", after.trim_start_matches('}'))
+            }
+            None => text.replace('}', ""),
+        };
+        let mut response: Response = vec![head(label)];
+        for text in pieces.iter().map(fill) {
+            response.extend([piece(&text), Step::Pause(Duration::from_millis(2))]);
+        }
+        response.push(end());
+        let reply = reply_to([response]).await;
+        assert_eq!(reply.text(), "Hello", "{label}: {:?}", reply.error);
+        assert_eq!(reply.end().0, FinishReason::Stop, "{label}");
+    }
 }
 
 #[tokio::test]
