@@ -32,6 +32,10 @@ const COMMENT_INTERVAL: Duration = Duration::from_secs(15);
 /// A header that prevents proxies from buffering the response.
 pub const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
+/// Streams are not stored, and not compressed on the way: proxies that compress hold pieces back
+/// until they have enough.
+pub const STREAM_CACHING: HeaderValue = HeaderValue::from_static("no-store, no-transform");
+
 /// An event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
@@ -118,7 +122,7 @@ impl From<Event> for Frame {
 /// Returns a response that sends `frames`, and comments while there are none.
 pub fn stream<F: Into<Frame> + 'static>(frames: impl Stream<Item = F> + 'static) -> HttpResponse {
     HttpResponse::Ok()
-        .insert_header((CACHE_CONTROL, HeaderValue::from_static("no-store")))
+        .insert_header((CACHE_CONTROL, STREAM_CACHING))
         .insert_header((X_ACCEL_BUFFERING, HeaderValue::from_static("no")))
         .content_type(EVENT_STREAM)
         .streaming(Encoder {

@@ -7,7 +7,7 @@ use actix_web::{
     body::{BodySize, BodyStream, BoxBody, MessageBody},
     dev::{ServiceRequest, ServiceResponse},
     http::{
-        Method, Version,
+        ConnectionType, Method, Version,
         header::{HeaderValue, LINK, LOCATION, WWW_AUTHENTICATE},
     },
     middleware::Next,
@@ -39,9 +39,14 @@ pub async fn problem_responses(
         add_base_path(&mut response);
         add_resource_metadata(&mut response);
     }
-    if response.request().version() == Version::HTTP_10 {
-        // HTTP/1.0 has no chunked encoding: the response ends with the connection.
-        response.response_mut().head_mut().no_chunking(true);
+    if response.request().version() == Version::HTTP_10
+        && response.response().body().size() == BodySize::Stream
+    {
+        // HTTP/1.0 has no chunked encoding: a stream ends with the connection, also if the client
+        // asked to keep it.
+        let head = response.response_mut().head_mut();
+        head.no_chunking(true);
+        head.set_connection_type(ConnectionType::Close);
     }
     if is_head && response.response().body().size() == BodySize::Stream {
         // The encoder would wait for the end of the stream that it omits.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix_web::{
     HttpMessage as _, HttpRequest, HttpResponse,
-    http::header::HeaderValue,
+    http::header::{CACHE_CONTROL, HeaderValue},
     web::{self, Bytes, Data},
 };
 use domain::{ForwardedRequest, ProblemCode};
@@ -13,7 +13,10 @@ use uuid::Uuid;
 
 use super::{HomeRegion, RegionRole, access};
 use crate::{
-    layers::resource_in, problem::ApiError, request::QueryParameters, sse::X_ACCEL_BUFFERING,
+    layers::resource_in,
+    problem::ApiError,
+    request::QueryParameters,
+    sse::{STREAM_CACHING, X_ACCEL_BUFFERING},
     state::ApiState,
 };
 
@@ -38,6 +41,7 @@ async fn open_stream(
     let lines = lines.map(Ok::<_, actix_web::Error>);
     Ok(HttpResponse::Ok()
         .content_type("application/x-ndjson")
+        .insert_header((CACHE_CONTROL, STREAM_CACHING))
         .insert_header((X_ACCEL_BUFFERING, HeaderValue::from_static("no")))
         .streaming(lines))
 }

@@ -150,7 +150,7 @@ async fn a_stream_is_not_cached_or_buffered_and_ends_with_its_frames() {
     let response = stream(stream::iter([event(1, "{}")]));
     let header = |name| response.headers().get(name).unwrap().to_str().unwrap();
     assert_eq!(header("content-type"), "text/event-stream");
-    assert_eq!(header("cache-control"), "no-store");
+    assert_eq!(header("cache-control"), "no-store, no-transform");
     assert_eq!(header("x-accel-buffering"), "no");
     let body = actix_web::body::to_bytes(response.into_body()).await;
     let Ok(body) = body else {

@@ -93,26 +93,39 @@ async fn invalid_requests_close_the_connection() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_in_http_1_0_has_no_chunks() {
+async fn a_stream_in_http_1_0_has_no_chunks_and_ends_with_the_connection() {
     let api = ApiServer::start().await;
     let body = json!({"agentId": api.agent_id().await, "message": "Hello", "stream": true});
     let (body, key) = (body.to_string(), api.writer().key().to_owned());
+    for connection_header in ["", "Connection: keep-alive\r\n"] {
+        let mut connection = Connection::open(api.address).await;
+        let head = format!(
+            "POST /api/chat HTTP/1.0\r\nHost: test\r\nX-API-Key: {key}\r\n{connection_header}\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        connection.send(head + &body).await;
+        let response = String::from_utf8(connection.receive_all().await).unwrap();
+        let (head, events) = response.split_once("\r\n\r\n").unwrap();
+        let lower = head.to_ascii_lowercase();
+        assert!(head.starts_with("HTTP/1.0 200 "), "{head}");
+        assert!(!lower.contains("transfer-encoding"), "{head}");
+        assert!(!lower.contains("keep-alive"), "{head}");
+        assert!(events.starts_with("event: turn.started\n"), "{events}");
+        assert!(events.contains("event: turn.completed\n"), "{events}");
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_whole_response_in_http_1_0_keeps_the_connection_if_asked_to() {
+    let api = ApiServer::start().await;
     let mut connection = Connection::open(api.address).await;
-    let head = format!(
-        "POST /api/chat HTTP/1.0\r\nHost: test\r\nX-API-Key: {key}\r\n\
-         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
-        body.len()
-    );
-    connection.send(head + &body).await;
-    let response = String::from_utf8(connection.receive_all().await).unwrap();
-    let (head, events) = response.split_once("\r\n\r\n").unwrap();
-    assert!(head.starts_with("HTTP/1.0 200 "), "{head}");
-    assert!(
-        !head.to_ascii_lowercase().contains("transfer-encoding"),
-        "{head}"
-    );
-    assert!(events.starts_with("event: turn.started\n"), "{events}");
-    assert!(events.contains("event: turn.completed\n"), "{events}");
+    let request = "GET /livez HTTP/1.0\r\nHost: test\r\nConnection: keep-alive\r\n\r\n";
+    let last = "GET /livez HTTP/1.0\r\nHost: test\r\n\r\n";
+    connection.send([request, last].concat()).await;
+    let received = String::from_utf8(connection.receive_all().await).unwrap();
+    assert_eq!(received.matches("HTTP/1.0 200 OK").count(), 2, "{received}");
     api.stop().await;
 }
 

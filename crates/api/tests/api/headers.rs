@@ -45,6 +45,7 @@ async fn every_response_has_a_cache_policy() {
             | "get_protected_resource"
             | "get_jwks" => "public, max-age=300",
             _ if response.has("etag") => "private, no-cache",
+            "follow_conversation" => "no-store, no-transform",
             _ => "no-store",
         };
         assert_eq!(

@@ -31,7 +31,7 @@ impl EventStream {
         assert_eq!(response.status(), 200, "{response:?}");
         let header = |name: &str| response.headers()[name].to_str().expect("text").to_owned();
         assert_eq!(header("content-type"), "text/event-stream");
-        assert_eq!(header("cache-control"), "no-store");
+        assert_eq!(header("cache-control"), "no-store, no-transform");
         Self {
             response,
             unread: String::new(),

@@ -99,7 +99,7 @@ pub(super) fn stream(response: reqwest::Response) -> RunStream {
     assert_eq!(response.status(), 200, "{response:?}");
     let header = |name: &str| response.headers()[name].to_str().expect("text").to_owned();
     assert_eq!(header("content-type"), "text/event-stream");
-    assert_eq!(header("cache-control"), "no-store");
+    assert_eq!(header("cache-control"), "no-store, no-transform");
     assert_eq!(header("x-accel-buffering"), "no");
     RunStream {
         response,

@@ -112,6 +112,7 @@ impl PartStream {
         assert_eq!(headers["content-type"], "text/event-stream");
         assert_eq!(headers["x-vercel-ai-ui-message-stream"], "v1");
         assert_eq!(headers["x-accel-buffering"], "no");
+        assert_eq!(headers["cache-control"], "no-store, no-transform");
         while let Some(chunk) = self.chunk().await.expect("no cut") {
             self.received.push_str(&chunk);
         }

@@ -89,7 +89,7 @@ impl DataStream {
         assert_eq!(response.status(), 200, "{response:?}");
         for (name, value) in [
             ("content-type", "text/event-stream"),
-            ("cache-control", "no-store"),
+            ("cache-control", "no-store, no-transform"),
             ("x-accel-buffering", "no"),
         ] {
             assert_eq!(header(&response, name).as_deref(), Some(value));
