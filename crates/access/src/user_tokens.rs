@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use domain::{
     Credential, CredentialKind, CredentialSource, FaultCode, InputFault, Principal, Scope, Scopes,
-    credential_draft::check_origins, fault::push_index,
+    allowed_origin, credential_draft::check_origins, fault::push_index,
 };
 use ports::{Clock, CredentialRepository, RepositoryError, TokenRepository};
 
@@ -159,10 +159,11 @@ impl UserTokens {
         faults.extend(check_origins(&request.allowed_origins, MAX_ALLOWED_ORIGINS));
         if !issuer.allowed_origins.is_empty() {
             for (index, origin) in request.allowed_origins.iter().enumerate() {
-                if !issuer.allowed_origins.contains(origin) {
+                let mut allowed = issuer.allowed_origins.iter();
+                if !allowed.any(|entry| entry == origin || allowed_origin::allows(entry, origin)) {
                     let mut pointer = String::from("/allowedOrigins");
                     push_index(&mut pointer, index);
-                    let detail = "must be one of the `allowedOrigins` of the key";
+                    let detail = "must be allowed by the `allowedOrigins` of the key";
                     faults.push(InputFault::new(pointer, FaultCode::UnknownValue, detail));
                 }
             }

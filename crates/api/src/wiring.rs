@@ -173,7 +173,10 @@ fn state(
         public_url: parts.public_url.clone(),
         console: documents::console(settings, &base_path),
         base_path,
-        allowed_origins: AllowedOrigins::new(&settings.server.allowed_origins),
+        allowed_origins: AllowedOrigins::new(
+            &settings.server.allowed_origins,
+            &settings.server.allowed_headers,
+        ),
         protocols: settings.protocols.clone(),
         body_deadline: settings.limits.body_deadline,
         closing: CancellationToken::new(),

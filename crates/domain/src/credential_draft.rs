@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{
     Credential, CredentialId, CredentialKind, FaultCode, InputFault, LimitOverrides, Scopes,
-    TenantId, Timestamp,
+    TenantId, Timestamp, allowed_origin,
     credential::{Proof, PublicKeys},
     fault::push_index,
     public_key_set, web_address,
@@ -175,8 +175,8 @@ pub fn check_origins(origins: &[String], most: usize) -> Vec<InputFault> {
     let found = origins.iter().enumerate().filter_map(|(index, origin)| {
         let mut pointer = String::from("/allowedOrigins");
         push_index(&mut pointer, index);
-        if !web_address::is_origin(origin) {
-            let detail = web_address::ORIGIN_IN_WORDS;
+        if !allowed_origin::is_entry(origin) {
+            let detail = allowed_origin::ENTRY_IN_WORDS;
             Some(InputFault::new(pointer, FaultCode::BadFormat, detail))
         } else if origins[..index].contains(origin) {
             let detail = "stands here twice";

@@ -9,6 +9,7 @@
 
 pub mod admission;
 pub mod agent;
+pub mod allowed_origin;
 pub mod base62;
 pub mod chat;
 pub mod config;

@@ -55,7 +55,7 @@ problem_codes! {
     TokenExpired = "token_expired", 401, "The token has expired.", false, "Fetch a new token.";
     InvalidTicket = "invalid_ticket", 401, "The ticket is not valid.", false, "Fetch a new ticket; each is valid once, for 30 seconds.";
     InsufficientScope = "insufficient_scope", 403, "The credential does not allow this.", false, "Use a credential with the scope named in `detail`.";
-    OriginNotAllowed = "origin_not_allowed", 403, "This origin may not use the credential.", false, "Call from one of the key's `allowedOrigins` or, where it has none, from an origin that the server allows.";
+    OriginNotAllowed = "origin_not_allowed", 403, "Pages of this origin may not do this.", false, "Call from an origin that `SERVER__ALLOWED_ORIGINS` and the `allowedOrigins` of the credential, if it has any, allow.";
     RouteNotFound = "route_not_found", 404, "No resource exists at this path.", false, "Compare the path with `/openapi.json`.";
     AgentNotFound = "agent_not_found", 404, "The agent does not exist.", false, "Check the id; the agent may have been deleted.";
     ConversationNotFound = "conversation_not_found", 404, "The conversation does not exist.", false, "Check the id; the conversation or its agent may have been deleted.";

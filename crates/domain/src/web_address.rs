@@ -5,22 +5,17 @@ use url::{Host, Position, Url};
 /// The maximum length of the address of a document.
 pub const MAX_ADDRESS_CHARACTERS: usize = 2_048;
 
-/// The pattern of an origin in the published API document. [`is_origin`] is stricter.
-pub const ORIGIN_PATTERN: &str = r"^https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?$";
 /// The pattern of a document's address in the published API document. [`is_https_address`] is
 /// stricter.
 pub const HTTPS_PATTERN: &str = r"^https://[A-Za-z0-9._:\[\]-]+([/?][!-~]*)?$";
 
-/// The explanation of an invalid origin.
-pub const ORIGIN_IN_WORDS: &str =
-    "must be an origin as browsers send it, such as https://shop.example:8443";
 /// The explanation of an invalid document address.
 pub const HTTPS_IN_WORDS: &str = "must be an https address without user and fragment";
 
 const MAX_HOST_CHARACTERS: usize = 253;
 
-/// Returns `true` for an origin exactly as a browser sends it in `Origin`: `scheme://host[:port]`
-/// in lower case, with http or https, and without the scheme's default port. Any other spelling
+/// Returns `true` for the origin of a web page exactly as a browser sends it in `Origin`:
+/// `scheme://host[:port]` in lower case, with http or https, and without the scheme's default port. Any other spelling
 /// would never match.
 pub fn is_origin(text: &str) -> bool {
     origin_of(text).as_deref() == Some(text)

@@ -10,7 +10,7 @@ use actix_web::{
     http::header::{self, HeaderMap, HeaderValue},
     middleware::Next,
 };
-use domain::{ProblemCode, web_address};
+use domain::{ProblemCode, allowed_origin, web_address};
 
 use super::forwarded_caller::is_counted_elsewhere;
 use crate::{
@@ -34,9 +34,13 @@ pub fn named_origin(headers: &HeaderMap) -> Result<Option<&HeaderValue>, Multipl
 
 /// Returns the origin of a request as text; `None` if it does not come from a page.
 fn page_origin(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
-    let origin = named_origin(headers).map_err(|MultipleOrigins| origin_not_allowed())?;
-    // Text that is not valid is the origin of no page.
-    let text = origin.map(|origin| origin.to_str().map_err(|_not_text| origin_not_allowed()));
+    let refused = |detail| origin_not_allowed().with_detail(detail);
+    let origin = named_origin(headers);
+    let origin = origin.map_err(|MultipleOrigins| refused("The request has several `Origin`s."))?;
+    let text = origin.map(|origin| {
+        let text = origin.to_str();
+        text.map_err(|_not_text| refused("The header `Origin` is the origin of no page."))
+    });
     text.transpose()
 }
 
@@ -56,7 +60,7 @@ pub fn check_socket_origin<'a>(
     }
     tracing::debug!(
         origin = page,
-        "socket rejected: the origin is not in SERVER__ALLOWED_ORIGINS"
+        "socket rejected: SERVER__ALLOWED_ORIGINS does not allow the origin"
     );
     let detail = "Only pages of the service itself, and of the origins in SERVER__ALLOWED_ORIGINS, \
                   may open a socket.";
@@ -70,14 +74,16 @@ pub fn check_credential_origin(
     page: Option<&str>,
 ) -> Result<(), ApiError> {
     let known = &auth_context.allowed_origins;
-    if known.is_empty() || page.is_none_or(|page| known.iter().any(|it| it == page)) {
+    let allows = |page| known.iter().any(|it| allowed_origin::allows(it, page));
+    if known.is_empty() || page.is_none_or(allows) {
         return Ok(());
     }
     tracing::debug!(
         origin = page,
-        "cross-origin request rejected: the origin is not in the `allowedOrigins` of the key"
+        "cross-origin request rejected: the `allowedOrigins` of the credential do not allow the origin"
     );
-    Err(origin_not_allowed())
+    let detail = "The `allowedOrigins` of the credential do not allow the origin of this page.";
+    Err(origin_not_allowed().with_detail(detail))
 }
 
 const fn origin_not_allowed() -> ApiError {
@@ -149,7 +155,7 @@ mod tests {
     /// Returns true if a socket is opened for a request with these origins, where pages of one
     /// other origin are allowed.
     fn is_upgraded(origins: &[&[u8]]) -> bool {
-        let allowed = AllowedOrigins::new(&["https://shop.example".to_owned()]);
+        let allowed = AllowedOrigins::new(&["https://shop.example".to_owned()], &[]);
         let headers = headers(origins);
         let checked =
             check_socket_origin(&headers, &allowed, "https://agents.example/behind/a/path");

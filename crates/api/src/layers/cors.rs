@@ -3,7 +3,7 @@
 //! Implemented here because the usual library responds to preflights with a foreign origin, and
 //! without one, with a text of its own. Here a foreign origin only gets no headers.
 
-use std::collections::HashSet;
+use std::iter;
 
 use actix_web::{
     Error, HttpResponse,
@@ -11,27 +11,30 @@ use actix_web::{
     dev::{ServiceRequest, ServiceResponse},
     http::{
         Method,
-        header::{self, HeaderMap, HeaderValue},
+        header::{self, HeaderMap, HeaderName, HeaderValue},
     },
     middleware::Next,
     web::Data,
 };
 
-use domain::web_address;
+use domain::{allowed_origin, web_address};
 use tracing::Level;
 
 use crate::{auth::named_origin, operations::is_well_known, request::routed_path, state::ApiState};
 
 const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE");
-/// All request headers that this service uses.
-const REQUEST_HEADERS: HeaderValue = HeaderValue::from_static(
-    "Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, \
-     Last-Event-ID, Prefer, traceparent, tracestate, User-Agent, X-API-Key, \
-     X-Consistency, X-Request-Id, \
+/// All request headers that this service uses, and those that monitoring scripts and tunnels add to
+/// every request of a page. A browser sends no request that has another.
+const REQUEST_HEADERS: &str = "Accept, Authorization, Content-Type, Idempotency-Key, If-Match, \
+     If-None-Match, Last-Event-ID, Prefer, User-Agent, X-API-Key, X-Consistency, X-Request-Id, \
      X-Run-Id, X-Stainless-Arch, X-Stainless-Helper-Method, X-Stainless-Lang, X-Stainless-OS, \
      X-Stainless-Package-Version, X-Stainless-Poll-Helper, X-Stainless-Retry-Count, \
-     X-Stainless-Runtime, X-Stainless-Runtime-Version, X-Stainless-Timeout, X-User-Id",
-);
+     X-Stainless-Runtime, X-Stainless-Runtime-Version, X-Stainless-Timeout, X-User-Id, \
+     traceparent, tracestate, baggage, sentry-trace, newrelic, b3, X-B3-TraceId, X-B3-SpanId, \
+     X-B3-ParentSpanId, X-B3-Sampled, X-B3-Flags, X-Datadog-Origin, X-Datadog-Parent-Id, \
+     X-Datadog-Sampled, X-Datadog-Sampling-Priority, X-Datadog-Tags, X-Datadog-Trace-Id, \
+     elastic-apm-traceparent, X-Amzn-Trace-Id, Request-Id, Request-Context, X-Requested-With, \
+     ngrok-skip-browser-warning";
 /// All response headers that pages may read.
 const RESPONSE_HEADERS: HeaderValue = HeaderValue::from_static(
     "Allow, Deprecation, ETag, Idempotency-Replayed, Link, Location, Preference-Applied, \
@@ -43,24 +46,31 @@ const RESPONSE_HEADERS: HeaderValue = HeaderValue::from_static(
 const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");
 const ANY: HeaderValue = HeaderValue::from_static("*");
 
-/// The origins whose pages may read responses.
-#[derive(Debug, Default)]
-pub struct AllowedOrigins(HashSet<Vec<u8>>);
+/// The origins whose pages may read responses, and the headers that they may send.
+#[derive(Debug)]
+pub struct AllowedOrigins {
+    entries: Vec<String>,
+    request_headers: HeaderValue,
+}
 
 impl AllowedOrigins {
-    /// Allows exactly these origins.
-    pub fn new(origins: &[String]) -> Self {
-        Self(
-            origins
-                .iter()
-                .map(|origin| origin.clone().into_bytes())
-                .collect(),
-        )
+    /// Allows these origins, and these request headers besides the usual ones. `headers` are names
+    /// of headers.
+    pub fn new(entries: &[String], headers: &[HeaderName]) -> Self {
+        let names = headers.iter().map(HeaderName::as_str);
+        let names: Vec<_> = iter::once(REQUEST_HEADERS).chain(names).collect();
+        // Names of headers are always valid in a value.
+        let request_headers = HeaderValue::try_from(names.join(", "));
+        Self {
+            entries: entries.to_vec(),
+            request_headers: request_headers.unwrap_or(HeaderValue::from_static(REQUEST_HEADERS)),
+        }
     }
 
     /// Returns true if pages of this origin may read responses.
-    pub fn contains(&self, origin: impl AsRef<[u8]>) -> bool {
-        self.0.contains(origin.as_ref())
+    pub fn contains(&self, origin: &str) -> bool {
+        let mut entries = self.entries.iter();
+        entries.any(|entry| allowed_origin::allows(entry, origin))
     }
 }
 
@@ -77,7 +87,8 @@ impl CorsHeaders {
         if is_well_known(routed_path(request.request())) {
             return Self(Some(ANY));
         }
-        Self(origins.contains(origin).then(|| origin.clone()))
+        let is_allowed = origin.to_str().is_ok_and(|it| origins.contains(it));
+        Self(is_allowed.then(|| origin.clone()))
     }
 
     /// Adds the headers to a response.
@@ -90,11 +101,11 @@ impl CorsHeaders {
     }
 
     /// Adds the headers to the response to a preflight.
-    fn write_to_preflight(self, headers: &mut HeaderMap) {
+    fn write_to_preflight(self, headers: &mut HeaderMap, request_headers: HeaderValue) {
         if let Some(origin) = self.0 {
             headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
             headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
-            headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, REQUEST_HEADERS);
+            headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, request_headers);
             headers.insert(header::ACCESS_CONTROL_MAX_AGE, MAX_AGE);
         }
         vary(headers);
@@ -106,19 +117,17 @@ pub async fn cors(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse, Error> {
-    let cors_headers = match request.app_data::<Data<ApiState>>() {
-        Some(state) => {
-            let cors_headers = CorsHeaders::of(&request, &state.allowed_origins);
-            if cors_headers.0.is_none() {
-                log_disallowed_origin(&request, &state.public_url);
-            }
-            cors_headers
-        }
-        None => CorsHeaders(None),
+    let Some(state) = request.app_data::<Data<ApiState>>() else {
+        return Ok(next.call(request).await?.map_into_boxed_body());
     };
+    let cors_headers = CorsHeaders::of(&request, &state.allowed_origins);
+    if cors_headers.0.is_none() {
+        log_disallowed_origin(&request, &state.public_url);
+    }
     if is_preflight(&request) {
+        let request_headers = state.allowed_origins.request_headers.clone();
         let mut response = HttpResponse::NoContent().finish();
-        cors_headers.write_to_preflight(response.headers_mut());
+        cors_headers.write_to_preflight(response.headers_mut(), request_headers);
         return Ok(request.into_response(response));
     }
     let mut response = next.call(request).await?.map_into_boxed_body();
@@ -138,8 +147,8 @@ fn log_disallowed_origin(request: &ServiceRequest, public_url: &str) {
             ?origin,
             method = %request.method(),
             path = routed_path(request.request()),
-            "cross-origin request has no CORS headers in its response: the origin is not in \
-             SERVER__ALLOWED_ORIGINS"
+            "cross-origin request has no CORS headers in its response: SERVER__ALLOWED_ORIGINS does \
+             not allow the origin"
         );
     }
 }

@@ -1,12 +1,13 @@
 //! Constraints that cannot be derived from the types.
 
 use domain::{
+    allowed_origin::ENTRY_PATTERN,
     credential::MAX_OVERLAP_SECONDS,
     credential_draft::MAX_ALLOWED_ORIGINS,
     public_key::MAX_KID_CHARACTERS,
     public_key_set::MAX_KEYS,
     text::NAME_PATTERN,
-    web_address::{HTTPS_PATTERN, MAX_ADDRESS_CHARACTERS, ORIGIN_PATTERN},
+    web_address::{HTTPS_PATTERN, MAX_ADDRESS_CHARACTERS},
 };
 use serde_json::{Value, json};
 
@@ -23,7 +24,7 @@ pub(super) fn apply(document: &mut Value) -> Result<(), MissingComponent> {
             exactly_one("reply", "replies")
         ]),
     );
-    component_mut(document, "Origin")?.insert("pattern".to_owned(), ORIGIN_PATTERN.into());
+    component_mut(document, "Origin")?.insert("pattern".to_owned(), ENTRY_PATTERN.into());
     for (component, member) in [
         ("AgentDraft", "capabilities"),
         ("RuleTestRequest", "capabilities"),

@@ -6,10 +6,13 @@ use std::{
     time::Duration,
 };
 
-use domain::web_address::{is_base_address, is_origin};
+use actix_web::http::header::HeaderName;
+use domain::{allowed_origin, web_address::is_base_address};
 use ipnet::IpNet;
 
 use super::values::Values;
+
+pub(super) const PORT: &str = "SERVER__PORT";
 
 /// The maximum number of worker threads; more than any machine can use.
 const MAX_WORKERS: usize = 1_024;
@@ -27,6 +30,8 @@ pub struct ServerSettings {
     pub configured_public_url: Option<String>,
     /// `SERVER__ALLOWED_ORIGINS`: the origins whose pages may read responses.
     pub allowed_origins: Vec<String>,
+    /// `SERVER__ALLOWED_HEADERS`: headers that these pages may send besides the usual ones.
+    pub allowed_headers: Vec<HeaderName>,
     /// `SERVER__TRUSTED_PROXIES`: the proxies whose `Forwarded` and `X-Forwarded-For` are trusted.
     pub trusted_proxies: Vec<IpNet>,
     /// `SERVER__WORKERS`: the number of threads that handle requests; by default one for each core.
@@ -43,16 +48,22 @@ impl ServerSettings {
         let address = "an IP address, such as 127.0.0.1, 0.0.0.0 or ::, or localhost";
         let url = "a URL such as https://agents.example.org: http or https, a host, an optional \
                    port and path, and no slash at the end";
-        let origins = "comma-separated origins, each exactly as a browser sends it, such \
-                       as https://app.example.org: no path, no * (requests carry credentials)";
+        let origins = "comma-separated origins, each exactly as a browser sends it, such as \
+                       https://app.example.org, tauri://localhost or null: no path, no default \
+                       port, and no * (requests carry credentials), except for one label, as in \
+                       https://*.example.org";
+        let headers = "comma-separated names of headers, such as X-Trace-Id";
         let proxies = "comma-separated addresses and networks, such as \
                        10.0.0.0/8,192.0.2.7";
         Self {
             host: values.read("SERVER__HOST", Ipv4Addr::LOCALHOST.into(), address, host),
-            port: values.read_number("SERVER__PORT", 8080, 0..=u16::MAX),
+            port: values.read_number(PORT, 8080, 0..=u16::MAX),
             configured_public_url: values.read_optional("SERVER__PUBLIC_URL", url, public_url),
             allowed_origins: values
                 .read_optional("SERVER__ALLOWED_ORIGINS", origins, allowed_origins)
+                .unwrap_or_default(),
+            allowed_headers: values
+                .read_optional("SERVER__ALLOWED_HEADERS", headers, header_names)
                 .unwrap_or_default(),
             trusted_proxies: values
                 .read_optional("SERVER__TRUSTED_PROXIES", proxies, networks)
@@ -107,10 +118,18 @@ fn host(text: &str) -> Option<IpAddr> {
 }
 
 fn allowed_origins(text: &str) -> Option<Vec<String>> {
-    let origins = text.split(',').map(str::trim).filter(|it| !it.is_empty());
-    origins
-        .map(|origin| is_origin(origin).then(|| origin.to_owned()))
+    items(text)
+        .map(|origin| allowed_origin::is_entry(origin).then(|| origin.to_owned()))
         .collect()
+}
+
+fn header_names(text: &str) -> Option<Vec<HeaderName>> {
+    items(text).map(|name| name.parse().ok()).collect()
+}
+
+/// Returns the items of a list.
+fn items(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim).filter(|it| !it.is_empty())
 }
 
 fn networks(text: &str) -> Option<Vec<IpNet>> {
@@ -157,17 +176,22 @@ mod tests {
     }
 
     #[test]
-    fn origins_are_listed_without_wildcards() {
-        let two = allowed_origins("https://app.example.org, http://localhost:5173");
-        assert_eq!(two.map_or(0, |origins| origins.len()), 2);
+    fn origins_are_listed_as_browsers_send_them() {
+        let listed = "https://app.example.org, tauri://localhost,https://*.example.org, null";
+        let origins = allowed_origins(listed).unwrap();
+        assert_eq!(origins.join(", "), listed.replace(",h", ", h"));
         assert_eq!(allowed_origins(""), Some(Vec::new()));
-        for bad in [
-            "*",
-            "https://*.example.org",
-            "app.example.org",
-            "https://a.example/",
-        ] {
+        for bad in ["*", "https://*", "app.example.org", "https://a.example/"] {
             assert_eq!(allowed_origins(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn headers_are_listed_by_name() {
+        let names = header_names("X-Trace-Id, tenant-hint").unwrap();
+        assert_eq!(names, ["x-trace-id", "tenant-hint"]);
+        for bad in ["X Trace", "X-Trace:1", "X-Träce"] {
+            assert_eq!(header_names(bad), None, "{bad}");
         }
     }
 

@@ -139,6 +139,123 @@ async fn an_allowed_page_can_read_errors() {
     api.stop().await;
 }
 
+/// Lists, and origins that they allow.
+const LISTED: &[(&str, &[&str])] = &[
+    ("https://app.example.org", &["https://app.example.org"]),
+    (
+        "tauri://localhost,capacitor://localhost,ionic://localhost,app://obsidian.md",
+        &[
+            "tauri://localhost",
+            "capacitor://localhost",
+            "ionic://localhost",
+            "app://obsidian.md",
+        ],
+    ),
+    (
+        "chrome-extension://cjpalhdlnbpafiamejdnhcphjbkeiagm",
+        &["chrome-extension://cjpalhdlnbpafiamejdnhcphjbkeiagm"],
+    ),
+    (
+        "https://*.preview.example.org",
+        &[
+            "https://a.preview.example.org",
+            "https://pull-7.preview.example.org",
+        ],
+    ),
+    ("null", &["null"]),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn origins_of_apps_and_of_one_more_label_are_allowed_if_they_are_listed() {
+    for (list, allowed) in LISTED {
+        let builder = ApiServerBuilder::default().setting("SERVER__ALLOWED_ORIGINS", list);
+        let api = builder.start().await;
+        let others = LISTED.iter().flat_map(|(_, origins)| *origins);
+        let more = [
+            "https://preview.example.org",
+            "https://a.b.preview.example.org",
+        ];
+        for origin in others.chain(&more) {
+            let asked = preflight(&api, "/api/agents", origin).await;
+            let read = from(api.reader().request("GET", "/api/agents"), origin);
+            for response in [asked, read.send().await] {
+                if allowed.contains(origin) {
+                    assert_eq!(response.header("access-control-allow-origin"), *origin);
+                } else {
+                    assert_unshared(&response);
+                }
+            }
+        }
+        api.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_is_accepted_from_the_origins_that_its_list_allows() {
+    let api = with_one_origin().await;
+    for (list, allowed) in LISTED {
+        let list = list.split(',').map(str::to_owned).collect();
+        let caller = api.caller_with_key(|key| key.allowed_origins = list).await;
+        for origin in LISTED.iter().flat_map(|(_, origins)| *origins) {
+            let response = from(caller.request("GET", "/api/agents"), origin)
+                .send()
+                .await;
+            if allowed.contains(origin) {
+                response.ok();
+            } else {
+                let problem = response.problem(ProblemCode::OriginNotAllowed);
+                let detail = problem["detail"].as_str().expect("a detail");
+                assert!(
+                    detail.contains("`allowedOrigins` of the credential"),
+                    "{detail}"
+                );
+            }
+        }
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_may_send_the_headers_of_monitoring_scripts_and_those_of_the_setting() {
+    let allowed_headers = async |api: ApiServer| {
+        let response = preflight(&api, "/api/chat", OURS).await;
+        let listed = response
+            .header("access-control-allow-headers")
+            .to_lowercase();
+        api.stop().await;
+        listed.split(", ").map(str::to_owned).collect::<Vec<_>>()
+    };
+    let usual = allowed_headers(with_one_origin().await).await;
+    for name in [
+        "traceparent",
+        "tracestate",
+        "baggage",
+        "sentry-trace",
+        "newrelic",
+        "x-datadog-trace-id",
+        "x-datadog-parent-id",
+        "x-datadog-origin",
+        "x-datadog-sampling-priority",
+        "b3",
+        "request-id",
+        "x-requested-with",
+        "ngrok-skip-browser-warning",
+    ] {
+        assert!(
+            usual.iter().any(|listed| listed == name),
+            "{name}: {usual:?}"
+        );
+    }
+    let builder = ApiServerBuilder::default()
+        .setting("SERVER__ALLOWED_ORIGINS", OURS)
+        .setting("SERVER__ALLOWED_HEADERS", "X-Trace-Hint, x-tenant");
+    let extended = allowed_headers(builder.start().await).await;
+    assert_eq!(
+        extended,
+        [usual, vec!["x-trace-hint".into(), "x-tenant".into()]].concat()
+    );
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn without_configuration_no_page_can_read_responses() {
     let api = ApiServer::start().await;

@@ -96,10 +96,11 @@ async fn an_origin_must_have_the_spelling_of_browsers() {
     let api = ApiServer::start().await;
     for origin in [
         "*",
-        "null",
+        "NULL",
         "https://Shop.example",
         "ftp://a.example",
         "https://*.example",
+        "tauri://localhost/",
     ] {
         let draft = json!({"name": "ci", "scopes": ["agents:read"], "allowedOrigins": [origin]});
         assert_eq!(
@@ -107,6 +108,11 @@ async fn an_origin_must_have_the_spelling_of_browsers() {
             [fault("/allowedOrigins/0", "bad_format")],
             "{origin}"
         );
+    }
+    for origin in ["null", "tauri://localhost", "https://*.shop.example"] {
+        let draft = json!({"name": "ci", "scopes": ["agents:read"], "allowedOrigins": [origin]});
+        let made = api.writer().post("/api/keys", draft).await;
+        assert_eq!(made.created()["allowedOrigins"], json!([origin]));
     }
     api.stop().await;
 }

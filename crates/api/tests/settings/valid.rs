@@ -48,6 +48,7 @@ const ONE_OF_EACH_SECTION: &[(&str, &str)] = &[
     ("SERVER__PORT", "0"),
     ("SERVER__PUBLIC_URL", "https://agents.example.org"),
     ("SERVER__ALLOWED_ORIGINS", "https://app.example.org"),
+    ("SERVER__ALLOWED_HEADERS", "X-Trace-Id"),
     ("SERVER__WORKERS", "3"),
     ("SERVER__DRAIN_SECONDS", "7"),
     ("AUTH__BOOTSTRAP_KEY", "mint"),

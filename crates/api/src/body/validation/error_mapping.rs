@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use domain::{FaultCode, Faults, InputFault, fault, text, web_address};
+use domain::{FaultCode, Faults, InputFault, allowed_origin, fault, text, web_address};
 use jsonschema::{
     JsonType, ValidationError,
     error::{TypeKind, ValidationErrorKind as Kind},
@@ -149,7 +149,7 @@ fn by_pattern(pattern: &str) -> (FaultCode, String) {
             FaultCode::BadCharacter,
             "must contain more than white space, and no control characters except tab, CR and LF",
         ),
-        web_address::ORIGIN_PATTERN => (FaultCode::BadFormat, web_address::ORIGIN_IN_WORDS),
+        allowed_origin::ENTRY_PATTERN => (FaultCode::BadFormat, allowed_origin::ENTRY_IN_WORDS),
         web_address::HTTPS_PATTERN => (FaultCode::BadFormat, web_address::HTTPS_IN_WORDS),
         CHANNEL_PATTERN => (
             FaultCode::BadFormat,
