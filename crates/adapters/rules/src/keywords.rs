@@ -44,16 +44,20 @@ impl FoldedText {
     }
 
     fn contains_word(&self, word: &str) -> bool {
-        self.sorted
-            .binary_search_by(|candidate| self.text[candidate.clone()].cmp(word))
-            .is_ok()
+        let first = self
+            .sorted
+            .partition_point(|candidate| &self.text[candidate.clone()] < word);
+        let found = self.sorted.get(first).map(|it| &self.text[it.clone()]);
+        found.is_some_and(|found| found == word || takes_particles(word) && found.starts_with(word))
     }
 
     fn contains_phrase(&self, phrase: &str) -> bool {
         let mut from = 0;
         while let Some(offset) = self.text[from..].find(phrase) {
             let start = from + offset;
-            if !self.is_within_word(start) && !self.is_within_word(start + phrase.len()) {
+            let end = start + phrase.len();
+            let is_at_end = !self.is_within_word(end) || takes_particles(phrase);
+            if !self.is_within_word(start) && is_at_end {
                 return true;
             }
             let step = self.text[start..].chars().next().map_or(1, char::len_utf8);
@@ -99,9 +103,12 @@ impl Keyword {
     }
 }
 
-/// Folds case, replaces each run of white space by one space and typographic apostrophes by plain
-/// ones. The result is in normal form C, so that accented letters are equal however they were
-/// typed.
+/// Folds case, replaces each run of white space by one space, typographic apostrophes by plain ones
+/// and full-width letters by usual ones, and drops characters that only control how text is shown.
+/// The result is in normal form C, so that accented letters are equal however they were typed.
+///
+/// Case is folded without regard to the language: the four letters İ, I, ı and i are one, since a
+/// message in Turkish begins a sentence with İ or I.
 fn fold(source: &str) -> String {
     let folded = fold_characters(source.trim().chars());
     if is_nfc_quick(folded.chars()) == IsNormalized::Yes {
@@ -122,11 +129,52 @@ fn fold_characters(source: impl Iterator<Item = char>) -> String {
             }
         } else if character == '\u{2019}' {
             folded.push('\'');
+        } else if is_ignored(character) || character == DOT_ABOVE && folded.ends_with('i') {
+            // The lower case of İ is an i with this dot.
+        } else if let Some(usual) = usual_width(character) {
+            folded.push(usual.to_ascii_lowercase());
+        } else if character == 'İ' {
+            folded.push('i');
         } else {
             fold_character(character, &mut folded);
         }
     }
     folded
+}
+
+/// The combining dot above.
+const DOT_ABOVE: char = '\u{307}';
+
+/// Soft hyphens, marks of direction, joiners and other characters that are not visible themselves.
+fn is_ignored(character: char) -> bool {
+    matches!(
+        character,
+        '\u{ad}'
+            | '\u{61c}'
+            | '\u{200c}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{2069}'
+            | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}'
+    )
+}
+
+/// Returns the ASCII character of a full-width one.
+fn usual_width(character: char) -> Option<char> {
+    let is_full_width = matches!(character, '\u{ff01}'..='\u{ff5e}');
+    char::from_u32(u32::from(character).checked_sub(0xfee0)?).filter(|_| is_full_width)
+}
+
+/// Returns whether a text ends in Korean, which writes particles without a space before them.
+fn takes_particles(text: &str) -> bool {
+    text.ends_with(is_hangul)
+}
+
+fn is_hangul(character: char) -> bool {
+    matches!(
+        character,
+        '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}' | '\u{a960}'..='\u{a97f}' | '\u{ac00}'..='\u{d7ff}'
+    )
 }
 
 /// Lower, upper and lower case in sequence make 'ẞ', 'ß' and "SS", or 'Σ', 'σ' and 'ς', equal.
@@ -139,19 +187,34 @@ fn fold_character(character: char, folded: &mut String) {
 }
 
 /// Splits text into words by UAX #29, which supports Chinese without spaces and keeps "don't" as
-/// one word. It would also keep "thanks.bye", so words end at '.' and ':' as well.
+/// one word. It would also keep "thanks.bye" and Latin with a Korean particle, so words end at '.' and
+/// ':' as well, and where Korean begins or ends.
 fn split_words(text: &str) -> Vec<Range<usize>> {
     let mut words = Vec::new();
     for (start, segment) in text.split_word_bound_indices() {
         let mut start = start;
         for part in segment.split(['.', ':']) {
-            if part.chars().any(char::is_alphanumeric) {
-                words.push(start..start + part.len());
-            }
+            push_words(&mut words, start, part);
             start += part.len() + 1;
         }
     }
     words
+}
+
+/// Adds the words of a part without spaces, which begins at `start`: more than one if only some of it
+/// is Korean.
+fn push_words(words: &mut Vec<Range<usize>>, start: usize, part: &str) {
+    let mut rest = part;
+    while let Some(first) = rest.chars().next() {
+        let is_korean = is_hangul(first);
+        let is_other = |letter: char| letter.is_alphanumeric() && is_hangul(letter) != is_korean;
+        let (word, after) = rest.split_at(rest.find(is_other).unwrap_or(rest.len()));
+        let begin = start + part.len() - rest.len();
+        if word.chars().any(char::is_alphanumeric) {
+            words.push(begin..begin + word.len());
+        }
+        rest = after;
+    }
 }
 
 #[cfg(test)]
@@ -188,6 +251,28 @@ mod tests {
     #[case::composed_and_decomposed("caf\u{e9}", "a CAFE\u{301}, please", true)]
     #[case::decomposed_and_composed("cafe\u{301}", "a CAF\u{c9}, please", true)]
     #[case::hangul("\u{1112}\u{1161}\u{11ab}", "\u{d55c}", true)]
+    #[case::turkish_capital("iade", "İade etmek istiyorum", true)]
+    #[case::turkish_capitals("istanbul", "Kargo İSTANBUL, lütfen", true)]
+    #[case::turkish_capital_keyword("İade", "iade etmek istiyorum", true)]
+    #[case::turkish_last_letter("fiyatı", "FİYATI", true)]
+    #[case::dotless("ışık", "IŞIK", true)]
+    #[case::dotless_and_dotted("istanbul", "ISTANBUL", true)]
+    #[case::decomposed_capital("iade", "I\u{307}ade", true)]
+    #[case::another_dot("z\u{307}", "z", false)]
+    #[case::korean_particle("환불", "환불을 해주세요", true)]
+    #[case::korean_particle_and_space("배송", "배송은 언제 오나요?", true)]
+    #[case::korean_alone("환불", "환불 해주세요", true)]
+    #[case::within_korean("불을", "환불을 해주세요", false)]
+    #[case::korean_after_latin("classpath", "CLASSPATH에서 오류", true)]
+    #[case::within_latin_before_korean("class", "CLASSPATH에서 오류", false)]
+    #[case::korean_phrase("환불 정책", "환불 정책은요?", true)]
+    #[case::korean_after_digits("3월", "3월에 만나요", true)]
+    #[case::digits_before_korean("42", "42개", true)]
+    #[case::longer_korean("환불을", "환불", false)]
+    #[case::full_width("refund", "ＲＥＦＵＮＤ！", true)]
+    #[case::soft_hyphen("refund", "re\u{ad}fund", true)]
+    #[case::direction_marks("שלום", "\u{200f}שלום\u{200e}, hi", true)]
+    #[case::byte_order_mark("hello", "\u{feff}hello", true)]
     #[case::without_the_accent("cafe", "caf\u{e9}", false)]
     fn whole_words_match_in_any_case(
         #[case] keyword: &str,
