@@ -1,13 +1,14 @@
 //! The lifecycle of a serving process: start, serve, drain, stop.
 
 use std::{
+    io::ErrorKind,
     net::{SocketAddr, TcpListener},
     time::Duration,
 };
 
 use access::Bootstrap;
 use actix_web::{App, dev::ServerHandle, middleware::from_fn, web::Data};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 use domain::{CredentialSecret, TenantId};
 use http_server::Versions;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -97,8 +98,7 @@ impl Service {
         let tasks = TaskTracker::new();
         let stop = CancellationToken::new();
         let store = wiring::open_store(settings, no_migrate, &store_tasks).await?;
-        let listener = TcpListener::bind(settings.server.address())
-            .with_context(|| format!("cannot listen on {}", settings.server.address()))?;
+        let listener = listen(settings.server.address())?;
         let address = listener.local_addr()?;
         let public_url = settings.server.public_url(address);
         if settings.region.home.is_none() {
@@ -189,6 +189,23 @@ async fn wait_for(deadline: Instant, what: &str, future: impl Future<Output = ()
     if tokio::time::timeout_at(deadline, future).await.is_err() {
         tracing::warn!("{what} did not end in time; continuing without it");
     }
+}
+
+/// Listens on an address. The error names the setting to change.
+fn listen(address: SocketAddr) -> Result<TcpListener> {
+    TcpListener::bind(address).map_err(|error| {
+        let remedy = match error.kind() {
+            ErrorKind::AddrInUse => {
+                ": another program uses the port; stop it, or set SERVER__PORT to another port"
+            }
+            ErrorKind::PermissionDenied => ": set SERVER__PORT to a port from 1024",
+            ErrorKind::AddrNotAvailable => {
+                ": set SERVER__HOST to an address of this machine, or to 0.0.0.0"
+            }
+            _ => "",
+        };
+        Error::new(error).context(format!("cannot listen on {address}{remedy}"))
+    })
 }
 
 fn start_http(

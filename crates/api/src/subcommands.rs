@@ -74,6 +74,9 @@ async fn execute(line: CommandLine, engines: EnginesByName) -> Result<()> {
             wiring::check_bus(&settings.bus)?;
             wiring::check_regions(&settings.region)?;
             print_line("the configuration is valid")?;
+            for misnamed in &settings.misnamed {
+                print_line(&misnamed.to_string())?;
+            }
             print_line(&startup_summary)
         }
         Command::Openapi => print_openapi(&settings?),
@@ -87,6 +90,9 @@ async fn serve(settings: &Settings, options: ServeOptions, engines: EnginesByNam
     // signals without handlers.
     let mut signals = Signals::handle()?;
     let (metrics, _log) = telemetry::init(&settings.log)?;
+    for misnamed in &settings.misnamed {
+        tracing::warn!("{misnamed}");
+    }
     match rlimit::increase_nofile_limit(rlimit::INFINITY) {
         Ok(descriptors) => {
             tracing::debug!(descriptors, "limit of open files raised to the maximum");
@@ -96,7 +102,9 @@ async fn serve(settings: &Settings, options: ServeOptions, engines: EnginesByNam
         }
     }
     let startup_summary = wiring::startup_summary(settings, &engines);
-    let show_first_key = Box::new(show_first_key);
+    let has_console = settings.console.is_enabled;
+    let show_first_key =
+        Box::new(move |key: &CredentialSecret, url: &str| show_first_key(key, url, has_console));
     let no_migrate = options.no_migrate;
     let started = Service::start(settings, no_migrate, engines, metrics, show_first_key);
     let Some(mut service) = start_or_stop(started, &mut signals).await? else {
@@ -156,11 +164,16 @@ fn log_start(settings: &Settings, service: &Service, startup_summary: &str) {
 
 /// Prints a key on stderr, with a command to try it. The key is shown only once. Returns true if it
 /// was printed.
-fn show_first_key(key: &CredentialSecret, url: &str) -> bool {
+fn show_first_key(key: &CredentialSecret, url: &str, has_console: bool) -> bool {
     let key = key.reveal();
+    let console = if has_console {
+        format!("Sign in to the console with it:\n\n    {url}/console\n\n")
+    } else {
+        String::new()
+    };
     let text = format!(
         "\nThis store had no API key yet. Its first one, with all scopes, shown only now:\n\n    \
-         {key}\n\nTry it:\n\n    curl -X POST {url}/api/agents -H 'X-API-Key: {key}' \
+         {key}\n\n{console}Try it:\n\n    curl -X POST {url}/api/agents -H 'X-API-Key: {key}' \
          -H 'Content-Type: application/json' -d '{{\"name\":\"Ada\"}}'\n\n"
     );
     let printed = print_in_time(move || Ok(io::stderr().write_all(text.as_bytes())?));

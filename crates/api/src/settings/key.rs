@@ -16,11 +16,32 @@ pub struct SettingKey {
     pub default: Option<String>,
 }
 
+/// A variable that is no setting, but has nearly the name of one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MisnamedVariable {
+    /// The variable.
+    pub name: String,
+    /// The setting's variable.
+    pub meant: &'static str,
+}
+
+impl std::fmt::Display for MisnamedVariable {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { name, meant } = self;
+        write!(formatter, "{name} is ignored; the setting is {meant}")
+    }
+}
+
 impl SettingKey {
     /// Returns true if a variable belongs to this setting.
     pub fn has(&self, variable: &str) -> bool {
-        self.variable == variable || name_in_variable(self.variable, variable).is_some()
+        is_variable_of(self.variable, variable)
     }
+}
+
+/// Returns true if a variable belongs to the setting `key`, which may contain a placeholder.
+pub(super) fn is_variable_of(key: &str, variable: &str) -> bool {
+    key == variable || name_in_variable(key, variable).is_some()
 }
 
 /// Returns the chosen name if `variable` matches `pattern`: 1 to 64 letters, digits, `-` and single

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use super::{
     AuthSettings, BusSettings, ConsoleSettings, DatabaseSettings, EnabledProtocols, EngineSettings,
-    EventSettings, LimitSettings, LogSettings, ModelSettings, RegionSettings, ServerSettings,
-    SettingKey, SettingsError, ToolServer, sources::gather, tool_servers, values::Values,
+    EventSettings, LimitSettings, LogSettings, MisnamedVariable, ModelSettings, RegionSettings,
+    ServerSettings, SettingKey, SettingsError, ToolServer, sources::gather, tool_servers,
+    values::Values,
 };
 
 /// The engine of every server.
@@ -42,6 +43,8 @@ pub struct Settings {
     pub events: EventSettings,
     /// `LOG__…`: level and format of the log.
     pub log: LogSettings,
+    /// Variables that are ignored, although their names are nearly those of settings.
+    pub misnamed: Vec<MisnamedVariable>,
 }
 
 impl Settings {
@@ -114,6 +117,7 @@ impl Settings {
             tool_servers: tool_servers::read(values, BUILT_IN_TOOLS),
             events: EventSettings::read(values),
             log: LogSettings::read(values),
+            misnamed: values.misnamed().to_vec(),
         }
     }
 }

@@ -6,7 +6,9 @@ use config::{Config, ConfigError, Environment, File, FileFormat, Map, Value, Val
 
 use super::{
     error::{InvalidSetting, SettingsError},
-    key::SettingKey,
+    key::{MisnamedVariable, SettingKey},
+    secret_files::{read_files, secret_of},
+    server::PORT,
     values::{RawValue, Values},
 };
 
@@ -22,7 +24,11 @@ pub(super) fn gather(
     environment: impl IntoIterator<Item = (String, String)>,
     keys: &[SettingKey],
 ) -> Result<Values, SettingsError> {
-    let known = |variable: &str| keys.iter().any(|key| key.has(variable));
+    let is_key = |variable: &str| keys.iter().any(|key| key.has(variable));
+    let known = |variable: &str| is_key(variable) || secret_of(variable).is_some();
+    let environment: Vec<_> = environment.into_iter().collect();
+    let set = environment.iter().filter(|(_, value)| !value.is_empty());
+    let misnamed: Vec<_> = set.filter_map(|(name, _)| misnamed(name, keys)).collect();
     let (ours, unknown): (Map<_, _>, Map<_, _>) = environment
         .into_iter()
         .filter(|(name, _)| known(name) || is_in_a_section(name, keys))
@@ -49,8 +55,26 @@ pub(super) fn gather(
             });
         }
     }
+    read_files(&mut values, &mut invalid);
     invalid.sort_by_key(ToString::to_string);
-    Ok(Values::new(values, invalid))
+    // Whoever sets the right variable knows its name; the other one is for another program.
+    let is_unset = |it: &MisnamedVariable| !values.contains_key(it.meant);
+    let misnamed = misnamed.into_iter().filter(is_unset).collect();
+    Ok(Values::new(values, invalid, misnamed))
+}
+
+/// Returns the setting that a variable was probably meant for: with one `_` for `__`, or `PORT`, as
+/// many platforms set it.
+fn misnamed(name: &str, keys: &[SettingKey]) -> Option<MisnamedVariable> {
+    let is_meant = |key: &&SettingKey| {
+        let written = key.variable.replace(SEPARATOR, "_");
+        key.variable != written && written == name || key.variable == PORT && name == "PORT"
+    };
+    let key = keys.iter().find(is_meant)?;
+    Some(MisnamedVariable {
+        name: name.to_owned(),
+        meant: key.variable,
+    })
 }
 
 /// Returns settings that occur in several spellings: a name that the operator chooses may be in

@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     error::InvalidSetting,
-    key::{SettingKey, name_in_variable, variable_for},
+    key::{MisnamedVariable, SettingKey, name_in_variable, variable_for},
     named::NamedSettings,
 };
 
@@ -29,16 +29,28 @@ pub(super) struct Values {
     by_variable: BTreeMap<String, RawValue>,
     keys: Vec<SettingKey>,
     invalid: Vec<InvalidSetting>,
+    misnamed: Vec<MisnamedVariable>,
 }
 
 impl Values {
-    /// Creates values by variable, with the settings that are already known to be invalid.
-    pub(super) fn new(values: BTreeMap<String, RawValue>, invalid: Vec<InvalidSetting>) -> Self {
+    /// Creates values by variable, with the settings that are already known to be invalid, and the
+    /// variables that are misnamed.
+    pub(super) fn new(
+        values: BTreeMap<String, RawValue>,
+        invalid: Vec<InvalidSetting>,
+        misnamed: Vec<MisnamedVariable>,
+    ) -> Self {
         Self {
             by_variable: values,
             keys: Vec::new(),
             invalid,
+            misnamed,
         }
+    }
+
+    /// Returns the misnamed variables.
+    pub(super) fn misnamed(&self) -> &[MisnamedVariable] {
+        &self.misnamed
     }
 
     /// Reads a setting with a fixed default. `expected` completes "… must be".

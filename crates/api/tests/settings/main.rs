@@ -3,4 +3,5 @@
 mod example;
 mod fixture;
 mod invalid;
+mod secret_files;
 mod valid;
