@@ -33,6 +33,8 @@ pub struct Rates {
     requests: Quota,
     /// Chats, which are counted as requests too.
     chat: Quota,
+    /// Tokens that the caller issues to users.
+    user_tokens: Quota,
     /// Bytes of the events of created and changed agents. Each event contains the whole agent.
     log_bytes: Quota,
     /// Streams and sockets that are open at the same time.
@@ -49,12 +51,14 @@ impl Rates {
         let RateLimits {
             requests,
             chat,
+            user_tokens,
             log_bytes,
             streams,
         } = limits;
         Self {
             requests,
             chat,
+            user_tokens,
             log_bytes,
             streams,
             address,

@@ -199,7 +199,7 @@ operations! {
     get "/api/turns/{id}" turns::get_turn AnyOf(&[ChatWrite, ConversationsRead]); reads_log;
     post "/api/turns/{id}/cancel" turns::cancel_turn AnyOf(&[ChatWrite]); ;
 
-    get "/api/events" events::list_events AnyOf(&[EventsRead]); streams, reads_log;
+    get "/api/events" events::list_events AnyOf(&[EventsRead]); streams, reads_log, reads_query;
     get "/api/ws" socket::open_socket AnyOf(&[EventsRead]); served = Here, opens_socket;
     post "/api/ws/tickets" socket::create_ticket AnyOf(&[EventsRead]); optional_body;
 
@@ -214,8 +214,8 @@ operations! {
     post "/api/oauth-clients/{id}/rotate" credentials::rotate_oauth_client AnyOf(&[KeysAdmin]); idempotent, optional_body, credentials = Some(Client);
     delete "/api/oauth-clients/{id}" credentials::revoke_oauth_client AnyOf(&[KeysAdmin]); credentials = Some(Client);
 
-    post "/api/user-tokens" user_tokens::create_user_token AnyOf(&[UserTokensIssue]); ;
-    delete "/api/user-tokens" user_tokens::withdraw_user_tokens AnyOf(&[UserTokensIssue]); ;
+    post "/api/user-tokens" user_tokens::create_user_token AnyOf(&[UserTokensIssue]); cost = &[RatePolicy::UserTokens];
+    delete "/api/user-tokens" user_tokens::withdraw_user_tokens AnyOf(&[UserTokensIssue]); reads_query;
 
     get "/api/engines" catalogue::list_engines AnyCredential; served = Home;
     get "/api/capabilities" catalogue::list_capabilities AnyCredential; served = Home;

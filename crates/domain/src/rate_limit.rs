@@ -13,6 +13,9 @@ pub enum RatePolicy {
     Requests,
     /// Chats, which also count as requests.
     Chat,
+    /// Tokens issued to users. A backend requests one for each visitor, who may arrive together; they
+    /// do not count as requests of the backend.
+    UserTokens,
     /// Bytes of events written to the log. Events of agents contain the whole agent, however small
     /// the request was; events of conversations and turns refer to data that is stored once.
     LogBytes,
@@ -24,6 +27,7 @@ impl RatePolicy {
         match self {
             Self::Requests => "requests",
             Self::Chat => "chat",
+            Self::UserTokens => "user_tokens",
             Self::LogBytes => "log_bytes",
         }
     }
@@ -88,6 +92,8 @@ pub struct RateLimits {
     pub requests: Quota,
     /// Chats.
     pub chat: Quota,
+    /// Tokens issued to users.
+    pub user_tokens: Quota,
     /// Bytes of events of agents.
     pub log_bytes: Quota,
     /// Open streams and sockets at once.
@@ -103,6 +109,7 @@ impl RateLimits {
                 .requests
                 .overridden(by.requests_per_minute, by.requests_burst),
             chat: self.chat.overridden(by.chat_per_minute, by.chat_burst),
+            user_tokens: self.user_tokens,
             log_bytes: self.log_bytes,
             streams: by.streams.unwrap_or(self.streams),
         }
@@ -113,6 +120,7 @@ impl RateLimits {
         match policy {
             RatePolicy::Requests => self.requests,
             RatePolicy::Chat => self.chat,
+            RatePolicy::UserTokens => self.user_tokens,
             RatePolicy::LogBytes => self.log_bytes,
         }
     }
@@ -127,6 +135,7 @@ mod tests {
         let limits = RateLimits {
             requests: Quota::new(600, 100),
             chat: Quota::new(120, 30),
+            user_tokens: Quota::new(6_000, 1_000),
             log_bytes: Quota::new(1_000_000, 5_000_000),
             streams: 32,
         };
@@ -138,6 +147,7 @@ mod tests {
         let expected = RateLimits {
             requests: Quota::new(600, 100),
             chat: Quota::new(6, 30),
+            user_tokens: Quota::new(6_000, 1_000),
             log_bytes: Quota::new(1_000_000, 5_000_000),
             streams: 0,
         };

@@ -32,6 +32,7 @@ impl FixedLimiter {
         let defaults = RateLimits {
             requests: QUOTA,
             chat: QUOTA,
+            user_tokens: QUOTA,
             log_bytes: QUOTA,
             streams: 1,
         };

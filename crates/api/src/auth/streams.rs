@@ -87,6 +87,7 @@ mod tests {
         let defaults = RateLimits {
             requests: Quota::new(600, 100),
             chat: Quota::new(120, 30),
+            user_tokens: Quota::new(6_000, 1_000),
             log_bytes: Quota::new(1_000_000, 5_000_000),
             streams: 32,
         };

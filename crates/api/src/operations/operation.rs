@@ -63,6 +63,8 @@ pub struct Operation {
     pub reads_log: bool,
     /// Responses are one page of a list, with a `Link` to the next.
     pub paged: bool,
+    /// The handler reads the query, and rejects unknown parameters.
+    pub reads_query: bool,
     /// `Accept: text/event-stream` is answered with a stream.
     pub streams: bool,
     /// It opens a socket, and accepts tickets.
@@ -109,6 +111,7 @@ impl Operation {
             located: false,
             reads_log: false,
             paged: false,
+            reads_query: false,
             streams: false,
             opens_socket: false,
             starts_turn: false,
@@ -119,6 +122,12 @@ impl Operation {
             drains_body: false,
             route,
         }
+    }
+
+    /// Returns whether a query is rejected before the handler is called: those of the API itself, whose
+    /// handlers would ignore it. Clients of OAuth and of protocols may add their own parameters.
+    pub fn rejects_query(&self) -> bool {
+        self.is_api() && !self.reads_query && !self.paged && !self.opens_socket
     }
 
     /// Returns the route, without the path.

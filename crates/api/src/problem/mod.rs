@@ -42,7 +42,7 @@ pub struct ApiError {
     pub turn: Option<Box<(TurnId, ConversationId)>>,
     /// True if this repeats the response to an earlier request with the same idempotency key.
     pub is_replayed: bool,
-    /// The cause, which is only logged.
+    /// The cause, which is only logged, except for a [`ports::ToldCause`].
     pub source: Option<BoxError>,
 }
 
@@ -147,6 +147,8 @@ pub enum LimitPolicy {
     Requests,
     /// Chats of a principal.
     Chat,
+    /// Tokens that a principal issues to users.
+    UserTokens,
     /// Bytes of events that a principal causes.
     LogBytes,
     /// Streams and sockets that a principal has open at the same time.
@@ -159,9 +161,10 @@ pub enum LimitPolicy {
 
 impl LimitPolicy {
     /// Every limit.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Requests,
         Self::Chat,
+        Self::UserTokens,
         Self::LogBytes,
         Self::Streams,
         Self::Commands,
@@ -174,6 +177,7 @@ impl From<RatePolicy> for LimitPolicy {
         match policy {
             RatePolicy::Requests => Self::Requests,
             RatePolicy::Chat => Self::Chat,
+            RatePolicy::UserTokens => Self::UserTokens,
             RatePolicy::LogBytes => Self::LogBytes,
         }
     }

@@ -73,6 +73,11 @@ fn rates(values: &mut Values) -> RateLimits {
             ("LIMITS__CHAT__PER_MINUTE", 120),
             ("LIMITS__CHAT__BURST", 30),
         ),
+        user_tokens: quota(
+            values,
+            ("LIMITS__USER_TOKENS__PER_MINUTE", 6_000),
+            ("LIMITS__USER_TOKENS__BURST", 1_000),
+        ),
         log_bytes: Quota::new(
             values.read_number("LIMITS__LOG_BYTES__PER_MINUTE", 8 * MIB, LOG_BYTES),
             values.read_number("LIMITS__LOG_BYTES__BURST", 64 * MIB, LOG_BYTES),

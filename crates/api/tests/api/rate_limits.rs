@@ -149,6 +149,7 @@ async fn every_caller_has_its_own_counters_and_limits() {
         json!({
             "requests": {"perMinute": 90, "burst": 1_000},
             "chat": {"perMinute": 100_000_000, "burst": 1_000_000},
+            "userTokens": {"perMinute": 6_000, "burst": 1_000},
             "logBytes": {"perMinute": u32::MAX, "burst": u32::MAX},
             "streams": 2,
         })
@@ -298,5 +299,58 @@ async fn bytes_of_events_are_limited_for_each_principal() {
 
     let other = api.caller_with_scopes(&[Scope::AgentsWrite]).await;
     other.patch(&path, json!({"name": "Bob"})).await.ok();
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_first_burst_of_visitors_receives_its_tokens() {
+    let builder = ApiServerBuilder::default()
+        .setting("LIMITS__REQUESTS__PER_MINUTE", "600")
+        .setting("LIMITS__REQUESTS__BURST", "100");
+    let api = builder.start().await;
+    let scopes = [Scope::UserTokensIssue, Scope::ChatWrite];
+    let backend = api.caller_with_scopes(&scopes).await;
+    for visitor in 0..300 {
+        let draft = json!({"userId": format!("visitor-{visitor}")});
+        let issued = backend.post("/api/user-tokens", draft).await;
+        assert_eq!(issued.status, 201, "visitor {visitor}: {}", issued.text());
+        let policy = "\"user_tokens\";q=6000;w=60";
+        assert_eq!(issued.header("ratelimit-policy"), policy);
+    }
+    // The requests of the backend are still its own.
+    let limits = backend.get("/api/limits").await;
+    assert_eq!(remaining_and_reset(&limits, "requests").0, 99);
+    assert_eq!(
+        limits.ok()["rates"]["userTokens"],
+        json!({"perMinute": 6000, "burst": 1000})
+    );
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tokens_of_users_are_limited_for_each_backend() {
+    let builder = ApiServerBuilder::default()
+        .setting("LIMITS__USER_TOKENS__PER_MINUTE", ONE_A_MINUTE)
+        .setting("LIMITS__USER_TOKENS__BURST", "2");
+    let api = builder.start().await;
+    let scopes = [Scope::UserTokensIssue, Scope::ChatWrite];
+    let [first, second] = [
+        api.caller_with_scopes(&scopes).await,
+        api.caller_with_scopes(&scopes).await,
+    ];
+    let issue = |caller: &Caller| {
+        let caller = caller.clone();
+        async move {
+            caller
+                .post("/api/user-tokens", json!({"userId": "ada"}))
+                .await
+        }
+    };
+    for _ in 0..2 {
+        assert_eq!(issue(&first).await.status, 201);
+    }
+    assert_rejected(&issue(&first).await, "user_tokens");
+    assert_eq!(issue(&second).await.status, 201);
+    first.get("/api/limits").await.ok();
     api.stop().await;
 }

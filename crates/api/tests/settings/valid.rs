@@ -29,6 +29,7 @@ fn without_settings_the_documented_defaults_apply() {
     let rates = RateLimits {
         requests: Quota::new(600, 100),
         chat: Quota::new(120, 30),
+        user_tokens: Quota::new(6_000, 1_000),
         log_bytes: Quota::new(8_388_608, 67_108_864),
         streams: 32,
     };
@@ -61,6 +62,8 @@ const ONE_OF_EACH_SECTION: &[(&str, &str)] = &[
     ("LIMITS__SIZES__NAME_CHARACTERS", "40"),
     ("SERVER__TRUSTED_PROXIES", "10.0.0.0/8,::1"),
     ("LIMITS__REQUESTS__PER_MINUTE", "60"),
+    ("LIMITS__USER_TOKENS__PER_MINUTE", "70"),
+    ("LIMITS__USER_TOKENS__BURST", "7"),
     ("LIMITS__REQUESTS__BURST", "10"),
     ("LIMITS__CHAT__PER_MINUTE", "30"),
     ("LIMITS__CHAT__BURST", "5"),
@@ -102,6 +105,7 @@ fn every_section_reads_its_variables() {
     let rates = RateLimits {
         requests: Quota::new(60, 10),
         chat: Quota::new(30, 5),
+        user_tokens: Quota::new(70, 7),
         log_bytes: Quota::new(1_000_000, 2_000_000),
         streams: 0,
     };

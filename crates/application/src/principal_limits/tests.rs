@@ -15,6 +15,10 @@ const QUOTAS: RateLimits = RateLimits {
         per_minute: NonZeroU32::new(120).unwrap(),
         burst: NonZeroU32::new(30).unwrap(),
     },
+    user_tokens: Quota {
+        per_minute: NonZeroU32::new(6_000).unwrap(),
+        burst: NonZeroU32::new(1_000).unwrap(),
+    },
     log_bytes: Quota {
         per_minute: NonZeroU32::new(1_000_000).unwrap(),
         burst: NonZeroU32::new(5_000_000).unwrap(),
