@@ -184,7 +184,9 @@ impl AgentService {
         agent: &Arc<Agent>,
         before: Option<&AgentConfig>,
     ) -> Result<(), AgentError> {
-        let faults = agent.draft().check(&self.limits.sizes);
+        let mut faults = agent.draft().check(&self.limits.sizes);
+        let placeholders = agent.config.check_placeholders(before).into_iter();
+        faults.extend(placeholders.map(|fault| fault.below("/config")));
         if !faults.is_empty() {
             return Err(AgentError::Invalid(faults));
         }

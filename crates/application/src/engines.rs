@@ -165,7 +165,8 @@ impl Engines {
         let mut faults = Vec::new();
         let mut check = |pointer: String, name: &String, before: &[String]| {
             if !before.contains(name) && !self.by_name.contains_key(name) {
-                let detail = "the server has no engine of this name";
+                let known: Vec<_> = self.by_name.keys().map(String::as_str).collect();
+                let detail = format!("must be an engine of the server: {}", known.join(", "));
                 faults.push(InputFault::new(pointer, FaultCode::UnknownValue, detail));
             }
         };

@@ -216,6 +216,41 @@ impl AgentConfig {
     }
 }
 
+impl AgentConfig {
+    /// Returns a fault for each text with a placeholder that would be sent literally, except texts
+    /// that are the same as `before`. Pointers are relative to the configuration. Rules and
+    /// `fallbackReply` have placeholders of their own, which their engine checks.
+    pub fn check_placeholders(&self, before: Option<&Self>) -> Vec<InputFault> {
+        let texts = |config: &Self| [config.instructions.clone(), config.greeting.clone()];
+        let before = before.map(texts).unwrap_or_default();
+        let named = ["/instructions", "/greeting"].into_iter().zip(texts(self));
+        let changed = named.zip(before).filter(|((_, new), old)| new != old);
+        changed
+            .filter_map(|((pointer, text), _)| {
+                let name = placeholder(text.as_deref()?)?;
+                let detail = format!(
+                    "'{{{{{name}}}}}' is not a placeholder of this text; with spaces, as in \
+                     '{{{{ {name} }}}}', it is sent as it is"
+                );
+                Some(InputFault::new(pointer, FaultCode::UnknownValue, detail))
+            })
+            .collect()
+    }
+}
+
+/// Returns the name in the first `{{name}}` of a text that no backslash precedes.
+fn placeholder(text: &str) -> Option<&str> {
+    let is_name = |name: &str| {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.".contains(&byte);
+        !name.is_empty() && name.bytes().all(is_plain)
+    };
+    let mut closed = text.split("}}").take(text.matches("}}").count());
+    closed.find_map(|part| {
+        let (before, name) = part.rsplit_once("{{")?;
+        (!before.ends_with('\\') && is_name(name)).then_some(name)
+    })
+}
+
 /// Checks the string pairs of a `metadata` object. Pointers are relative to it.
 pub fn check_metadata(metadata: &Metadata) -> Vec<InputFault> {
     let mut faults = Vec::new();

@@ -75,6 +75,10 @@ pub struct Problem {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub retry_after: Option<u32>,
+    /// Why an engine failed, for callers who may configure agents. It is neither stored nor sent as
+    /// a member.
+    #[serde(skip)]
+    pub cause: Option<Box<str>>,
     /// All faults of the request, if there can be several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<ProblemFault>,
@@ -137,8 +141,18 @@ impl Problem {
             request_id: None,
             retryable: code.is_retryable(),
             retry_after: code.default_retry_after(),
+            cause: None,
             errors: Vec::new(),
         }
+    }
+
+    /// Tells the cause in the detail, if it is known.
+    #[must_use]
+    pub fn with_cause_told(mut self) -> Self {
+        if let Some(cause) = self.cause.take() {
+            self.detail = format!("The cause: {cause}. {}", self.detail).into();
+        }
+        self
     }
 
     /// Returns the problem as one line of text: its title, and its faults or else its detail.

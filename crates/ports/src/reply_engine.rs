@@ -112,7 +112,26 @@ pub enum ReplyError {
 #[error("{0}")]
 pub struct UnusableReply(pub &'static str);
 
+/// A cause that callers are told who may configure agents. It contains no text of foreign servers but
+/// names of errors.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ToldCause(pub String);
+
 impl ReplyError {
+    /// Returns the cause if callers who may configure agents are told it.
+    pub fn told_cause(&self) -> Option<&str> {
+        let (Self::Unavailable(cause)
+        | Self::Rejected(cause)
+        | Self::CutOff(cause)
+        | Self::InvalidReply(cause)) = self
+        else {
+            return None;
+        };
+        let told = cause.downcast_ref().map(|ToldCause(text)| text.as_str());
+        told.or_else(|| cause.downcast_ref().map(|UnusableReply(text)| *text))
+    }
+
     /// Returns `true` if the same request can succeed later.
     pub const fn is_retryable(&self) -> bool {
         !matches!(self, Self::Rejected(_) | Self::InvalidReply(_))

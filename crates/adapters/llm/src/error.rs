@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ports::{BoxError, ReplyError, UnusableReply};
+use ports::{BoxError, ReplyError, ToldCause, UnusableReply};
 use reqwest::StatusCode;
 
 use crate::upstream_error::UpstreamError;
@@ -101,17 +101,21 @@ impl From<LlmError> for ReplyError {
             LlmError::Unreachable(_) => Self::Unavailable(error.into()),
             LlmError::TimedOut => Self::TimedOut,
             LlmError::Interrupted(_) | LlmError::Incomplete => Self::CutOff(error.into()),
-            LlmError::Malformed(_) => Self::InvalidReply(error.into()),
+            LlmError::Malformed(reason) => {
+                Self::InvalidReply(ToldCause((*reason).to_owned()).into())
+            }
             LlmError::Unusable(reason) => Self::InvalidReply(UnusableReply(reason).into()),
             LlmError::UpstreamError(upstream_error) => match upstream_error.status {
                 StatusCode::TOO_MANY_REQUESTS => Self::RateLimited {
                     retry_after: upstream_error.retry_after,
                 },
                 StatusCode::REQUEST_TIMEOUT => Self::TimedOut,
-                status if status.is_server_error() => Self::Unavailable(error.into()),
+                status if status.is_server_error() => {
+                    Self::Unavailable(ToldCause(error.to_string()).into())
+                }
                 // A redirect, for example, must be resolved by the operator, as must a rejected
                 // request.
-                _ => Self::Rejected(error.into()),
+                _ => Self::Rejected(ToldCause(error.to_string()).into()),
             },
         }
     }

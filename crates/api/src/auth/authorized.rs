@@ -14,7 +14,9 @@ use ports::StreamSlot;
 
 use super::{forwarded_caller::is_counted_elsewhere, streams::open_stream};
 use crate::{
+    operations,
     problem::ApiError,
+    request::{QueryParameters, routed_path},
     state::{ApiState, Services},
 };
 
@@ -154,10 +156,24 @@ fn authorize<R: Requirement>(request: &HttpRequest) -> Result<Authorized<R>, Api
         .app_data::<SealedServices>()
         .ok_or(ApiError::new(ProblemCode::Internal))?;
     let authorized = services.open(auth_context)?;
+    check_query(request)?;
     Ok(Authorized {
         is_counted_elsewhere: is_counted_elsewhere(request),
         ..authorized
     })
+}
+
+/// Rejects the parameters of a query that the handler would ignore.
+fn check_query(request: &HttpRequest) -> Result<(), ApiError> {
+    if request.query_string().is_empty() {
+        return Ok(());
+    }
+    match operations::of_request(request.method().as_str(), routed_path(request)) {
+        Some(operation) if operation.rejects_query() => {
+            QueryParameters::read(request, &[]).finish()
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The challenge for requests without a credential (RFC 6750).

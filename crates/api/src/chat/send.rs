@@ -153,8 +153,7 @@ pub(crate) fn stream_turn<R>(
 ) -> HttpResponse {
     let watch = authorized.watch_credential(state);
     let end = stream_end(watch, ConnectionState::of(request).client_closed());
-    let tenant = authorized.caller().tenant.clone();
-    let events = events(state, tenant, accepted).map(move |event| {
+    let events = events(state, authorized.caller(), accepted).map(move |event| {
         let _held_until_the_end = &slot;
         event
     });

@@ -6,8 +6,8 @@ use application::{
     live_turns::{ReplyPiece, TurnEvent, TurnEventStream},
 };
 use domain::{
-    ChatReply, ConversationId, Problem, ReplyDelta, Seq, TenantId, ToolCalled, ToolReturned,
-    TurnId, TurnStarted,
+    ChatReply, ConversationId, Principal, Problem, ReplyDelta, Scope, Seq, TenantId, ToolCalled,
+    ToolReturned, TurnId, TurnStarted,
 };
 use futures::{Stream, stream};
 use serde::Serialize;
@@ -97,20 +97,23 @@ impl ChatEvent {
 struct StreamedTurn {
     state: Data<ApiState>,
     tenant: TenantId,
+    /// True if the caller may know why engines fail.
+    is_told_causes: bool,
     turn_id: TurnId,
     conversation_id: ConversationId,
     events: TurnEventStream,
 }
 
-/// Returns the events of a turn of this tenant.
+/// Returns the events of a turn for this caller.
 pub(super) fn events(
     state: &Data<ApiState>,
-    tenant: TenantId,
+    caller: &Principal,
     accepted: AcceptedTurn,
 ) -> impl Stream<Item = Event> + use<> {
     let turn = StreamedTurn {
         state: state.clone(),
-        tenant,
+        tenant: caller.tenant.clone(),
+        is_told_causes: caller.scopes.contains(Scope::AgentsWrite),
         turn_id: accepted.turn_id,
         conversation_id: accepted.conversation_id,
         events: accepted.events(),
@@ -123,7 +126,7 @@ pub(super) fn events(
 
 impl StreamedTurn {
     async fn next(&mut self) -> Option<Event> {
-        let turn_event = self.events.next().await?.unwrap_or_else(|error| {
+        let mut turn_event = self.events.next().await?.unwrap_or_else(|error| {
             tracing::warn!(
                 error = ports::error::one_line(&error),
                 "chat stream cannot read its turn from the store; reporting the turn as failed to the client"
@@ -134,6 +137,11 @@ impl StreamedTurn {
                 error: Problem::new(store_problem(&error)),
             }
         });
+        if let TurnEvent::Failed { error, .. } = &mut turn_event
+            && self.is_told_causes
+        {
+            *error = error.clone().with_cause_told();
+        }
         let seq = self.position_after(&turn_event).await;
         Some(event(turn_event, seq))
     }

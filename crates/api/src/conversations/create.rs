@@ -115,10 +115,6 @@ impl ConversationRequest {
         let key = self.conversation_key.as_deref();
         let key = key.map(|key| conversation_key("/conversationKey", key));
         let key = key.transpose()?;
-        if key.is_some() && agent_id.is_ok_and(|id| id.is_none()) {
-            let detail = "required with 'conversationKey'";
-            return Err(ApiError::invalid("/agentId", FaultCode::Required, detail));
-        }
         Ok(NewConversation {
             agent_id: agent_id.map_err(|_malformed| ProblemCode::AgentNotFound)?,
             user_id: self.user_id,

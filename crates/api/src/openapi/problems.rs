@@ -43,7 +43,8 @@ pub(super) fn problems(operation: &Operation, described: &Value) -> Vec<ProblemC
     if operation.names_resource() {
         codes.push(operation.not_found());
     }
-    if has_body || has_query {
+    // The API itself rejects unknown query parameters.
+    if has_body || has_query || is_api {
         codes.push(Code::ValidationFailed);
     }
     if operation.idempotent {

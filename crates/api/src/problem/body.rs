@@ -1,6 +1,7 @@
 //! The bodies of problems.
 
 use domain::{ConversationId, Problem, ProblemCode, TurnId, fault::list::MAX_FAULTS};
+use ports::ToldCause;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -40,7 +41,7 @@ pub struct ProblemBody {
 impl ProblemBody {
     /// Creates the body for a client on a socket, which receives nothing beside it.
     pub fn on_socket(error: &ApiError, request_id: String) -> Self {
-        let mut body = Self::new(error, None, Some(request_id));
+        let mut body = Self::new(error, problem(error, None, Some(request_id)));
         // The default detail of the code describes headers, but sockets authenticate with a
         // command.
         if error.code == ProblemCode::Unauthenticated && error.detail.is_none() {
@@ -49,16 +50,12 @@ impl ProblemBody {
         body
     }
 
-    /// Creates the body of a response.
-    pub(super) fn new(
-        error: &ApiError,
-        instance: Option<String>,
-        request_id: Option<String>,
-    ) -> Self {
+    /// Creates the body of a response with this problem.
+    pub(super) fn new(error: &ApiError, problem: Problem) -> Self {
         let bounds = error.log_bounds.as_deref();
         let turn = error.turn.as_deref();
         Self {
-            problem: problem(error, instance, request_id),
+            problem,
             violated_policies: error.violated_policy.map(|policy| [policy]),
             first_seq: bounds.map(|(first, _)| *first),
             head_seq: bounds.map(|(_, head)| *head),
@@ -91,6 +88,9 @@ pub fn problem(error: &ApiError, instance: Option<String>, request_id: Option<St
     problem.retry_after = retry_after(error);
     problem.retryable = error.retryable;
     problem.errors.clone_from(&error.faults);
+    let source = error.source.as_ref();
+    let told = source.and_then(|source| source.downcast_ref::<ToldCause>());
+    problem.cause = told.map(|ToldCause(cause)| cause.as_str().into());
     problem
 }
 

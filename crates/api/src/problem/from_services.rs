@@ -10,7 +10,7 @@ use application::{
     principal_limits::TooManyLogBytes,
 };
 use domain::{CredentialKind, FaultCode, Problem, ProblemCode};
-use ports::RepositoryError;
+use ports::{RepositoryError, ToldCause};
 
 use super::{ApiError, LimitPolicy, seconds_to_wait};
 use crate::{auth, body::BodyError};
@@ -106,6 +106,7 @@ impl From<Problem> for ApiError {
         Self {
             retry_after: problem.retry_after,
             retryable: problem.retryable,
+            source: problem.cause.map(|cause| ToldCause(cause.into()).into()),
             ..Self::new(problem.code)
         }
     }
@@ -118,7 +119,11 @@ impl From<AgentError> for ApiError {
             AgentError::VersionMismatch => Self::new(ProblemCode::VersionMismatch),
             AgentError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
             AgentError::InvalidRule(faults) => Self::faults(ProblemCode::InvalidRule, faults),
-            AgentError::UnknownEngine(faults) => Self::faults(ProblemCode::UnknownEngine, faults),
+            AgentError::UnknownEngine(faults) => {
+                let detail = "The server has no such engine; see `errors`. The operator adds \
+                              language models with `LLM__BASE_URL`.";
+                Self::faults(ProblemCode::UnknownEngine, faults).with_detail(detail)
+            }
             AgentError::Contended | AgentError::Overloaded => Self::new(ProblemCode::Overloaded),
             AgentError::Failed(problem) => problem.into(),
             AgentError::TooManyLogBytes(exceeded) => exceeded.into(),

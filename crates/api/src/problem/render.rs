@@ -1,14 +1,17 @@
 //! Converts errors into responses.
 
+use std::sync::Arc;
+
+use access::AuthContext;
 use actix_web::{
-    HttpResponse, ResponseError as _,
+    HttpMessage as _, HttpRequest, HttpResponse, ResponseError as _,
     dev::{ServiceResponse, Url},
     http::{
         Method, StatusCode,
         header::{self, HeaderValue},
     },
 };
-use domain::{ProblemCode, problem::base_path};
+use domain::{ProblemCode, Scope, problem::base_path};
 use ports::BoxError;
 
 use super::{
@@ -40,6 +43,16 @@ impl FailureCause {
 
 /// Creates the response to an error. The layers know the requested URL and the request id.
 pub fn respond(error: &ApiError, requested: &Url, request_id: Option<String>) -> HttpResponse {
+    respond_to(error, requested, request_id, false)
+}
+
+/// Creates the response to an error, for a caller who may know why engines fail or not.
+fn respond_to(
+    error: &ApiError,
+    requested: &Url,
+    request_id: Option<String>,
+    is_told_causes: bool,
+) -> HttpResponse {
     let instance = format!("{}{}", base_path(), requested.uri().path());
     let status = error.status_code();
     let mut response = HttpResponse::build(status);
@@ -63,17 +76,21 @@ pub fn respond(error: &ApiError, requested: &Url, request_id: Option<String>) ->
         // The rest of the request is not worth reading.
         response.force_close();
     }
+    let mut problem = problem(error, Some(instance), request_id);
+    if is_told_causes {
+        problem = problem.with_cause_told();
+    }
     let (media_type, body) = if operations::is_oauth(requested.path()) {
         (OAUTH_JSON, oauth::error_body(error.code))
     } else if let Some(protocol) = operations::protocol_of(requested.path()) {
-        let body = (protocol.error_body)(&problem(error, Some(instance), request_id));
+        let body = (protocol.error_body)(&problem);
         response.status(StatusCode::from_u16(body.status).unwrap_or(status));
         for header in body.headers {
             response.insert_header(header);
         }
         (body.media_type, body.text.into_bytes().into())
     } else {
-        let body = ProblemBody::new(error, Some(instance), request_id);
+        let body = ProblemBody::new(error, problem);
         (
             PROBLEM_JSON,
             serde_json::to_vec(&body).unwrap_or_default().into(),
@@ -103,11 +120,18 @@ pub fn into_problem(response: ServiceResponse) -> ServiceResponse {
     let request_id = RequestId::of(request);
     let error = response.response().error();
     let filled = match error.and_then(actix_web::Error::as_error::<ApiError>) {
-        Some(error) => respond(error, requested, request_id),
+        Some(error) => respond_to(error, requested, request_id, is_told_causes(request)),
         None if has_error_body(&response) => return response,
         None => respond(&ApiError::new(code_of(status)), requested, request_id),
     };
     replace(response, filled)
+}
+
+/// Returns true if the caller may configure agents, and so may know why their engines fail.
+fn is_told_causes(request: &HttpRequest) -> bool {
+    let extensions = request.extensions();
+    let caller = extensions.get::<Arc<AuthContext>>();
+    caller.is_some_and(|it| it.principal.scopes.contains(Scope::AgentsWrite))
 }
 
 /// Returns true if a response already has the body of an error, as all of the home region do.

@@ -13,7 +13,7 @@ const HOSTILE: &[&str] = &[
     "%' and 1=1 --",
     "$1 ?1 :name @p0",
     "{{7*7}} ${7*7} #{7*7} <%= 7*7 %>",
-    "{message} {name} {{name}}",
+    "{message} {name} {{ name }}",
     "$(id) `id` | id; id && id",
     "<script>alert(1)</script>",
     "../../etc/passwd",

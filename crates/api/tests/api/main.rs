@@ -53,6 +53,7 @@ mod key_lifetimes;
 mod keys;
 mod messages;
 mod metadata;
+mod misread_requests;
 mod nodes;
 mod oauth;
 mod oauth_client_keys;

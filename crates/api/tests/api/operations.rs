@@ -134,7 +134,17 @@ impl Operation {
 
     /// A valid request, which succeeds if `caller` has the scopes.
     pub(crate) fn request(&self, caller: &Caller, resources: &TestResources) -> Request {
-        let request = caller.request(&self.method, &self.path(resources));
+        self.request_at(&self.path(resources), caller, resources)
+    }
+
+    /// The same at another path.
+    pub(crate) fn request_at(
+        &self,
+        path: &str,
+        caller: &Caller,
+        resources: &TestResources,
+    ) -> Request {
+        let request = caller.request(&self.method, path);
         if self.has_form_body() {
             return request.form(&self.form(resources));
         }

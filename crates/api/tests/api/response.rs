@@ -206,7 +206,16 @@ impl ApiResponse {
         assert!(body["detail"].is_string(), "{body}");
         assert!(body["instance"].is_string(), "{body}");
         if self.status >= 500 {
-            assert_eq!(body["detail"], code.remedy(), "no inner detail may leave");
+            let detail = body["detail"].as_str().unwrap_or_default();
+            let inner = detail
+                .strip_suffix(code.remedy())
+                .expect("the remedy of the code");
+            let may_be_told =
+                code.slug().starts_with("engine_") && inner.starts_with("The cause: ");
+            assert!(
+                inner.is_empty() || may_be_told,
+                "no inner detail may leave: {body}"
+            );
         }
     }
 

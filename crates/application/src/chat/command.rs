@@ -5,6 +5,7 @@ use domain::{
     AgentId, ConversationId, ConversationKey, FaultCode, InputFault, MessageId, Problem,
     ProblemCode,
     config::{Metadata, check_metadata},
+    text::{BLANK_IN_WORDS, is_blank},
 };
 use ports::RepositoryError;
 use serde::Serialize;
@@ -96,6 +97,9 @@ impl ChatCommand {
         if self.supersedes.is_none() && self.message.is_none() {
             let detail = "required, except with an agent's message in 'supersedes'";
             add("/message", FaultCode::Required, detail);
+        }
+        if self.message.as_deref().is_some_and(is_blank) {
+            add("/message", FaultCode::TooShort, BLANK_IN_WORDS);
         }
         if self.supersedes.is_some()
             && self.conversation_id.is_none()

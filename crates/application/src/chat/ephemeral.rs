@@ -3,8 +3,9 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
 use domain::{
-    AgentId, ChatReply, ConversationId, HistoryMessage, MessageId, Principal, Problem, ProblemCode,
-    Role, TurnId, TurnStarted,
+    AgentId, ChatReply, ConversationId, FaultCode, HistoryMessage, InputFault, MessageId, Principal,
+    Problem, ProblemCode, Role, TurnId, TurnStarted,
+    text::{BLANK_IN_WORDS, is_blank},
 };
 use futures::FutureExt as _;
 use ports::ReplyRequest;
@@ -48,6 +49,10 @@ impl TurnRunner {
         caller: &Principal,
         chat: EphemeralChat,
     ) -> Result<AcceptedTurn, ChatError> {
+        if is_blank(&chat.message) {
+            let fault = InputFault::new("/message", FaultCode::TooShort, BLANK_IN_WORDS);
+            return Err(ChatError::Invalid(vec![fault]));
+        }
         let context = self.context();
         let agent = find_agent(&context.ports, caller, chat.agent_id).await?;
         let ids = &context.ports.ids;

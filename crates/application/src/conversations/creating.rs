@@ -122,10 +122,25 @@ impl ConversationService {
         caller: &Principal,
         new: &NewConversation,
     ) -> Result<Option<Listed<Conversation>>, ConversationError> {
-        let (Some(agent_id), Some(key)) = (new.agent_id, &new.key) else {
+        let Some(key) = &new.key else {
             return Ok(None);
         };
-        let user_id = new.user_id.as_deref();
+        // A fork has the agent and the user of its original.
+        let original = match new.fork_of {
+            Some(fork) => match self.find_accessible(caller, fork.conversation_id).await {
+                Ok(original) => Some(original),
+                // The fork may outlive it.
+                Err(ConversationError::NotFound) if new.agent_id.is_some() => None,
+                Err(error) => return Err(error),
+            },
+            None => None,
+        };
+        let original = original.as_deref();
+        let Some(agent_id) = new.agent_id.or(original.map(|it| it.agent_id)) else {
+            return Ok(None);
+        };
+        let user_id = original.and_then(|it| it.user_id.as_deref());
+        let user_id = new.user_id.as_deref().or(user_id);
         let id = self.find_named(caller, agent_id, user_id, key.clone());
         let Some(id) = id.await? else {
             return Ok(None);

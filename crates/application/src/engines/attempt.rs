@@ -123,7 +123,8 @@ fn report<T>(permit: AttemptPermit, time: Duration, result: &Result<T, FailedAtt
     }
 }
 
-/// Returns the problem that clients receive for an engine's error; the cause is only logged.
+/// Returns the problem that clients receive for an engine's error. Causes are logged; only some may
+/// also be told.
 pub(super) fn engine_problem(error: &ReplyError) -> Problem {
     let wait = match error {
         ReplyError::RateLimited { retry_after } => *retry_after,
@@ -131,6 +132,7 @@ pub(super) fn engine_problem(error: &ReplyError) -> Problem {
     };
     Problem {
         retryable: error.is_retryable(),
+        cause: error.told_cause().map(Into::into),
         ..Problem::new(engine_code(error)).with_retry_after(wait)
     }
 }
