@@ -21,7 +21,7 @@ use crate::{
     batch::SqliteBatchStore,
     error::from_sqlx,
     idempotency::IdempotencyRecords,
-    location::{self, LocationError},
+    location::{self, DatabaseFile, LocationError},
     maintenance::StoreMaintenance,
     tenants::Tenants,
     tickets::Tickets,
@@ -82,16 +82,18 @@ impl SqliteStore {
     ) -> Result<Self, RepositoryError> {
         let location_error = |error: LocationError| RepositoryError::Unavailable(error.into());
         let (connect, lock) = location::prepare(url, options.exclusive).map_err(location_error)?;
+        let no_file = |error: io::Error| RepositoryError::Unavailable(error.into());
         let no_thread = |error: io::Error| RepositoryError::Unavailable(error.into());
         let writer_thread = WriterThread::start().map_err(no_thread)?;
         let writer = Writer::start(&connect, lock, tasks, writer_thread.clone());
         let writer = writer.map_err(no_thread)?;
-        // The first transaction creates the file, which read connections cannot do.
+        // The first transaction makes the file a database, which read connections cannot do.
         writer
             .transaction(|_connection| Box::pin(async { Ok(()) }))
             .await?;
-        let own_reader = readers(&connect, 1);
-        let readers = readers(&connect, options.max_readers);
+        let file = DatabaseFile::at(connect.get_filename()).map_err(no_file)?;
+        let own_reader = readers(&connect, &file, 1);
+        let readers = readers(&connect, &file, options.max_readers);
         let batches = SqliteBatchStore {
             writer: writer.clone(),
         };
@@ -166,8 +168,17 @@ impl SqliteStore {
     }
 }
 
-fn readers(connect: &SqliteConnectOptions, max_connections: u32) -> SqlitePool {
+fn readers(
+    connect: &SqliteConnectOptions,
+    file: &DatabaseFile,
+    max_connections: u32,
+) -> SqlitePool {
+    let file = Arc::new(file.clone());
     SqlitePoolOptions::new()
+        .after_connect(move |_, _| {
+            let file = Arc::clone(&file);
+            Box::pin(async move { file.verify().map_err(sqlx::Error::Io) })
+        })
         .max_connections(max_connections)
         .acquire_timeout(CALL_TIMEOUT)
         .idle_timeout(None::<Duration>)

@@ -9,6 +9,7 @@ use std::{
     path::Path,
 };
 
+use contract::fixture;
 use ports::RepositoryError;
 use sqlite_store::{LocationError, SqliteOptions, SqliteStore};
 use tempfile::TempDir;
@@ -80,6 +81,34 @@ async fn a_database_that_was_moved_is_still_locked() {
     let expected = format!("holds the lock on '{}'", moved.display());
     let error = location_error(second.as_ref());
     assert!(error.ends_with(&expected), "{error}");
+}
+
+#[tokio::test]
+async fn a_moved_database_is_neither_created_again_nor_exchanged_for_another() {
+    let folder = TempDir::new().unwrap();
+    let url = database::url(&folder);
+    let (database, moved) = (
+        folder.path().join("data/test.db"),
+        folder.path().join("moved"),
+    );
+    let store = open(&url, SqliteOptions::default()).await.unwrap();
+    store.migrate().await.unwrap();
+    fs::rename(folder.path().join("data"), &moved).unwrap();
+    let insertion = async || {
+        let (agents, agent) = (store.storage().agents, fixture::agent(1));
+        let (tenant, stamp) = (fixture::tenant(), fixture::stamp(0));
+        agents.insert(&tenant, &agent, &stamp, None).await
+    };
+    insertion().await.expect_err("the path leads nowhere");
+    assert!(!database.exists());
+    fs::create_dir(folder.path().join("data")).unwrap();
+    fs::copy(moved.join("test.db"), &database).unwrap();
+    insertion()
+        .await
+        .expect_err("the path leads to another file");
+    fs::remove_dir_all(folder.path().join("data")).unwrap();
+    fs::rename(&moved, folder.path().join("data")).unwrap();
+    insertion().await.expect("the same file is back");
 }
 
 #[tokio::test]

@@ -3,8 +3,8 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
 use domain::{
-    AgentId, ChatReply, ConversationId, FaultCode, HistoryMessage, InputFault, MessageId, Principal,
-    Problem, ProblemCode, Role, TurnId, TurnStarted,
+    AgentId, ChatReply, ConversationId, FaultCode, HistoryMessage, InputFault, MessageId,
+    Principal, Problem, ProblemCode, Role, TurnId, TurnStarted,
     text::{BLANK_IN_WORDS, is_blank},
 };
 use futures::FutureExt as _;

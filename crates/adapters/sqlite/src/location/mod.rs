@@ -1,5 +1,6 @@
 //! The files of the database: their location, permissions and lock.
 
+mod database_file;
 mod lock;
 mod mount;
 
@@ -15,8 +16,8 @@ use std::{
 
 use sqlx::sqlite::SqliteConnectOptions;
 
-pub(crate) use self::lock::Lock;
 use self::mount::Mount;
+pub(crate) use self::{database_file::DatabaseFile, lock::Lock};
 
 /// Only the owner may access the files, since they contain messages and signing keys.
 const FOLDER_MODE: u32 = 0o700;

@@ -6,16 +6,16 @@
 
 use std::{
     io, mem,
-    path::Path,
     sync::mpsc::{Receiver, SyncSender, sync_channel},
     thread::{self, JoinHandle},
     time::Duration,
 };
 
+use ports::RepositoryError;
 use rusqlite::{Connection, Row};
 
 use super::CALL_TIMEOUT;
-use crate::error::from_rusqlite;
+use crate::{error::from_rusqlite, location::DatabaseFile};
 
 /// The number of pages in the log that are not in the database file yet, after which they are copied.
 const UNCOPIED_PAGES: i64 = 300;
@@ -33,12 +33,11 @@ pub(super) struct Checkpoints {
 
 impl Checkpoints {
     /// Starts the thread. It opens the file after the first job of the writer.
-    pub(super) fn start(path: &Path) -> io::Result<Self> {
+    pub(super) fn start(file: DatabaseFile) -> io::Result<Self> {
         let (jobs, ended_jobs) = sync_channel(1);
-        let path = path.to_owned();
         let thread = thread::Builder::new()
             .name("store-checkpoints".to_owned())
-            .spawn(move || run(&path, &ended_jobs))?;
+            .spawn(move || run(&file, &ended_jobs))?;
         Ok(Self { jobs, thread })
     }
 
@@ -55,16 +54,16 @@ impl Checkpoints {
     }
 }
 
-fn run(path: &Path, ended_jobs: &Receiver<()>) {
+fn run(file: &DatabaseFile, ended_jobs: &Receiver<()>) {
     let mut connection = None;
     let mut is_failing = false;
     while ended_jobs.recv().is_ok() {
-        let result = checkpoint_if_due(path, &mut connection);
+        let result = checkpoint_if_due(file, &mut connection);
         let was_failing = mem::replace(&mut is_failing, result.is_err());
         if let Err(error) = result {
             connection = None;
             if !was_failing {
-                let error = ports::error::one_line(&from_rusqlite(error));
+                let error = ports::error::one_line(&error);
                 tracing::warn!(error, "SQLite checkpoint failed; the log grows");
             }
         }
@@ -73,14 +72,21 @@ fn run(path: &Path, ended_jobs: &Receiver<()>) {
 }
 
 /// Copies the pages of the log, except those that a reader still needs to find there.
-fn checkpoint_if_due(path: &Path, connection: &mut Option<Connection>) -> rusqlite::Result<()> {
+fn checkpoint_if_due(
+    file: &DatabaseFile,
+    connection: &mut Option<Connection>,
+) -> Result<(), RepositoryError> {
     let connection = if let Some(open) = connection {
         open
     } else {
-        let open = Connection::open(path)?;
-        open.busy_timeout(CALL_TIMEOUT)?;
+        let open = file.open()?;
+        open.busy_timeout(CALL_TIMEOUT).map_err(from_rusqlite)?;
         connection.insert(open)
     };
+    copy_if_due(connection).map_err(from_rusqlite)
+}
+
+fn copy_if_due(connection: &Connection) -> rusqlite::Result<()> {
     let pages = |row: &Row<'_>| Ok((row.get(1)?, row.get(2)?));
     let (all, copied): (i64, i64) = connection.query_row(LOG_PAGES, [], pages)?;
     if all - copied >= UNCOPIED_PAGES {

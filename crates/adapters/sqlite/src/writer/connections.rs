@@ -7,7 +7,10 @@ use sqlx::{
 };
 
 use super::CALL_TIMEOUT;
-use crate::error::{from_rusqlite, from_sqlx};
+use crate::{
+    error::{from_rusqlite, from_sqlx},
+    location::DatabaseFile,
+};
 
 /// The settings of both connections. A large batch touches more pages than fit into the default
 /// cache of 2 MB, and temporary data of statements needs no file. A thread makes checkpoints;
@@ -24,6 +27,7 @@ const MAX_PREPARED: usize = 64;
 /// Two connections to one file, of which one is used at a time.
 pub(super) struct Connections {
     options: SqliteConnectOptions,
+    file: DatabaseFile,
     /// For transactions that decode rows. The driver runs it in a thread of its own, which costs two
     /// context switches for each statement.
     driver: Option<SqliteConnection>,
@@ -32,11 +36,10 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    /// Connections to the file of `options`.
-    pub(super) fn new(options: &SqliteConnectOptions) -> Self {
+    /// Connections to the file of `options`, which is `file`.
+    pub(super) fn new(options: &SqliteConnectOptions, file: DatabaseFile) -> Self {
         let options = options
             .clone()
-            .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
             .foreign_keys(true)
@@ -46,6 +49,7 @@ impl Connections {
         });
         Self {
             options,
+            file,
             driver: None,
             direct: None,
         }
@@ -55,7 +59,13 @@ impl Connections {
     pub(super) async fn driver(&mut self) -> Result<&mut SqliteConnection, RepositoryError> {
         let connection = match self.driver.take() {
             Some(open) => open,
-            None => self.options.connect().await.map_err(from_sqlx)?,
+            None => {
+                self.file
+                    .verify()
+                    .map_err(sqlx::Error::Io)
+                    .map_err(from_sqlx)?;
+                self.options.connect().await.map_err(from_sqlx)?
+            }
         };
         Ok(self.driver.insert(connection))
     }
@@ -64,7 +74,11 @@ impl Connections {
     pub(super) fn direct(&mut self) -> Result<&mut rusqlite::Connection, RepositoryError> {
         let connection = match self.direct.take() {
             Some(open) => open,
-            None => open_direct(&self.options).map_err(from_rusqlite)?,
+            None => {
+                let open = self.file.open()?;
+                configure(&open).map_err(from_rusqlite)?;
+                open
+            }
         };
         Ok(self.direct.insert(connection))
     }
@@ -86,13 +100,12 @@ impl Connections {
     }
 }
 
-fn open_direct(options: &SqliteConnectOptions) -> rusqlite::Result<rusqlite::Connection> {
-    let connection = rusqlite::Connection::open(options.get_filename())?;
+fn configure(connection: &rusqlite::Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(CALL_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(MAX_PREPARED);
     let always = [("synchronous", "full"), ("foreign_keys", "on")];
     for (name, value) in always.into_iter().chain(PRAGMAS) {
         connection.pragma_update(None, name, value)?;
     }
-    Ok(connection)
+    Ok(())
 }

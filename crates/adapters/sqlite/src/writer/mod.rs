@@ -25,7 +25,7 @@ use self::{
     connections::Connections,
     jobs::{Command, Job, WholeTransaction, in_transaction, read_then_write, run, run_job},
 };
-use crate::location::Lock;
+use crate::location::{DatabaseFile, Lock};
 
 /// The time limit of a call; after it, the store counts as unavailable.
 pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -65,9 +65,10 @@ impl Writer {
         tasks: &TaskTracker,
         thread: WriterThread,
     ) -> io::Result<Self> {
-        let checkpoints = Checkpoints::start(options.get_filename())?;
+        let file = DatabaseFile::at(options.get_filename())?;
+        let checkpoints = Checkpoints::start(file.clone())?;
         let (commands, queue) = mpsc::channel(MAX_QUEUED_JOBS);
-        let connections = Connections::new(options);
+        let connections = Connections::new(options, file);
         let runtime = thread.runtime().clone();
         let task = async move {
             let closing = run(connections, checkpoints, queue).await;

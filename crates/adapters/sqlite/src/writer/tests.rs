@@ -7,7 +7,9 @@ use crate::error::from_sqlx;
 /// A writer on a file with one table of blobs, whose rows can refer to each other.
 async fn writer() -> (TempDir, Writer) {
     let folder = TempDir::new().unwrap();
-    let options = SqliteConnectOptions::new().filename(folder.path().join("test.db"));
+    let path = folder.path().join("test.db");
+    std::fs::write(&path, "").unwrap();
+    let options = SqliteConnectOptions::new().filename(path);
     let writer = Writer::start(
         &options,
         None,
