@@ -117,16 +117,16 @@ async fn a_stored_text_with_placeholders_stays_valid() {
     let (agents, tenant, stamp) = (&api.storage.agents, fixture::tenant(), fixture::stamp(0));
     let inserted = agents.insert(&tenant, &agent, &stamp, None);
     inserted.await.expect("a store");
-    let path = format!("/api/agents/{}", agent.id);
+    let url = format!("/api/agents/{}", agent.id);
     let patch = json!({"name": "Grace", "config": {"greeting": "Hello!"}});
-    let changed = api.writer().patch(&path, patch).await.ok();
+    let changed = api.writer().patch(&url, patch).await.ok();
     assert_eq!(changed["config"]["instructions"], stored);
     let config = json!({"instructions": stored, "timeoutMs": 1000});
-    let config_path = format!("{path}/config");
+    let config_path = format!("{url}/config");
     let put = api.writer().put(&config_path, config).await;
     assert_eq!(put.ok()["config"]["instructions"], stored);
     let patch = json!({"config": {"instructions": "{{user.id}}"}});
-    let response = api.writer().patch(&path, patch).await;
+    let response = api.writer().patch(&url, patch).await;
     response.problem(ProblemCode::ValidationFailed);
     assert_eq!(
         response.faults(),

@@ -96,7 +96,7 @@ fn exactly_one_line_feed_at_the_end_of_a_file_is_dropped() {
 #[test]
 fn a_file_that_cannot_be_read_is_refused_by_the_name_of_its_variable() {
     let files = Files::new();
-    let large = files.write("large", &[b'a'; 64 * 1024 + 1]);
+    let large = files.write("large", &b"a".repeat(64 * 1024 + 1));
     let binary = files.write("binary", b"\xff\xfe");
     let missing = files.path("missing").to_str().unwrap().to_owned();
     for (path, expected) in [
@@ -112,7 +112,7 @@ fn a_file_that_cannot_be_read_is_refused_by_the_name_of_its_variable() {
         assert!(message.contains(expected), "{message}");
         assert!(!message.contains(&path), "{message}");
     }
-    let largest = files.write("largest", &[b'a'; 64 * 1024]);
+    let largest = files.write("largest", &b"a".repeat(64 * 1024));
     let message = error_text(load(&[("DATABASE_URL_FILE", &largest)]));
     assert!(message.contains("DATABASE_URL must be"), "{message}");
 }
