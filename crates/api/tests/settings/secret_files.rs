@@ -50,8 +50,12 @@ fn every_secret_can_be_in_a_file() {
         let variable = format!("{name}_FILE");
         let path = files.write("secret", format!("{value}\n").as_bytes());
         // Other settings may be required beside it, so the results are compared.
-        let outcome =
-            |variables| format!("{:?}", load(variables).map(|it| it.database.to_string()));
+        let outcome = |variables| {
+            format!(
+                "{:?}",
+                load(variables).map(|it| it.database.url.to_string())
+            )
+        };
         assert_eq!(
             outcome(&[(&variable, &path)]),
             outcome(&[(name, value)]),
@@ -136,7 +140,7 @@ fn a_secret_of_the_configuration_file_can_be_in_a_file() {
     let path = files.write("url", b"postgres://ada:word@db.internal/agents\n");
     let config = ConfigFile::new(&format!("database_url_file = {path:?}\n"));
     let settings = config.load(&[]).unwrap();
-    assert!(settings.database.reveal().contains("db.internal"));
+    assert!(settings.database.url.reveal().contains("db.internal"));
 }
 
 #[test]

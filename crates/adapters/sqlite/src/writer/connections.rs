@@ -57,28 +57,26 @@ impl Connections {
 
     /// Returns the connection through the driver.
     pub(super) async fn driver(&mut self) -> Result<&mut SqliteConnection, RepositoryError> {
-        let connection = match self.driver.take() {
-            Some(open) => open,
-            None => {
-                self.file
-                    .verify()
-                    .map_err(sqlx::Error::Io)
-                    .map_err(from_sqlx)?;
-                self.options.connect().await.map_err(from_sqlx)?
-            }
+        let connection = if let Some(open) = self.driver.take() {
+            open
+        } else {
+            self.file
+                .verify()
+                .map_err(sqlx::Error::Io)
+                .map_err(from_sqlx)?;
+            self.options.connect().await.map_err(from_sqlx)?
         };
         Ok(self.driver.insert(connection))
     }
 
     /// Returns the direct connection.
     pub(super) fn direct(&mut self) -> Result<&mut rusqlite::Connection, RepositoryError> {
-        let connection = match self.direct.take() {
-            Some(open) => open,
-            None => {
-                let open = self.file.open()?;
-                configure(&open).map_err(from_rusqlite)?;
-                open
-            }
+        let connection = if let Some(open) = self.direct.take() {
+            open
+        } else {
+            let new = self.file.open()?;
+            configure(&new).map_err(from_rusqlite)?;
+            new
         };
         Ok(self.direct.insert(connection))
     }
