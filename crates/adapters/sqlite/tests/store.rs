@@ -71,6 +71,18 @@ async fn a_file_that_another_process_serves_is_rejected() {
 }
 
 #[tokio::test]
+async fn a_folder_is_rejected() {
+    let folder = TempDir::new().unwrap();
+    let url = format!("sqlite://{}", folder.path().display());
+    let opened = open(&url, SqliteOptions::default()).await.err();
+    let expected = format!(
+        "'{}' is not a file, and so not a database",
+        folder.path().display()
+    );
+    assert_eq!(location_error(opened.as_ref()), expected);
+}
+
+#[tokio::test]
 async fn a_database_that_was_moved_is_still_locked() {
     let folder = TempDir::new().unwrap();
     let _first = database::migrated(&database::url(&folder)).await;

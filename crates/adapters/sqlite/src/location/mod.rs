@@ -65,6 +65,12 @@ pub enum LocationError {
         /// The lock file or the database file.
         path: PathBuf,
     },
+    /// The path leads to a folder, or to something else that is no file.
+    #[error("'{path}' is not a file, and so not a database")]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+    },
     /// The file has several names. Processes that open it by different ones damage it: SQLite names
     /// the files with the newest changes after it.
     #[error(
@@ -152,7 +158,11 @@ fn resolve(path: &Path) -> Result<(PathBuf, Option<Mount>), LocationError> {
         source,
     };
     let path = path.canonicalize().map_err(unresolvable)?;
-    let links = path.metadata().map_err(unresolvable)?.nlink();
+    let metadata = path.metadata().map_err(unresolvable)?;
+    if !metadata.is_file() {
+        return Err(LocationError::NotAFile { path });
+    }
+    let links = metadata.nlink();
     if links > 1 {
         return Err(LocationError::HardLinked { path, links });
     }
