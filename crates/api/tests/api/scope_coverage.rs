@@ -216,7 +216,10 @@ async fn each_of_the_accepted_scopes_is_enough() {
         for scope in accepted {
             for credential in [Credential::Key, Credential::Token] {
                 let resources = TestResources::make(&api).await;
-                let holder = credential.caller_with_scopes(&api, &[*scope]).await;
+                // A token of a user must get a scope of its issuer.
+                let given = (*scope == Scope::UserTokensIssue).then_some(Scope::ChatWrite);
+                let scopes: Vec<Scope> = [*scope].into_iter().chain(given).collect();
+                let holder = credential.caller_with_scopes(&api, &scopes).await;
                 let response = operation.request(&holder, &resources).send().await;
                 let (id, expected) = (operation.id, operation.success());
                 assert_eq!(response.status, expected, "{id} with {scope}");
