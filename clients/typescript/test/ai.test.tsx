@@ -182,7 +182,7 @@ test("stop at once cancels the turn that is being started", async () => {
   expect(chat.status).toBe("ready");
   await expect.poll(chat.turns).toEqual(["cancelled"]);
   chat.send("Hello");
-  await chat.until("hold", "Hello", "You said: Hello");
+  await chat.until("hold", "Hello", "You said: hold\n\nHello");
 });
 
 test("a reply is generated again, and a message is edited", async () => {
