@@ -1,4 +1,4 @@
-//! What all HTTP clients of the service share: settings, and look-ups of host names.
+//! Settings and look-ups of host names that all HTTP clients of the service share.
 
 mod name_lookups;
 

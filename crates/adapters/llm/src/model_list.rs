@@ -27,7 +27,7 @@ const MAX_NAME_CHARS: usize = 256;
 /// The `owned_by` of models of Ollama and llama.cpp.
 const OWNERS_WITH_THINK_TAGS: [&str; 3] = ["library", "ollama", "llamacpp"];
 
-/// What a list says.
+/// The content of a list.
 #[derive(Clone)]
 struct Models {
     names: Vec<String>,

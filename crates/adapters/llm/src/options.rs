@@ -27,13 +27,13 @@ pub struct LlmOptions {
     pub proxy: Option<SecretString>,
     /// Requests streamed responses. Some servers do not support them, or not together with tools.
     pub streams: bool,
-    /// Whether streams are requested with `stream_options`. If missing, until a model refuses it.
+    /// True to request streams with `stream_options`. If missing, until a model refuses it.
     pub stream_options: Option<bool>,
-    /// Whether the limit of tokens is sent as `max_completion_tokens` rather than `max_tokens`. If
-    /// missing, once a model refuses `max_tokens`.
+    /// True to send the limit of tokens as `max_completion_tokens`, false as `max_tokens`. If missing,
+    /// the first is sent once a model refuses the second.
     pub max_completion_tokens: Option<bool>,
-    /// Whether `<think>…</think>` at the beginning of a reply is no part of it. If missing, for servers
-    /// whose list of models shows that they are Ollama or llama.cpp.
+    /// True to remove `<think>…</think>` at the beginning of a reply. If missing, it is removed for
+    /// servers whose list of models shows that they are Ollama or llama.cpp.
     pub think_tags: Option<bool>,
     /// The time limits of the server.
     pub timeouts: LlmTimeouts,

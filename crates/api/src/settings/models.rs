@@ -67,11 +67,11 @@ pub struct ModelProvider {
     pub model: String,
     /// True if replies are requested in pieces.
     pub streams: bool,
-    /// Whether streams are requested with `stream_options`, unless that is to be learned.
+    /// True to request streams with `stream_options`; learned from refusals if missing.
     pub stream_options: Option<bool>,
-    /// Whether the limit of tokens is `max_completion_tokens`, unless that is to be learned.
+    /// True to name the limit of tokens `max_completion_tokens`; learned from refusals if missing.
     pub max_completion_tokens: Option<bool>,
-    /// Whether `<think>` at the beginning of a reply is removed, unless the server decides.
+    /// True to remove `<think>…</think>` from the beginning of replies; depends on the server if missing.
     pub think_tags: Option<bool>,
 }
 

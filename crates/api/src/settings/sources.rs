@@ -57,7 +57,7 @@ pub(super) fn gather(
     }
     read_files(&mut values, &mut invalid);
     invalid.sort_by_key(ToString::to_string);
-    // Whoever sets the right variable knows its name; the other one is for another program.
+    // If the right variable is set too, the other one is for another program.
     let is_unset = |it: &MisnamedVariable| !values.contains_key(it.meant);
     let misnamed = misnamed.into_iter().filter(is_unset).collect();
     Ok(Values::new(values, invalid, misnamed))
