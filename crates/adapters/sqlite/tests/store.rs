@@ -71,6 +71,21 @@ async fn a_file_that_another_process_serves_is_rejected() {
 }
 
 #[tokio::test]
+async fn a_missing_file_is_not_created_beside_its_log() {
+    let folder = TempDir::new().unwrap();
+    let database = folder.path().join("test.db");
+    let log = folder.path().join("test.db-wal");
+    fs::write(&log, "changes").unwrap();
+    let url = format!("sqlite://{}", database.display());
+    for options in [SqliteOptions::default(), COMMAND] {
+        let opened = open(&url, options).await.err();
+        let error = location_error(opened.as_ref());
+        assert!(error.contains("is missing, but its newest changes are in"));
+    }
+    assert!(log.exists() && !database.exists());
+}
+
+#[tokio::test]
 async fn a_folder_is_rejected() {
     let folder = TempDir::new().unwrap();
     let url = format!("sqlite://{}", folder.path().display());

@@ -65,6 +65,15 @@ pub enum LocationError {
         /// The lock file or the database file.
         path: PathBuf,
     },
+    /// The file is missing beside its log, which SQLite would delete.
+    #[error(
+        "the database file '{path}' is missing, but its newest changes are in '{path}-wal'; put the file \
+         back, or delete the log if you do not need the data"
+    )]
+    MissingBesideLog {
+        /// The database file.
+        path: PathBuf,
+    },
     /// The path leads to a folder, or to something else that is no file.
     #[error("'{path}' is not a file, and so not a database")]
     NotAFile {
@@ -143,6 +152,11 @@ fn create_missing(path: &Path) -> Result<(), LocationError> {
         created.map_err(not_writable(folder))?;
     }
     if !path.exists() {
+        if sibling_path(path, "-wal").exists() {
+            return Err(LocationError::MissingBesideLog {
+                path: path.to_owned(),
+            });
+        }
         // SQLite would make the file readable for all users. Its other files get the same mode.
         let created = owner_only().create(true).truncate(false).open(path);
         created.map_err(not_writable(path))?;
