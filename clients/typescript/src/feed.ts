@@ -98,6 +98,8 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | u
   const lead = (isLeader: boolean): void => {
     shared?.close();
     shared = undefined;
+    // The next one, even this tab again, does not know the announcements so far.
+    leader = "";
     clearTimeout(heartbeat);
     if (!isLeader) {
       // Another tab has taken the lead.

@@ -3,6 +3,7 @@ import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { eventsOf, messagesOf, repliesOf, send, startPages, stateOf, words } from "./pages.js";
 import type { Settings } from "./pages/tab.js";
+import { createClient } from "../src/index.js";
 
 let pages: Awaited<ReturnType<typeof startPages>>;
 let context: BrowserContext;
@@ -122,6 +123,25 @@ test("a tab that sleeps through a whole turn shows it once it wakes", async () =
   await wake();
   await expect.poll(() => messagesOf(sleeper)).toEqual(["complete words 5 5", `complete ${words(5)}`]);
   await expectEvents([sender, sleeper]);
+});
+
+test("a page that is alone continues once it wakes, and once it opens its conversation again", async () => {
+  const page = await openTab();
+  await expect.poll(() => sockets).toHaveLength(1);
+  const device = createClient({ url: pages.service.url, apiKey: settings.token });
+  const chat = device.conversation({ agentId: settings.agentId, key: settings.key });
+  const wake = await freeze(page);
+  await chat.send("words 5 5");
+  await wake();
+  await expectWhole(page, 5, 5);
+  await expectEvents([page]);
+  await page.evaluate(() => {
+    window.tab.stopEvents();
+    window.tab.chat.close();
+    return window.tab.chat.load();
+  });
+  await chat.send("Hello");
+  await expect.poll(async () => (await messagesOf(page)).at(-1)).toBe("complete You said: Hello");
 });
 
 test("a leader that hangs is replaced when another tab is looked at", async () => {

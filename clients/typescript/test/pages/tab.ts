@@ -23,12 +23,13 @@ const open = async ({ url, token, agentId, key, followsEvents }: Settings) => {
     if (reply.status === "complete") completed.push(reply.text);
   });
   const { headSeq } = await service.events.list({});
+  const following = new AbortController();
   const follow = async () => {
-    for await (const { seq, type } of service.events({ since: headSeq })) events.push(`${seq} ${type}`);
+    for await (const { seq, type } of service.events({ since: headSeq, signal: following.signal })) events.push(`${seq} ${type}`);
   };
-  if (followsEvents) void follow();
+  if (followsEvents) follow().catch(() => {});
   await chat.load();
-  return { service, chat, replies, completed, events };
+  return { service, chat, replies, completed, events, stopEvents: () => following.abort() };
 };
 
 export type Tab = Awaited<ReturnType<typeof open>>;
