@@ -64,6 +64,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 10_000 } },
+    setupFiles: "test/setup.ts",
     // Tests mostly wait, so several can share a core.
     maxWorkers: 3,
     projects: [newest, oldest, measures, ...(process.env.TEST_DATABASE_URL ? [postgres] : [])],
