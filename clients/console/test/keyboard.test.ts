@@ -92,6 +92,58 @@ it("chooses, filters and removes in pickers", async () => {
   await page.getByRole("button", { name: "Remove loans" }).waitFor({ state: "hidden" });
 });
 
+it("takes what was typed in a picker with Enter, and does not send the form", async () => {
+  const page = await app.open("/agents/new");
+  const sent: string[] = [];
+  page.on("request", (request) => request.method() !== "GET" && new URL(request.url()).pathname === "/api/agents" && sent.push(request.method()));
+  /** Types as people do: key by key, and Enter at the end. */
+  const type = async (label: string, text: string) => {
+    await page.getByLabel(label, { exact: true }).focus();
+    await page.keyboard.type(text, { delay: 30 });
+    await page.keyboard.press("Enter");
+  };
+  await type("Capabilities and tools", "calculator");
+  await page.getByRole("button", { name: "Remove calculator" }).waitFor();
+  await type("Capabilities and tools", "Book search");
+  await page.getByRole("button", { name: "Remove Book search" }).waitFor();
+  // Nothing is typed, so nothing happens.
+  await press(page, "Enter", "Enter");
+  await type("Model", "tiny-1");
+  await type("Fallbacks", "RUL");
+  await page.getByRole("button", { name: "Remove rules" }).waitFor();
+  await type("Fallbacks", "nonsense");
+  await page.getByRole("heading", { name: "Parameters" }).click();
+  await type("Stop texts", "END");
+  await page.getByRole("button", { name: "Remove END" }).waitFor();
+  expect(sent).toEqual([]);
+  // In a text field, Enter sends the form as usual.
+  await type("Name", "Typed");
+  await page.getByRole("heading", { name: "Typed" }).waitFor();
+  const { body } = await app.service.call("GET", `/api/agents/${page.url().split("/").at(-1)}`);
+  expect(body).toMatchObject({ name: "Typed", capabilities: ["calculator", "Book search"], config: { fallbacks: ["rules"], llm: { model: "tiny-1", stop: ["END"] } } });
+});
+
+it("chooses scopes, origins and agents with Enter", async () => {
+  await app.service.newAgent({ engine: "rules" });
+  const page = await app.open("/access");
+  await page.getByRole("button", { name: "New API key" }).click();
+  await page.getByLabel("agents:read").press("Enter");
+  expect(await page.getByLabel("agents:read").isChecked()).toBe(true);
+  await page.getByLabel("Browser origins").focus();
+  await page.keyboard.type("https://shop.example.org", { delay: 10 });
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Remove https://shop.example.org" }).waitFor();
+  expect(await page.getByRole("alert").count()).toBe(0);
+  await press(page, "Escape", "Escape");
+
+  await page.getByLabel("Sections").getByRole("link", { name: "Conversations" }).click();
+  await page.getByLabel("Agent", { exact: true }).focus();
+  await page.keyboard.type("Ad", { delay: 30 });
+  await page.getByRole("option", { name: /Ada/ }).first().waitFor();
+  await page.keyboard.press("Enter");
+  await expect.poll(() => page.url()).toContain("agentId=");
+});
+
 it("keeps a keyword that was typed when the field is left", async () => {
   const agent = await app.service.newAgent({ engine: "rules" });
   const page = await app.open(`/agents/${agent}`);

@@ -45,6 +45,7 @@ const AgentSearch = ({ value, onChange }: AgentFilterProps) => {
       <Combobox.Root
         items={agents}
         filter={null}
+        autoHighlight
         value={chosen}
         onValueChange={(choice: Choice | null) => onChange(choice?.id ?? "")}
         onInputValueChange={(typed, { reason }) => setText(reason === "item-press" ? "" : typed)}

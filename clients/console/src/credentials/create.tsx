@@ -19,7 +19,17 @@ const ScopesField = () => {
       <div className="scopes">
         {principal.scopes.map((scope) => (
           <label className="check" key={scope}>
-            <input type="checkbox" checked={chosen.includes(scope)} onChange={(event) => set(event.target.checked ? [...chosen, scope] : chosen.filter((known) => known !== scope))} />
+            <input
+              type="checkbox"
+              checked={chosen.includes(scope)}
+              onChange={(event) => set(event.target.checked ? [...chosen, scope] : chosen.filter((known) => known !== scope))}
+              onKeyDown={(event) => {
+                if (event.key !== "Enter") return;
+                // It would send the form.
+                event.preventDefault();
+                event.currentTarget.click();
+              }}
+            />
             <span className="mono">{scope}</span>
           </label>
         ))}

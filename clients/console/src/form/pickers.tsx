@@ -1,6 +1,6 @@
 import { Autocomplete } from "@base-ui/react/autocomplete";
 import { Combobox } from "@base-ui/react/combobox";
-import { useState } from "react";
+import { type KeyboardEvent, useState } from "react";
 import { Icon } from "../ui/icon.js";
 import { type FieldProps, Labelled } from "./fields.js";
 import { controlId, useField } from "./form.js";
@@ -21,6 +21,10 @@ interface SuggestFieldProps extends FieldProps {
   suggestions: readonly Suggestion[];
 }
 
+/** Returns whether the key is an Enter that chooses nothing from the list. In a picker, it must not submit the form. */
+const isPlainEnter = ({ key, nativeEvent, currentTarget }: KeyboardEvent<HTMLInputElement>): boolean =>
+  key === "Enter" && !nativeEvent.isComposing && !currentTarget.hasAttribute("aria-activedescendant");
+
 /** A text with suggestions; any other text is possible. */
 export const SuggestField = ({ pointer, label, hint, placeholder, suggestions }: SuggestFieldProps) => {
   const { value, set } = useField(pointer);
@@ -33,7 +37,12 @@ export const SuggestField = ({ pointer, label, hint, placeholder, suggestions }:
         onValueChange={(text) => set(text === "" ? undefined : text)}
         openOnInputClick
       >
-        <Autocomplete.Input id={controlId(pointer)} className="input" placeholder={placeholder} />
+        <Autocomplete.Input
+          id={controlId(pointer)}
+          className="input"
+          placeholder={placeholder}
+          onKeyDown={(event) => isPlainEnter(event) && event.preventDefault()}
+        />
         <Autocomplete.Portal>
           <Autocomplete.Positioner className="popup-positioner" sideOffset={4}>
             <Autocomplete.Popup className="popup" hidden={suggestions.length === 0}>
@@ -70,6 +79,14 @@ export const TagsField = ({ pointer, label, hint, placeholder, suggestions, isCl
     if (item !== "" && !selected.includes(item)) set([...selected, item]);
     setText("");
   };
+  /** Adds what was typed: the suggestion of this name, or else the text or, in a closed list, the first suggestion that contains it. */
+  const addTyped = () => {
+    const names = suggestions.map((item) => item.value);
+    const typed = added.toLowerCase();
+    const named = names.find((name) => name.toLowerCase() === typed);
+    const fitting = isClosed ? names.find((name) => name.toLowerCase().includes(typed)) : added;
+    if (added !== "" && (named ?? fitting) !== undefined) add(named ?? fitting ?? "");
+  };
   return (
     <Labelled pointer={pointer} label={label} hint={hint} isWhole>
       <Combobox.Root
@@ -100,14 +117,12 @@ export const TagsField = ({ pointer, label, hint, placeholder, suggestions, isCl
             className="chips-input"
             placeholder={selected.length === 0 ? placeholder : undefined}
             onBlur={({ relatedTarget }) => {
-              if (relatedTarget?.closest(".popup") == null) add(isNew ? added : "");
+              if (relatedTarget?.closest(".popup") == null) add(isNew || details.has(added) ? added : "");
             }}
             onKeyDown={(event) => {
-              // Enter chooses the highlighted option, if there is one.
-              const isEnter = event.key === "Enter" && !event.currentTarget.hasAttribute("aria-activedescendant");
-              if (!isNew || !(isEnter || event.key === ",")) return;
+              if (!isPlainEnter(event) && (event.key !== "," || isClosed || added === "")) return;
               event.preventDefault();
-              add(added);
+              addTyped();
             }}
           />
         </Combobox.Chips>
