@@ -1,9 +1,9 @@
 //! Written by `npm run build` in `clients/console`.
 
 pub(super) const FILES: &[(&str, &[u8])] = &[
-    ("assets/feed-D7BynSr4.js", include_bytes!("assets/feed-D7BynSr4.js")),
-    ("assets/index-CQlcNUJM.css", include_bytes!("assets/index-CQlcNUJM.css")),
-    ("assets/index-OoKxiuF_.js", include_bytes!("assets/index-OoKxiuF_.js")),
+    ("assets/feed-Bf8XdIic.js", include_bytes!("assets/feed-Bf8XdIic.js")),
+    ("assets/index-BlHjAvxG.css", include_bytes!("assets/index-BlHjAvxG.css")),
+    ("assets/index-DEDK5Fpl.js", include_bytes!("assets/index-DEDK5Fpl.js")),
     ("icon.svg", include_bytes!("icon.svg")),
     ("index.html", include_bytes!("index.html")),
 ];

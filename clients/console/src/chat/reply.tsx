@@ -1,3 +1,4 @@
+import { Markdown } from "./markdown.js";
 import { type ToolCall, ToolCallView } from "./tool-call.js";
 
 interface ReplyProps {
@@ -22,9 +23,8 @@ export const Reply = ({ text, toolCalls, isStreaming = false }: ReplyProps) => {
     return (
       <div className="reply-part" key={index}>
         {(piece !== "" || isWriting) && (
-          <div className="bubble agent" dir="auto">
-            {piece}
-            {isWriting && <span className="cursor" aria-hidden="true" />}
+          <div className={`bubble agent ${isWriting ? "is-writing" : ""}`} dir="auto">
+            <Markdown text={piece} isStreaming={isWriting} />
           </div>
         )}
         {call !== undefined && <ToolCallView call={call} />}

@@ -1,4 +1,4 @@
-import { Button } from "./button.js";
+import { Button, IconButton } from "./button.js";
 import { Icon } from "./icon.js";
 import { notify } from "./toast.js";
 
@@ -15,17 +15,29 @@ const copy = async (text: string): Promise<void> => {
   if (!isCopied) throw new Error("the browser does not allow it");
 };
 
+const copyAndNotify = (text: string): void =>
+  void copy(text).then(
+    () => notify("Copied to the clipboard."),
+    () => notify("Copying has failed: select the text instead."),
+  );
+
 export const CopyButton = ({ text, label = "Copy", what = label }: { text: string; label?: string; what?: string }) => (
-  <Button
-    className="small-button"
-    aria-label={what}
-    onClick={() => {
-      copy(text).then(
-        () => notify("Copied to the clipboard."),
-        () => notify("Copying has failed: select the text instead."),
-      );
-    }}
-  >
+  <Button className="small-button" aria-label={what} onClick={() => copyAndNotify(text)}>
     <Icon name="copy" size={16} /> {label}
   </Button>
+);
+
+/** A small button, of which screen readers and tooltips say what it copies. */
+export const CopyIcon = ({ text, what }: { text: () => string; what: string }) => (
+  <IconButton className="copy-icon" label={what} onClick={() => copyAndNotify(text())}>
+    <Icon name="copy" size={14} />
+  </IconButton>
+);
+
+/** An id, which is needed elsewhere. */
+export const CopyableId = ({ id, of }: { id: string; of: string }) => (
+  <span className="copyable">
+    <span className="mono">{id}</span>
+    <CopyIcon text={() => id} what={`Copy the id of the ${of}`} />
+  </span>
 );

@@ -2,7 +2,8 @@
 // `words N P`: N words with pauses of P milliseconds; `hold`: half a reply, the rest after
 // `release()`; `tool`: text, a call of the calculator, text; `bad tool`: a call that fails;
 // `tools N P`: text, a call, a call that fails, text of N words; `fail`: a refusal; `fail N`: a
-// broken connection after N words; anything else is echoed.
+// broken connection after N words; `write N P` and a line break: what follows, N characters at a time;
+// anything else is echoed.
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -20,10 +21,16 @@ const callOf = (index, expression) => ({
 // What the model writes: the texts, the expressions that it has calculated afterwards, and the
 // pause in milliseconds between two texts.
 const planOf = (message, hasResults) => {
-  const [command, count, pause] = message.split(" ");
+  const [line, ...lines] = message.split("\n");
+  const [command, count, pause] = line.split(" ");
   const rest = { pause: Number(pause ?? 0) };
   if (command === "words") return { texts: wordsBetween(1, Number(count)), ...rest };
   if (command === "fail") return { texts: wordsBetween(1, Number(count)), fails: true };
+  if (command === "write") {
+    const text = lines.join("\n");
+    const size = Number(count);
+    return { texts: Array.from({ length: Math.ceil(text.length / size) }, (_, index) => text.slice(index * size, (index + 1) * size)), ...rest };
+  }
   if (command === "hold") return { texts: ["First half, ", "second half."], holds: true };
   if (message === "tool" || message === "bad tool") {
     if (hasResults) return { texts: ["That is it."] };
