@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Console, inspect, see, startConsole } from "./console.js";
+import { clipboardOf, type Console, inspect, see, startConsole } from "./console.js";
 
 let app: Console;
 
@@ -144,6 +144,31 @@ it("shows failed turns with their problem", async () => {
   await inspect(page, "turns");
   await page.getByLabel("Status").selectOption("cancelled");
   await see(page, "No turn has this status");
+});
+
+it("names conversations by their first message, unless they have a title", async () => {
+  const agent = await app.service.newAgent({ greeting: "Welcome to the library!" });
+  const say = async (body: object) => (await app.service.call("POST", "/api/chat", { agentId: agent, ...body })).body.conversationId;
+  const long = `When do you open${" and close".repeat(20)}?`;
+  const greeted = (await app.service.call("POST", "/api/conversations", { agentId: agent })).body.id;
+  await say({ conversationId: greeted, message: "Do you have\n\nnew novels?" });
+  await say({ conversationId: greeted, message: "And old ones?" });
+  await say({ message: long, conversationKey: "long" });
+  await say({ message: "Anything else", title: "Opening hours" });
+  await app.service.call("POST", "/api/conversations", { agentId: agent });
+  const page = await app.open(`/conversations?agentId=${agent}`);
+  const titles = page.getByRole("list", { name: "Conversations" }).locator("strong");
+  // The newest first; a conversation with a greeting alone shows that.
+  await expect.poll(() => titles.allInnerTexts()).toEqual(["Welcome to the library!", "Opening hours", `${long.slice(0, 120)}…`, "Do you have new novels?"]);
+  await page.getByRole("link", { name: /new novels/ }).click();
+  await page.getByRole("heading", { name: "Do you have new novels?" }).waitFor();
+  expect(await page.title()).toBe("Do you have new novels? – Agent Service");
+  await page.getByRole("button", { name: "Copy the id of the conversation" }).click();
+  await expect.poll(() => clipboardOf(page)).toBe(greeted);
+  await page.goBack();
+  await page.getByRole("link", { name: /When do you open/ }).click();
+  await page.getByRole("link", { name: "Continue the chat" }).click();
+  await expect.poll(() => page.title()).toMatch(/^When do you open/);
 });
 
 it("finds conversations and follows them", async () => {

@@ -61,6 +61,8 @@ it("creates, rotates and revokes keys", async () => {
   expect(await status(secret)).toBe(200);
   await page.getByRole("button", { name: "I have copied it" }).click();
   await inspect(page, "keys");
+  await page.getByRole("button", { name: "Copy the id of the API key web shop" }).click();
+  await expect.poll(() => clipboardOf(page)).toBe(secret.split("_")[1]);
   await page.getByRole("button", { name: "Rotate web shop" }).click();
   await page.getByLabel("The old secret stays valid for").selectOption("End at once");
   await page.getByRole("button", { name: "Rotate", exact: true }).click();

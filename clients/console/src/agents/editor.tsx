@@ -5,6 +5,7 @@ import { Link, useLocation } from "wouter";
 import { type Fault, faultsIn, FormError, JsonForm } from "../form/form.js";
 import { useScope, useSession } from "../session/session.js";
 import { Button } from "../ui/button.js";
+import { CopyableId } from "../ui/copy.js";
 import { Icon } from "../ui/icon.js";
 import { MissingScope } from "../ui/notice.js";
 import { PageHeader } from "../ui/page-header.js";
@@ -167,7 +168,7 @@ export const AgentPage = ({ id }: { id: string }) => {
   }
   return (
     <>
-      <PageHeader title={agent.data.name} back={back} detail={<span className="mono">{id}</span>}>
+      <PageHeader title={agent.data.name} back={back} detail={<CopyableId id={id} of="agent" />}>
         <Link href={`/conversations?agentId=${id}`} className="button">
           <Icon name="conversations" /> Conversations
         </Link>

@@ -5,6 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { AgentName, useAgent } from "../agents/agent-name.js";
 import { useScope, useSession } from "../session/session.js";
+import { titleOf } from "../conversations/title.js";
 import { Icon } from "../ui/icon.js";
 import { ErrorNotice, Loading, MissingScope, problemIn } from "../ui/notice.js";
 import { PageHeader } from "../ui/page-header.js";
@@ -103,7 +104,7 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
   return (
     <div className="chat">
       <PageHeader
-        title="Chat"
+        title={titleOf(messages.find(({ role }) => role === "user")?.text) ?? "Chat"}
         heading={
           <>
             Chat with <AgentName id={agentId} />

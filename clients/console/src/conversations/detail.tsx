@@ -4,6 +4,7 @@ import { Link } from "wouter";
 import { AgentName } from "../agents/agent-name.js";
 import { useScope, useSession } from "../session/session.js";
 import { Badge } from "../ui/badge.js";
+import { CopyableId } from "../ui/copy.js";
 import { count } from "../ui/count.js";
 import { Icon } from "../ui/icon.js";
 import { MissingScope } from "../ui/notice.js";
@@ -11,6 +12,7 @@ import { PageHeader } from "../ui/page-header.js";
 import { QueryState } from "../ui/query-state.js";
 import { Time } from "../ui/time.js";
 import { Messages } from "./messages.js";
+import { useTitle } from "./title.js";
 import { Turns } from "./turns.js";
 
 /** A conversation. The event log reports its changes, and then it is read again. */
@@ -20,6 +22,7 @@ export const ConversationPage = ({ id }: { id: string }) => {
   const canChat = useScope("chat:write");
   const canFollow = useScope("events:read");
   const query = useQuery({ queryKey: ["conversation", id], queryFn: () => service.conversations.get(id), enabled: canRead });
+  const title = useTitle(query.data);
   if (!canRead) return <MissingScope scope="conversations:read" />;
   const back = ["/conversations", "Conversations"] as const;
   if (query.data === undefined) {
@@ -30,7 +33,7 @@ export const ConversationPage = ({ id }: { id: string }) => {
       </>
     );
   }
-  const { agentId, title, key, userId, messageCount, openTurns, createdAt } = query.data;
+  const { agentId, key, userId, messageCount, openTurns, createdAt } = query.data;
   const user = userId == null ? "" : `?user=${encodeURIComponent(userId)}`;
   return (
     <>
@@ -52,7 +55,7 @@ export const ConversationPage = ({ id }: { id: string }) => {
               </span>
               {!canFollow && <Badge tone="warn">not live without events:read</Badge>}
             </div>
-            <span className="mono">{id}</span>
+            <CopyableId id={id} of="conversation" />
           </>
         }
       >

@@ -1,3 +1,4 @@
+import { useQueryClient } from "@tanstack/react-query";
 import type { components } from "agent-service-client";
 import { Link } from "wouter";
 import { AgentFilter } from "../agents/agent-filter.js";
@@ -11,6 +12,7 @@ import { Search } from "../ui/search.js";
 import { Time } from "../ui/time.js";
 import { useDebounced } from "../ui/use-debounced.js";
 import { useFilter } from "../ui/use-filter.js";
+import { withTitles } from "./title.js";
 
 type Conversation = components["schemas"]["Conversation"] & { agentName?: string | undefined };
 
@@ -42,16 +44,17 @@ const Row = ({ conversation }: { conversation: Conversation }) => {
   );
 };
 
-/** Returns a function that reads a page of conversations with the names of their agents. */
+/** Returns a function that reads a page of conversations with titles and the names of their agents. */
 const usePages = (filter: string) => {
   const { service } = useSession();
+  const queries = useQueryClient();
   const canRead = useScope("agents:read");
   return async (page: { cursor?: string; limit: number }) => {
     const { data, ...rest } = await service.conversations.list({ ...page, ...JSON.parse(filter) });
     const ids = [...new Set(data.map(({ agentId }) => agentId))].join();
-    const agents = canRead && ids !== "" ? (await service.agents.list({ ids })).data : [];
-    const names = new Map(agents.map((agent) => [agent.id, agent.name]));
-    return { ...rest, data: data.map((conversation): Conversation => ({ ...conversation, agentName: names.get(conversation.agentId) })) };
+    const [agents, titled] = await Promise.all([canRead && ids !== "" ? service.agents.list({ ids }) : undefined, withTitles(queries, service, data)]);
+    const names = new Map(agents?.data.map((agent) => [agent.id, agent.name]));
+    return { ...rest, data: titled.map((conversation): Conversation => ({ ...conversation, agentName: names.get(conversation.agentId) })) };
   };
 };
 

@@ -6,6 +6,7 @@ import { Reply } from "../chat/reply.js";
 import { useScope, useSession } from "../session/session.js";
 import { StatusBadge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
+import { CopyableId } from "../ui/copy.js";
 import { Details } from "../ui/details.js";
 import { Empty, ErrorNotice } from "../ui/notice.js";
 import { PagedList } from "../ui/paged-list.js";
@@ -44,7 +45,9 @@ const TurnRow = ({ turn }: { turn: Turn }) => {
     >
       <div className="stack-s">
         <TurnFacts turn={turn} />
-        <p className="muted small mono">{turn.id}</p>
+        <div className="muted small">
+          <CopyableId id={turn.id} of="turn" />
+        </div>
         {turn.error != null && <ErrorNotice error={turn.error} />}
         {error !== undefined && <ErrorNotice error={error} />}
         <h3>Message</h3>

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { useSession } from "../session/session.js";
 import { Badge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
+import { CopyableId } from "../ui/copy.js";
 import { Confirm } from "../ui/dialog.js";
 import { Icon } from "../ui/icon.js";
 import { Empty } from "../ui/notice.js";
@@ -18,7 +19,7 @@ type Open = { action: "create" } | { action: "rotate" | "revoke"; credential: Cr
 
 const isEnded = ({ revokedAt, expiresAt }: Credential) => revokedAt != null || (expiresAt != null && new Date(expiresAt) < new Date());
 
-const Row = ({ credential, onOpen }: { credential: Credential; onOpen: (open: Open) => void }) => {
+const Row = ({ kind, credential, onOpen }: { kind: Kind; credential: Credential; onOpen: (open: Open) => void }) => {
   const { principal } = useSession();
   const { id, name, scopes, last4, jwks, jwksUri, createdAt, lastUsedAt, expiresAt, revokedAt } = credential;
   const isOwn = principal.id.endsWith(`:${id}`);
@@ -31,10 +32,8 @@ const Row = ({ credential, onOpen }: { credential: Credential; onOpen: (open: Op
           {revokedAt != null ? <Badge tone="danger">revoked</Badge> : isEnded(credential) && <Badge tone="warn">expired</Badge>}
         </span>
         <span className="muted small facts-line">
-          <span className="mono">
-            {id}
-            {last4 !== undefined && ` …${last4}`}
-          </span>
+          <CopyableId id={id} of={`${kind.one} ${name}`} />
+          {last4 !== undefined && <span className="mono">…{last4}</span>}
           <span>
             created <Time at={createdAt} />
           </span>
@@ -97,7 +96,7 @@ export const CredentialList = ({ kind }: { kind: Kind }) => {
         queryKey={[kind.id]}
         load={kind.list}
         keyOf={(credential) => credential.id}
-        row={(credential) => <Row credential={credential} onOpen={setOpen} />}
+        row={(credential) => <Row kind={kind} credential={credential} onOpen={setOpen} />}
         empty={<Empty title={`No ${kind.many} yet`}>{kind.empty}</Empty>}
       />
       {open?.action === "create" && <CreateDialog kind={kind} onCreated={showSecret} onClose={close} />}
