@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Console, inspect, see, startConsole } from "./console.js";
+import { clipboardOf, type Console, inspect, see, startConsole } from "./console.js";
 
 let app: Console;
 
@@ -80,6 +80,23 @@ it("tries the rules before they are saved", async () => {
   await inspect(page, "rule-try-out", "Try a message");
   await page.getByLabel("Try a message").fill("Hello");
   await see(page, "By small talk.");
+});
+
+it("sets how a model gets its system message, and copies the id", async () => {
+  const agent = await app.service.newAgent();
+  const page = await app.open(`/agents/${agent}`);
+  await page.getByText("Parameters").click();
+  const stored = async () => (await app.service.call("GET", `/api/agents/${agent}`)).body.config.llm?.systemRole;
+  for (const [choice, expected] of [["In the user’s first message", false], ["By itself", true], ["By itself (default)", undefined]] as const) {
+    await page.getByLabel("System message").selectOption({ label: choice });
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText(/^Version/).waitFor();
+    await expect.poll(stored).toBe(expected);
+  }
+  await inspect(page, "agent-parameters", "Temperature");
+  await page.getByRole("button", { name: "Copy the id of the agent" }).click();
+  await see(page, "Copied to the clipboard.");
+  expect(await clipboardOf(page)).toBe(agent);
 });
 
 it("merges the changes of another editor", async () => {

@@ -70,6 +70,12 @@ const Replies = () => {
   );
 };
 
+const SYSTEM_MESSAGE = [
+  ["", "By itself (default)"],
+  [true, "By itself"],
+  [false, "In the user’s first message"],
+] as const;
+
 const Parameters = () => (
   <details className="card">
     <summary>
@@ -82,7 +88,15 @@ const Parameters = () => (
         <NumberField pointer="/llm/maxOutputTokens" label="Output tokens" placeholder="The model’s" />
         <NumberField pointer="/llm/seed" label="Seed" placeholder="None" />
       </div>
-      <TagsField pointer="/llm/stop" label="Stop texts" suggestions={[]} placeholder="None" />
+      <div className="columns">
+        <TagsField pointer="/llm/stop" label="Stop texts" suggestions={[]} placeholder="None" />
+        <SelectField
+          pointer="/llm/systemRole"
+          label="System message"
+          options={SYSTEM_MESSAGE}
+          hint="How the model gets personality and instructions. Some models, such as Gemma 2, accept no system message."
+        />
+      </div>
       <div className="columns">
         <NumberField pointer="/history/maxMessages" label="Messages of history" placeholder="40" />
         <NumberField pointer="/history/maxCharacters" label="Characters of history" placeholder="48000" />
