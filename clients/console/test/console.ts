@@ -97,7 +97,7 @@ export type Console = Awaited<ReturnType<typeof startConsole>>;
 
 export const signIn = async (page: Page, credential: string, isKept = false): Promise<void> => {
   await page.getByLabel("API key or access token").fill(credential);
-  if (isKept) await page.getByLabel("Keep me signed in").check();
+  if (isKept) await page.getByLabel("Stay signed in in this tab").check();
   await page.getByRole("button", { name: "Sign in" }).click();
 };
 

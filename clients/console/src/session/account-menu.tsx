@@ -15,7 +15,7 @@ const THEMES: readonly (readonly [Theme, string])[] = [
 /** Who is signed in, the colours, and signing out. */
 export const AccountMenu = () => {
   const { principal } = useSession();
-  const { signOut } = useSessions();
+  const { signOut, isKept, keep } = useSessions();
   const leave = useLeave();
   const [, navigate] = useLocation();
   const [theme, setTheme] = useState(storedTheme);
@@ -59,6 +59,14 @@ export const AccountMenu = () => {
               </Menu.Group>
             </Menu.RadioGroup>
             <Menu.Separator className="menu-separator" />
+            <Menu.CheckboxItem className="option" checked={isKept} onCheckedChange={keep}>
+              <span className="option-check">
+                <Menu.CheckboxItemIndicator>
+                  <Icon name="check" size={14} />
+                </Menu.CheckboxItemIndicator>
+              </span>
+              Stay signed in in this tab
+            </Menu.CheckboxItem>
             <Menu.Item className="option" onClick={() => leave(signOut)}>
               Sign out
             </Menu.Item>

@@ -1,8 +1,9 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { type Client, type components, createClient } from "agent-service-client";
+import { type Client, type components, ConnectionError, createClient } from "agent-service-client";
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useRef, useState } from "react";
 import { serviceUrl } from "../location.js";
 import { openStorage } from "../storage.js";
+import { ErrorNotice, Loading } from "../ui/notice.js";
 
 export type Scope = components["schemas"]["Scope"];
 export type Principal = components["schemas"]["PrincipalBody"];
@@ -24,13 +25,21 @@ interface SessionContext {
   isAsking: boolean;
   /** Why the user has to sign in again. */
   reason: string | undefined;
+  /** Whether a reload keeps the user signed in. */
+  isKept: boolean;
+  keep(isKept: boolean): void;
   signIn(credential: string, isKept: boolean): Promise<void>;
   signOut(): void;
 }
 
-/** Holds the credential if the user wants to keep it until the tab is closed. */
+/** Holds the credential if the user wants to stay signed in in this tab. */
 const STORED = "agent-service-console:credential";
 const storage = openStorage("sessionStorage");
+/** Holds this choice, for the next time. */
+const CHOSEN = "agent-service-console:stay-signed-in";
+const choices = openStorage("localStorage");
+/** The pause in milliseconds before a stored credential is tried again after the service could not be reached. */
+const PAUSE = 3_000;
 const REJECTED = "The service no longer accepts your credential. Sign in again to continue where you were.";
 
 const Context = createContext<SessionContext | undefined>(undefined);
@@ -48,13 +57,26 @@ const openSession = async (credential: string, onRejected: () => void): Promise<
   return { service, credential, principal, limits, position: page?.headSeq };
 };
 
+const Restoring = ({ error }: { error: unknown }) => (
+  <main className="restoring">{error === undefined ? <Loading label="Signing in…" /> : <ErrorNotice error={error} isRepeated />}</main>
+);
+
 export const SessionProvider = ({ children }: { children: ReactNode }) => {
   const queries = useQueryClient();
   const [session, setSession] = useState<Session>();
   const [reason, setReason] = useState<string>();
   const [isRestoring, setIsRestoring] = useState(() => storage.getItem(STORED) !== null);
+  const [failure, setFailure] = useState<unknown>();
+  const [isKept, setIsKept] = useState(() => choices.getItem(CHOSEN) === "true");
   /** The credential in use; rejections of earlier ones do not matter. */
   const current = useRef<string>(undefined);
+
+  const keep = useCallback((isKept: boolean) => {
+    setIsKept(isKept);
+    choices.setItem(CHOSEN, String(isKept));
+    if (isKept && current.current !== undefined) storage.setItem(STORED, current.current);
+    else storage.removeItem(STORED);
+  }, []);
 
   const signIn = useCallback(
     async (credential: string, isKept: boolean) => {
@@ -64,14 +86,14 @@ export const SessionProvider = ({ children }: { children: ReactNode }) => {
         setReason(REJECTED);
       });
       current.current = credential;
-      if (isKept) storage.setItem(STORED, credential);
+      keep(isKept);
       setReason(undefined);
       setSession((before) => {
         if (before?.principal.tenantId !== opened.principal.tenantId) queries.clear();
         return opened;
       });
     },
-    [queries],
+    [queries, keep],
   );
 
   const signOut = useCallback(() => {
@@ -83,19 +105,29 @@ export const SessionProvider = ({ children }: { children: ReactNode }) => {
   }, [queries]);
 
   useEffect(() => {
-    const stored = storage.getItem(STORED);
-    if (stored === null) return;
-    signIn(stored, true)
-      .catch((error: unknown) => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const restore = async (stored: string) => {
+      try {
+        await signIn(stored, true);
+      } catch (error) {
+        if (error instanceof ConnectionError) {
+          setFailure(error);
+          timer = setTimeout(() => void restore(stored), PAUSE);
+          return;
+        }
         storage.removeItem(STORED);
         setReason(error instanceof Error ? error.message : String(error));
-      })
-      .finally(() => setIsRestoring(false));
+      }
+      setIsRestoring(false);
+    };
+    const stored = storage.getItem(STORED);
+    if (stored !== null) void restore(stored);
+    return () => clearTimeout(timer);
   }, [signIn]);
 
   const isAsking = session === undefined || reason !== undefined;
-  const value = useMemo(() => ({ session, isAsking, reason, signIn, signOut }), [session, isAsking, reason, signIn, signOut]);
-  return <Context.Provider value={value}>{isRestoring ? <p className="restoring">Signing in…</p> : children}</Context.Provider>;
+  const value = useMemo(() => ({ session, isAsking, reason, isKept, keep, signIn, signOut }), [session, isAsking, reason, isKept, keep, signIn, signOut]);
+  return <Context.Provider value={value}>{isRestoring ? <Restoring error={failure} /> : children}</Context.Provider>;
 };
 
 export const useSessions = (): SessionContext => {

@@ -7,9 +7,9 @@ import { useSessions } from "./session.js";
 
 /** The page that asks for an API key or a token. */
 export const SignIn = () => {
-  const { signIn, reason } = useSessions();
+  const { signIn, reason, isKept: wasKept } = useSessions();
   const [credential, setCredential] = useState("");
-  const [isKept, setIsKept] = useState(false);
+  const [isKept, setIsKept] = useState(wasKept);
   const [isBusy, setIsBusy] = useState(false);
   const [error, setError] = useState<unknown>();
 
@@ -74,8 +74,8 @@ export const SignIn = () => {
         <label className="check">
           <input type="checkbox" checked={isKept} onChange={(event) => setIsKept(event.target.checked)} />
           <span>
-            Keep me signed in until this tab is closed
-            <span className="hint">Otherwise the credential stays in memory, and a reload asks for it again.</span>
+            Stay signed in in this tab
+            <span className="hint">Until the tab is closed. Otherwise the credential stays in memory, and a reload asks for it again.</span>
           </span>
         </label>
         <Button kind="primary" type="submit" disabled={isBusy || credential.trim() === ""}>
