@@ -126,7 +126,8 @@ fn is_unknown_session(status: StatusCode, code: Option<ErrorCode>, body: &[u8]) 
 
 fn is(response: &Response, kind: &str) -> bool {
     let media_type = response.headers().get(CONTENT_TYPE);
-    media_type.is_some_and(|value| value.as_bytes().starts_with(kind.as_bytes()))
+    let essence = media_type.and_then(|value| value.to_str().ok()?.split(';').next());
+    essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case(kind))
 }
 
 /// Reads the body, of at most `max_bytes` bytes.

@@ -23,13 +23,14 @@ const refusals = {
   text: (response) => response.writeHead(400, { "content-type": "text/plain" }).end("Invalid session ID\n"),
 };
 
+// Media types have no case, and may have parameters.
 function json(response, id, result) {
-  response.writeHead(200, { "content-type": "application/json", "mcp-session-id": `${sessions}` });
+  response.writeHead(200, { "content-type": "Application/JSON ; charset=utf-8", "mcp-session-id": `${sessions}` });
   response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
 }
 
 function stream(response, id, result) {
-  response.writeHead(200, { "content-type": "text/event-stream" });
+  response.writeHead(200, { "content-type": "Text/Event-Stream;charset=UTF-8" });
   response.end(`event: message\ndata: ${JSON.stringify({ jsonrpc: "2.0", id, result })}\n\n`);
 }
 
