@@ -49,11 +49,15 @@ const unions = [unionOf("Command", sentBy("receive")), unionOf("ServerFrame", [.
 
 const headerOf = (name) => `// Generated from ${name} by \`npm run generate\`.\n`;
 const header = headerOf("openapi.json");
-const table = JSON.stringify(groups, null, 2).replace(/^(\s*)"(\w+)":/gm, "$1$2:");
+const objectOf = (value) => JSON.stringify(value, null, 2).replace(/^(\s*)"(\w+)":/gm, "$1$2:");
+// Of each operation its name, its method, and what follows the path of its group: pages load this.
+const shortOf = ([name, operation]) => [name, operation.replace(/\/api\/[\w-]+/, "")].join(" ").trim();
+const short = Object.entries(groups).map(([group, operations]) => [group, Object.entries(operations).map(shortOf).join()]);
 const files = {
   "schema.ts": header + astToString(await openapiTS(document, { alphabetize: true })),
   "frames.ts": headerOf("asyncapi.json") + astToString(frames) + unions.join(""),
-  "operations.ts": `${header}/** The method and the path of each operation, by group and name. */\nexport const operations = ${table} as const;\n`,
+  "operations.ts": `${header}/** The method and the path of each operation, by group and name. */\nexport interface Operations ${objectOf(groups)}
+/** The same, abbreviated. */\nexport const operations = ${objectOf(Object.fromEntries(short))};\n`,
 };
 for (const [name, text] of Object.entries(files)) {
   const file = new URL(name, folder);

@@ -21,8 +21,8 @@ export const openEventStreams = (transport: Transport, { frame, rejected }: Conn
   const follow = async (channel: string, since: number, id: number, signal: AbortSignal): Promise<void> => {
     // The caller knows the id only after `subscribe` has returned.
     await Promise.resolve();
-    frame({ type: "reply", id, ok: true, result: {} });
-    const resync = (headSeq: number) => frame({ type: "resync", channel, firstSeq: headSeq, headSeq, reason: "retention" });
+    frame({ type: "reply", id } as ServerFrame);
+    const resync = (headSeq: number) => frame({ type: "resync", channel, headSeq } as ServerFrame);
     try {
       for await (const event of streamEvents(transport, { since, channels: [channel], signal }, resync)) {
         frame({ type: "event", channels: [channel], event });

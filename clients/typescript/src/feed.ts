@@ -39,7 +39,7 @@ export interface Feed {
  * announcement, and ignores events up to its positions. So nothing is lost or repeated when a tab
  * subscribes, another tab leads, or the page has slept.
  */
-export const createFeed = (transport: Transport, webSocket: typeof WebSocket | undefined): Feed => {
+export const createFeed = (transport: Transport, webSocket: typeof WebSocket | null): Feed => {
   const tab = randomId();
   const subscriptions = new Set<Subscription>();
   /** Aborts when this tab leaves the feed. */
@@ -125,7 +125,7 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | u
       if (!shared) return;
       shared.serve(message.tab, message.channels);
       tabs?.post({ type: "served", leader: tab, tab: message.tab, number: message.number });
-      shared.repeatReplies();
+      shared.repeat();
       if (message.isCheck) shared.ping();
       return;
     }

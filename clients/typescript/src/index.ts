@@ -43,11 +43,11 @@ export interface Client extends Omit<Rest, "events"> {
 export const createClient = (options: ClientOptions): Client => {
   const transport = createTransport(options);
   const rest = createRest(transport);
-  const webSocket = options.webSocket === undefined ? globalThis.WebSocket : (options.webSocket ?? undefined);
+  const { webSocket = globalThis.WebSocket } = options;
   const feed = createLazyFeed(transport, webSocket);
   return {
     ...rest,
-    events: Object.assign((events?: EventsOptions) => followEvents(transport, webSocket && feed, events), rest.events),
+    events: Object.assign((events?: EventsOptions) => followEvents(transport, webSocket ? feed : undefined, events), rest.events),
     chat: (message, requestOptions) => streamChat(transport, message, requestOptions),
     follow: (id, { signal } = {}) => streamTurn(transport, { method: "GET", path: `/api/conversations/${segment(id)}/stream`, signal }, true),
     conversation: (conversation) => createConversation(transport, rest, feed, conversation),

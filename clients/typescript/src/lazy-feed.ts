@@ -3,7 +3,7 @@ import type { Feed } from "./feed.js";
 import type { Transport } from "./transport.js";
 
 /** Loads the code of the feed when a page follows something for the first time. */
-export const createLazyFeed = (transport: Transport, webSocket: typeof WebSocket | undefined): Feed => {
+export const createLazyFeed = (transport: Transport, webSocket: typeof WebSocket | null): Feed => {
   /** Tries again like a lost connection: pages load the code over the network, too. */
   const load = async (): Promise<typeof import("./feed.js")> => {
     for (let attempt = 0; ; attempt += 1) {

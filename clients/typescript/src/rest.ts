@@ -1,9 +1,8 @@
-import { operations } from "./generated/operations.js";
+import { type Operations, operations } from "./generated/operations.js";
 import type { paths } from "./generated/schema.js";
 import { randomId } from "./random-id.js";
 import { type RequestOptions, segment, type Transport } from "./transport.js";
 
-type Operations = typeof operations;
 type Operation<Key extends string> = Key extends `${infer Method} ${infer Path}`
   ? Path extends keyof paths
     ? Method extends keyof paths[Path]
@@ -48,8 +47,7 @@ export type Rest = {
   };
 };
 
-const callOf = (transport: Transport, operation: string) => {
-  const [method = "", path = ""] = operation.split(" ");
+const callOf = (transport: Transport, method: string, path: string) => {
   const hasQuery = method === "get" || method === "delete";
   return async (...given: unknown[]): Promise<unknown> => {
     const id = path.includes("{id}") ? String(given.shift()) : "";
@@ -68,7 +66,11 @@ const callOf = (transport: Transport, operation: string) => {
 
 export const createRest = (transport: Transport): Rest => {
   const groups = Object.entries(operations).map(([group, calls]) => {
-    const named = Object.entries(calls).map(([name, operation]) => [name, callOf(transport, operation)]);
+    const path = `/api/${group.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    const named = calls.split(",").map((call) => {
+      const [name, method = "", rest = ""] = call.split(" ");
+      return [name, callOf(transport, method, path + rest)];
+    });
     return [group, Object.fromEntries(named)];
   });
   return Object.fromEntries(groups) as Rest;

@@ -4,6 +4,7 @@ import type { components, ServerFrame } from "./generated/frames.js";
 import { sleep } from "./pause.js";
 import { openSocket } from "./socket.js";
 import type { Transport } from "./transport.js";
+import { isLast } from "./turn.js";
 
 type Schemas = components["schemas"];
 
@@ -48,12 +49,12 @@ export interface SharedConnection extends Pick<Connection, "ping" | "close"> {
   /** Serves a tab: its channels, each from the position up to which it has received all events. */
   serve(tab: string, channels: Record<string, number>): void;
   /** Sends the text so far of the replies in progress. */
-  repeatReplies(): void;
+  repeat(): void;
 }
 
 export const createSharedConnection = (
   transport: Transport,
-  webSocket: typeof WebSocket | undefined,
+  webSocket: typeof WebSocket | null,
   pass: Pass,
   rejected: (error: ProblemError) => void,
 ): SharedConnection => {
@@ -81,7 +82,7 @@ export const createSharedConnection = (
   const passReply = (event: Extract<ServerFrame, { type: "live" }>["event"]): void =>
     pass({ type: "live", event } as FeedFrame, [`conversation:${event.conversationId}`]);
 
-  const repeatReplies = (): void => replies.forEach(passReply);
+  const repeat = (): void => replies.forEach(passReply);
 
   const replied = (reply: Extract<ServerFrame, { type: "reply" }>): void => {
     for (const [channel, known] of open) {
@@ -117,12 +118,11 @@ export const createSharedConnection = (
       else if (frame.type === "caughtUp") {
         advance(frame, [frame.channel], frame.seq);
         // The tabs know now which turns have started.
-        repeatReplies();
+        repeat();
       } else if (frame.type === "resync") advance(frame, [frame.channel], frame.headSeq);
       else if (frame.type === "event") {
-        const { seq, type, turnId } = frame.event;
-        if (/^turn\.(completed|failed|cancelled)$/.test(type)) replies.delete(turnId ?? "");
-        advance(frame, frame.channels, seq);
+        if (isLast(frame.event)) replies.delete(frame.event.turnId ?? "");
+        advance(frame, frame.channels, frame.event.seq);
       } else if (frame.type === "live") {
         remember(frame.event);
         passReply(frame.event);
@@ -144,7 +144,7 @@ export const createSharedConnection = (
         connection.unsubscribe(channel);
       }
     },
-    repeatReplies,
+    repeat,
     ping: () => connection.ping(),
     close() {
       open.clear();

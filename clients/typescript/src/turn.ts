@@ -1,4 +1,4 @@
-import { ConnectionError, lost } from "./errors.js";
+import { lost } from "./errors.js";
 import type { components } from "./generated/schema.js";
 import { readEvents } from "./sse.js";
 import type { Transport, TransportRequest } from "./transport.js";
@@ -6,7 +6,8 @@ import type { Transport, TransportRequest } from "./transport.js";
 /** A part of a turn. The last one is `turn.completed`, `turn.failed` or `turn.cancelled`. */
 export type TurnPart = components["schemas"]["ChatEvent"];
 
-const isLast = ({ type }: TurnPart): boolean => /^turn\.(completed|failed|cancelled)$/.test(type);
+/** Returns true for the end of a turn. */
+export const isLast = ({ type }: { type: string }): boolean => /^turn\.(completed|failed|cancelled)$/.test(type);
 
 /** The parts of a turn that were received, of which repeated streams return the rest. */
 class ReceivedParts {
@@ -31,7 +32,8 @@ class ReceivedParts {
   #takeText(part: Extract<TurnPart, { type: "reply.delta" }>): TurnPart | undefined {
     // Positions are in bytes of UTF-8.
     const known = this.#bytes - part.from;
-    if (known < 0) throw new ConnectionError("a piece of the reply is missing");
+    // A piece is missing.
+    if (known < 0) throw lost();
     if (part.to <= this.#bytes) return undefined;
     this.#bytes = part.to;
     if (known === 0) return part;

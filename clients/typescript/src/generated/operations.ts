@@ -1,6 +1,6 @@
 // Generated from openapi.json by `npm run generate`.
 /** The method and the path of each operation, by group and name. */
-export const operations = {
+export interface Operations {
   agents: {
     list: "get /api/agents",
     create: "post /api/agents",
@@ -71,4 +71,23 @@ export const operations = {
   ws: {
     createTicket: "post /api/ws/tickets"
   }
-} as const;
+}
+/** The same, abbreviated. */
+export const operations = {
+  agents: "list get,create post,get get /{id},patch patch /{id},delete delete /{id},getConfig get /{id}/config,putConfig put /{id}/config",
+  capabilities: "list get",
+  conversations: "list get,create post,get get /{id},patch patch /{id},delete delete /{id},listMessages get /{id}/messages,listTurns get /{id}/turns",
+  engines: "list get",
+  events: "list get",
+  keys: "list get,create post,get get /{id},revoke delete /{id},rotate post /{id}/rotate",
+  limits: "get get",
+  nodes: "list get",
+  oauthClients: "list get,create post,get get /{id},revoke delete /{id},rotate post /{id}/rotate",
+  ping: "get get",
+  principal: "get get",
+  regions: "list get",
+  rules: "test post /test",
+  turns: "get get /{id},cancel post /{id}/cancel",
+  userTokens: "create post,withdraw delete",
+  ws: "createTicket post /tickets"
+};
