@@ -25,9 +25,13 @@ export class ProblemError extends Error {
   }
 }
 
-/** The service cannot be reached, or the connection was lost, and repetitions did not help. */
+/** The service cannot be reached, or the connection was lost, and repetitions did not help. It has members of a problem. */
 export class ConnectionError extends Error {
   override readonly name = "ConnectionError";
+  readonly code = "offline";
+  /** For visitors; `message` is for developers. */
+  title = "The service cannot be reached.";
+  readonly retryable = true;
   /** The seconds to wait before a repetition, if a proxy has told them. */
   retryAfter?: number | undefined;
 }

@@ -1,4 +1,4 @@
-import { ConnectionError, lost, type Problem, ProblemError, problemOf, reasonOf } from "./errors.js";
+import { ConnectionError, lost, ProblemError, problemOf, reasonOf } from "./errors.js";
 import { backoff, sleep, within } from "./pause.js";
 import { randomId } from "./random-id.js";
 
@@ -61,8 +61,15 @@ export interface Transport {
 
 /** Returns the pause in milliseconds before a repetition; `undefined` if it would not help. */
 const pauseAfter = (error: unknown, attempt: number): number | undefined => {
-  const { retryable = !(error instanceof ProblemError), retryAfter } = reasonOf(error) as Partial<Problem>;
+  const { retryable, retryAfter } = reasonOf(error);
   return retryable ? Math.max(Number(retryAfter) * 1000 || 0, backoff(attempt)) : undefined;
+};
+
+/** Returns a further reason for a lost request: browsers hide responses from pages that the service does not allow. */
+const hintFor = (url: string): string => {
+  const { origin, location, navigator } = globalThis;
+  const isForeign = origin && navigator.onLine && new URL(url, location.href).origin !== origin;
+  return isForeign ? `, or does not allow ${origin} in SERVER__ALLOWED_ORIGINS` : "";
 };
 
 /** Returns the members that are present, as texts. */
@@ -115,13 +122,16 @@ export const createTransport = (options: ClientOptions): Transport => {
     const requested = (token ??= (async () => getToken())());
     try {
       const received = await within(requested, signal);
-      if (principal !== undefined && principalOf(received) !== principal) throw new Error("that of `getToken` is of another user");
+      if (principal !== undefined && principalOf(received) !== principal) throw new Error("This page belongs to another user.");
       return received;
     } catch (error) {
       signal?.throwIfAborted();
       // A failed attempt is not kept.
       if (token === requested) token = undefined;
-      throw lost(error, `No token: ${error instanceof Error ? error.message : error}`);
+      const { name, message = String(error) } = Object(error) as Partial<Error>;
+      const failure = lost(error, `No token: ${message}`);
+      // What the page itself says is for visitors.
+      throw name === "Error" ? Object.assign(failure, { title: message }) : failure;
     }
   };
 
@@ -155,7 +165,7 @@ export const createTransport = (options: ClientOptions): Transport => {
       problem = await problemOf(response);
     } catch (error) {
       signal?.throwIfAborted();
-      throw lost(error, `${base()} cannot be reached`);
+      throw lost(error, `${base()} cannot be reached${hintFor(base())}`);
     }
     throw problem;
   };

@@ -128,7 +128,7 @@ test("a token that cannot be fetched once does not disable a conversation", asyn
   };
   const chat = createClient({ url: service.url, getToken, retries: 0 }).conversation({ agentId, key: newKey(), storage: memoryStorage() });
   await chat.load();
-  expect(chat.getSnapshot()).toMatchObject({ status: "failed", error: { name: "ConnectionError", message: "No token: you are signed out" } });
+  expect(chat.getSnapshot()).toMatchObject({ status: "failed", error: { code: "offline", title: "The service cannot be reached.", message: "No token: you are signed out" } });
   await chat.load();
   expect(chat.getSnapshot().status).toBe("ready");
   await chat.send("Hello");

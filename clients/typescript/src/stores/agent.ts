@@ -2,7 +2,7 @@ import { type ConnectionError, type Problem, reasonOf } from "../errors.js";
 import type { components } from "../generated/schema.js";
 import type { Client } from "../index.js";
 import { createState, type LiveState } from "../state.js";
-import { eventHubOf } from "./event-hub.js";
+import { eventHubOf, recover } from "./event-hub.js";
 import { live } from "./live.js";
 
 export type Agent = components["schemas"]["Agent"];
@@ -20,11 +20,9 @@ export const liveAgent = (client: Client, id: string): LiveState<AgentState> => 
   const shown = createState<AgentState>({ status: "loading" });
   const show = (agent: Agent) =>
     shown.update((state) => (state.agent && state.agent.version >= agent.version ? state : { agent, status: "ready" }));
+  const fail = (error: unknown) => shown.update(() => ({ status: "failed", error: reasonOf(error) }));
   const start = (signal: AbortSignal) => {
-    const read = () =>
-      client.agents.get(id, undefined, { signal }).then(show, (error: unknown) => {
-        if (!signal.aborted) shown.update(() => ({ status: "failed", error: reasonOf(error) }));
-      });
+    const read = (): Promise<void> => client.agents.get(id, undefined, { signal }).then(show, (error: unknown) => recover(error, fail, read, signal));
     const ready = eventHubOf(client).join(
       {
         onEvent({ type, agentId, data }) {

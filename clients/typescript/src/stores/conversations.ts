@@ -3,7 +3,7 @@ import type { components } from "../generated/schema.js";
 import type { Client, LogEvent } from "../index.js";
 import { createState, type LiveState } from "../state.js";
 import { sleep } from "../pause.js";
-import { eventHubOf } from "./event-hub.js";
+import { eventHubOf, recover } from "./event-hub.js";
 import { live } from "./live.js";
 
 export type ConversationInfo = components["schemas"]["Conversation"];
@@ -95,7 +95,7 @@ export const liveConversations = (client: Client, { agentId, userId, limit = 20 
   };
 
   const start = (signal: AbortSignal) => {
-    const request = reader((extent) => read(extent, signal).catch((error: unknown) => void (signal.aborted || fail(error))), signal);
+    const request = reader((extent) => read(extent, signal).catch((error: unknown) => recover(error, fail, () => request(extent), signal)), signal);
     const onEvent = ({ type, agentId: changedAgent, conversationId, data }: LogEvent) => {
       if (conversationId === undefined || (agentId !== undefined && changedAgent !== agentId)) return;
       const { conversations } = shown.getSnapshot();

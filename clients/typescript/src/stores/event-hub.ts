@@ -1,10 +1,17 @@
-import { ConnectionError } from "../errors.js";
+import { reasonOf } from "../errors.js";
 import type { LogEvent } from "../events.js";
 import type { Client } from "../index.js";
 import { sleep } from "../pause.js";
 
 /** The time between two attempts to reach the service, in milliseconds. */
 const RETRY_INTERVAL = 5_000;
+
+/** Shows why a read has failed, and repeats it if the failure may pass. */
+export const recover = (error: unknown, fail: (error: unknown) => void, read: () => unknown, signal: AbortSignal): void => {
+  if (signal.aborted) return;
+  fail(error);
+  if (reasonOf(error).retryable) sleep(RETRY_INTERVAL, signal, true).then(read, () => {});
+};
 
 /** Receives the events of the log. */
 export interface EventListener {
@@ -16,86 +23,89 @@ export interface EventListener {
 }
 
 /** One stream of events for all stores of a client, since browsers limit the connections to a server. */
-class EventHub {
-  readonly #client: Client;
-  readonly #listeners = new Set<EventListener>();
-  #stream: { position: Promise<number>; closing: AbortController } | undefined;
-
-  constructor(client: Client) {
-    this.#client = client;
-  }
-
+interface EventHub {
   /**
    * Calls `listener` for each event until `signal` aborts. Resolves as `ready`: what is read from
    * then on is followed by all later events.
    */
-  join(listener: EventListener, signal: AbortSignal): Promise<boolean> {
-    this.#listeners.add(listener);
-    signal.addEventListener("abort", () => this.#leave(listener), { once: true });
-    this.#stream ??= this.#open();
-    return this.ready();
-  }
-
+  join(listener: EventListener, signal: AbortSignal): Promise<boolean>;
   /** Resolves to true once the position of the log is known, and to false if events cannot be followed, or not yet. */
-  async ready(): Promise<boolean> {
-    return this.#stream?.position.then(
-      () => true,
-      () => false,
-    ) ?? false;
-  }
+  ready(): Promise<boolean>;
+}
 
-  #leave(listener: EventListener): void {
-    this.#listeners.delete(listener);
+const createEventHub = (client: Client): EventHub => {
+  const listeners = new Set<EventListener>();
+  let stream: { position: Promise<number>; closing: AbortController } | undefined;
+
+  const notify = (call: (listener: EventListener) => void): void => {
+    for (const listener of [...listeners]) {
+      try {
+        call(listener);
+      } catch (error) {
+        // The other listeners still receive this and later events.
+        console.error(error);
+      }
+    }
+  };
+  const onReload = (): void => notify((listener) => listener.onReload?.());
+
+  const open = (): void => {
+    const closing = new AbortController();
+    const { signal } = closing;
+    const readPosition = async (): Promise<number> => (await client.events.list({ limit: 1 }, { signal })).headSeq;
+    const opened = (stream = { position: readPosition(), closing });
+
+    /** Waits until the service can be reached. */
+    const retryPosition = async (error: unknown): Promise<number> => {
+      if (!reasonOf(error).retryable) throw error;
+      await sleep(RETRY_INTERVAL, signal, true);
+      return readPosition().catch(retryPosition);
+    };
+
+    const follow = async (): Promise<void> => {
+      const since = await opened.position.catch(async (error: unknown) => {
+        const position = await retryPosition(error);
+        opened.position = Promise.resolve(position);
+        // What was read meanwhile, if anything, may have changed since.
+        onReload();
+        return position;
+      });
+      for await (const event of client.events({ since, signal, onReload })) notify((listener) => listener.onEvent(event));
+    };
+    follow().catch((error: unknown) => {
+      if (stream === opened) stream = undefined;
+      if (!signal.aborted) notify((listener) => listener.onError?.(error));
+    });
+  };
+
+  const ready = async (): Promise<boolean> => stream?.position.then(() => true, () => false) ?? false;
+
+  const leave = (listener: EventListener): void => {
+    listeners.delete(listener);
     // React unmounts and mounts again in strict mode, which is no reason to close the stream.
     setTimeout(() => {
-      if (this.#listeners.size > 0) return;
-      this.#stream?.closing.abort();
-      this.#stream = undefined;
+      if (listeners.size > 0) return;
+      stream?.closing.abort();
+      stream = undefined;
     });
-  }
+  };
 
-  #open() {
-    const closing = new AbortController();
-    const position = this.#readPosition(closing.signal);
-    const stream = { position, closing };
-    position
-      .catch((error: unknown) => this.#retryPosition(error, closing.signal))
-      .then((since) => this.#follow(since, closing.signal))
-      .catch((error: unknown) => {
-        if (this.#stream === stream) this.#stream = undefined;
-        if (!closing.signal.aborted) this.#notify((listener) => listener.onError?.(error));
-      });
-    return stream;
-  }
-
-  async #readPosition(signal: AbortSignal): Promise<number> {
-    return (await this.#client.events.list({ limit: 1 }, { signal })).headSeq;
-  }
-
-  /** Waits until the service can be reached. Its listeners could not read anything either. */
-  async #retryPosition(error: unknown, signal: AbortSignal): Promise<number> {
-    if (!(error instanceof ConnectionError)) throw error;
-    await sleep(RETRY_INTERVAL, signal);
-    const position = await this.#readPosition(signal).catch((next: unknown) => this.#retryPosition(next, signal));
-    this.#notify((listener) => listener.onReload?.());
-    return position;
-  }
-
-  async #follow(since: number, signal: AbortSignal): Promise<void> {
-    const onReload = () => this.#notify((listener) => listener.onReload?.());
-    for await (const event of this.#client.events({ since, signal, onReload })) this.#notify((listener) => listener.onEvent(event));
-  }
-
-  #notify(call: (listener: EventListener) => void): void {
-    for (const listener of [...this.#listeners]) call(listener);
-  }
-}
+  return {
+    ready,
+    join(listener, signal) {
+      listeners.add(listener);
+      signal.addEventListener("abort", () => leave(listener), { once: true });
+      if (!stream) open();
+      return ready();
+    },
+  };
+};
 
 const hubs = new WeakMap<Client, EventHub>();
 
 /** Returns the stream of events that the stores of a client share. */
 export const eventHubOf = (client: Client): EventHub => {
-  const hub = hubs.get(client) ?? new EventHub(client);
+  const hub = hubs.get(client) ?? createEventHub(client);
   hubs.set(client, hub);
   return hub;
 };

@@ -1,0 +1,72 @@
+// Live states of pages whose requests fail for a while.
+import { expect, test, vi } from "vitest";
+import { agentId, service, useService } from "./conversations.js";
+import { createClient } from "../src/index.js";
+import { liveAgent, liveConversations, liveEvents } from "../src/stores/index.js";
+
+useService();
+
+/** A client, of whose requests to a path the next `failures` are lost, or rejected with a problem that may pass. */
+const failing = (path: string, isRejected: boolean) => {
+  const network = { failures: 1, client: createClient({ url: service.url, apiKey: service.admin, retries: 0, fetch: async (input, init) => {
+    if (network.failures === 0 || !String(input).startsWith(service.url + path)) return fetch(input, init);
+    network.failures -= 1;
+    if (!isRejected) throw new TypeError("offline");
+    const problem = { type: "", title: "Busy", status: 503, code: "store_unavailable", detail: "", retryable: true };
+    return new Response(JSON.stringify(problem), { status: 503, headers: { "Content-Type": "application/problem+json" } });
+  } }) };
+  return network;
+};
+
+test.each([
+  ["the position of the log is lost", "/api/events?limit=1", false],
+  ["the position of the log is rejected", "/api/events?limit=1", true],
+  ["the list is lost", "/api/conversations?", false],
+  ["the list is rejected", "/api/conversations?", true],
+])("a list is read and followed after %s", async (_name, path, isRejected) => {
+  const { client } = failing(path, isRejected);
+  const agent = await service.newAgent();
+  await client.conversations.create({ agentId: agent, title: "before" });
+  const list = liveConversations(client, { agentId: agent });
+  const unsubscribe = list.subscribe(() => {});
+  const listed = () => [list.getSnapshot().status, ...list.getSnapshot().conversations.map(({ title }) => title)];
+  await expect.poll(listed).toEqual(["ready", "before"]);
+  // Not only the first read: the events that follow are received, too.
+  const followed: string[] = [];
+  const events = liveEvents(client, {}, 1, ({ type }) => void followed.push(type));
+  const unfollow = events.subscribe(() => {});
+  await expect.poll(() => events.getSnapshot().status).toBe("ready");
+  await client.conversations.create({ agentId: agent, title: "after" });
+  await expect.poll(listed).toEqual(["ready", "after", "before"]);
+  expect(followed).toEqual(["conversation.created"]);
+  unsubscribe();
+  unfollow();
+});
+
+test("an agent that could not be read is read again", async () => {
+  const network = failing("/api/agents/", false);
+  const agent = liveAgent(network.client, agentId);
+  const unsubscribe = agent.subscribe(() => {});
+  await expect.poll(() => agent.getSnapshot()).toMatchObject({ status: "failed", error: { code: "offline", title: "The service cannot be reached." } });
+  await expect.poll(() => agent.getSnapshot()).toMatchObject({ status: "ready", agent: { name: "Ada" } });
+  unsubscribe();
+});
+
+test("a page that throws during an event receives the next ones, and so do its other parts", async () => {
+  const logged = vi.spyOn(console, "error").mockImplementation(() => {});
+  const client = createClient({ url: service.url, apiKey: service.admin });
+  const received: string[] = [];
+  const broken = liveEvents(client, {}, 1, ({ type }) => {
+    received.push(type);
+    throw new Error("of the page");
+  });
+  const other = liveEvents(client);
+  const ends = [broken, other].map((events) => events.subscribe(() => {}));
+  await expect.poll(() => other.getSnapshot().status).toBe("ready");
+  for (const title of ["one", "two"]) await client.conversations.create({ agentId, title });
+  await expect.poll(() => received).toEqual(["conversation.created", "conversation.created"]);
+  expect(other.getSnapshot().events).toHaveLength(2);
+  expect(logged).toHaveBeenCalledWith(new Error("of the page"));
+  for (const end of ends) end();
+  logged.mockRestore();
+});
