@@ -119,7 +119,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
         }
       }
       view.turnId = undefined;
-      view.ready();
+      await view.settle(signal);
     } finally {
       resolveTurn();
     }
@@ -178,7 +178,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
       found = await view.read(signal);
     }
     // Unless a turn has failed meanwhile.
-    if (getSnapshot().error === error) view.ready();
+    if (getSnapshot().error === error) await view.settle(signal);
   };
 
   const load = (): Promise<void> => {

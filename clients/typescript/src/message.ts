@@ -101,8 +101,10 @@ export const applyPart = (messages: Messages, part: TurnPart, sent?: string | nu
     case "turn.completed":
       return change(messages, turnId, () => ({ text: part.message, status: "complete" }));
     case "turn.cancelled":
+      return change(messages, turnId, () => ({ status: "cancelled" }), false);
     case "turn.failed":
-      return change(messages, turnId, () => ({ status: part.type === "turn.failed" ? "failed" : "cancelled" }), false);
+      // A reply that has not begun is left out.
+      return change(messages, turnId, () => ({ status: "failed" }), false).filter(({ status, text, toolCalls }) => status !== "failed" || text || toolCalls.length);
   }
 };
 

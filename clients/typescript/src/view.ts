@@ -45,7 +45,8 @@ export interface View {
   follow(conversationId: string | undefined, signal: AbortSignal): void;
   unfollow(): void;
   fail(error: unknown): void;
-  ready(): void;
+  /** Shows that no request is in progress, or why the newest turn has failed. */
+  settle(signal: AbortSignal): Promise<void>;
 }
 
 export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, agentId, key, userId }: NameParts): View => {
@@ -66,11 +67,7 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
       return reasonIs(received.error, "insufficient_scope") ? undefined : view.fail(received.error);
     }
     const { turnId } = received.event as { turnId?: string };
-    const { messages } = shown.getSnapshot();
-    const isShown = turnId !== undefined && hasEnded(messages, turnId);
-    const isFailure = received.type === "event" && received.event.type === "turn.failed" && messages.at(-1)?.turnId === turnId;
-    // A read after an earlier event can show the failure of the newest turn, but not the reason.
-    if ((turnId && turnId === view.turnId) || (isShown && !isFailure)) return;
+    if (turnId && (turnId === view.turnId || hasEnded(shown.getSnapshot().messages, turnId))) return;
     if (received.type === "live") {
       return shown.update((state) => ({ ...state, messages: applyLive(state.messages, received.event) }));
     }
@@ -82,12 +79,9 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
       return;
     }
     if (!followed?.startsWith("conversation:") || type === "conversation.updated" || type === "turn.queued") return;
-    if (!isShown) await view.read(signal);
+    await view.read(signal);
     if (type === "turn.started") shown.update((state) => ({ ...state, messages: withReply(state.messages, turnId ?? "") }));
-    if (view.active > 0) return;
-    const { turn } = data as { turn?: components["schemas"]["Turn"] };
-    if (turn?.error) view.fail(new ProblemError(turn.error));
-    else view.ready();
+    if (view.active < 1) await view.settle(signal);
   };
 
   const view: View = {
@@ -138,7 +132,10 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
       shown.update(({ messages }) => ({ messages, status: "failed", error: reasonOf(error) }));
     },
 
-    ready() {
+    async settle(signal) {
+      const { status, turnId } = shown.getSnapshot().messages.at(-1) ?? {};
+      const turn = status === "failed" && turnId ? await rest.turns.get(turnId, undefined, { signal }) : undefined;
+      if (turn?.error) return view.fail(new ProblemError(turn.error));
       shown.update(({ messages }) => {
         const isGenerated = messages.some(({ status }) => status === "streaming");
         return { messages, status: isGenerated ? "streaming" : "ready" };

@@ -62,6 +62,12 @@ test("a failed turn is shown with its problem, and its half reply as failed", as
   await chat.send("again");
   expect(chat.getSnapshot().status).toBe("ready");
   expect(chat.getSnapshot().error).toBeUndefined();
+  // A reply that has not begun is not shown.
+  await chat.send("fail");
+  expect(chat.getSnapshot().messages.at(-1)).toMatchObject({ role: "user", text: "fail", status: "failed" });
+  await chat.regenerate();
+  expect(chat.getSnapshot()).toMatchObject({ status: "failed", error: { code: "engine_failed" } });
+  expect(texts(chat.getSnapshot()).slice(-2)).toEqual(["You said: again", "fail"]);
 });
 
 test("a rejected message is shown as a problem and is not sent again", async () => {
@@ -179,6 +185,7 @@ test("a message that has failed is answered again, with a reload in between or n
   await chat.send("fail 2");
   for (const page of [chat, open(key)]) {
     await page.load();
+    expect(page.getSnapshot()).toMatchObject({ status: "failed", error: { code: "engine_failed", title: "The reply engine failed." } });
     await page.regenerate();
     expect(page.getSnapshot().status).toBe("failed");
     expect(texts(page.getSnapshot()).slice(0, 3)).toEqual(["before", "You said: before", "fail 2"]);
