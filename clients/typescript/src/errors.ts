@@ -29,8 +29,9 @@ export class ProblemError extends Error {
 export class ConnectionError extends Error {
   override readonly name = "ConnectionError";
   readonly code = "offline";
-  /** For visitors; `message` is for developers. */
+  /** For visitors; `detail` is for developers. */
   title = "The service cannot be reached.";
+  readonly detail = this.message;
   readonly retryable = true;
   /** The seconds to wait before a repetition, if a proxy has told them. */
   retryAfter?: number | undefined;
@@ -52,7 +53,7 @@ export const reasonOf = (error: unknown): Problem | ConnectionError => {
 export const problemOf = async (response: Response): Promise<ProblemError | ConnectionError> => {
   const isProblem = response.headers.get("Content-Type")?.includes("problem+json");
   if (isProblem) return new ProblemError((await response.json()) as Problem);
-  const error = new ConnectionError(`HTTP ${response.status} without a problem of Agent Service`);
+  const error = new ConnectionError(`HTTP ${response.status} without a problem`);
   const after = response.headers.get("Retry-After") ?? "";
   // Seconds, or the date of the end.
   error.retryAfter = Number(after) || (Date.parse(after) - Date.now()) / 1000 || undefined;

@@ -42,6 +42,7 @@ export const openSocket = (transport: Transport, webSocket: typeof WebSocket, ev
   const keepCredential = async (): Promise<void> => {
     const lifetime = await transport.lifetime().catch(() => undefined);
     if (lifetime === undefined || lifetime < 1000 || !socket) return;
+    clearTimeout(refresh);
     const renew = async () => {
       // Without a new one the service closes the socket, and the next ticket shows why.
       const token = await transport.renew().catch(() => undefined);
@@ -49,8 +50,7 @@ export const openSocket = (transport: Transport, webSocket: typeof WebSocket, ev
       send({ type: "refresh", token });
       await keepCredential();
     };
-    clearTimeout(refresh);
-    refresh = setTimeout(() => void renew(), Math.min(Math.max(0.9 * lifetime, lifetime - 60_000), 2 ** 31 - 1));
+    refresh = setTimeout(renew, Math.min(Math.max(0.9 * lifetime, lifetime - 60_000), 2 ** 31 - 1));
   };
 
   /** Connects with a ticket; resolves once the socket is closed. */

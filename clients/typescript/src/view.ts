@@ -78,7 +78,7 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
       if (conversation && conversation.key === key && (userId ?? conversation.userId) === conversation.userId) view.follow(conversation.id, signal);
       return;
     }
-    if (!followed?.startsWith("conversation:") || type === "conversation.updated" || type === "turn.queued") return;
+    if (!followed?.startsWith("conversation:") || /updated|queued/.test(type)) return;
     await view.read(signal);
     if (type === "turn.started") shown.update((state) => ({ ...state, messages: withReply(state.messages, turnId ?? "") }));
     if (view.active < 1) await view.settle(signal);

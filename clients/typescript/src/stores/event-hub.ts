@@ -37,17 +37,17 @@ const createEventHub = (client: Client): EventHub => {
   const listeners = new Set<EventListener>();
   let stream: { position: Promise<number>; closing: AbortController } | undefined;
 
-  const notify = (call: (listener: EventListener) => void): void => {
+  const notify = (name: keyof EventListener, given?: unknown): void => {
     for (const listener of [...listeners]) {
       try {
-        call(listener);
+        listener[name]?.(given as LogEvent);
       } catch (error) {
         // The other listeners still receive this and later events.
         console.error(error);
       }
     }
   };
-  const onReload = (): void => notify((listener) => listener.onReload?.());
+  const onReload = (): void => notify("onReload");
 
   const open = (): void => {
     const closing = new AbortController();
@@ -70,11 +70,11 @@ const createEventHub = (client: Client): EventHub => {
         onReload();
         return position;
       });
-      for await (const event of client.events({ since, signal, onReload })) notify((listener) => listener.onEvent(event));
+      for await (const event of client.events({ since, signal, onReload })) notify("onEvent", event);
     };
     follow().catch((error: unknown) => {
       if (stream === opened) stream = undefined;
-      if (!signal.aborted) notify((listener) => listener.onError?.(error));
+      if (!signal.aborted) notify("onError", error);
     });
   };
 

@@ -24,7 +24,7 @@ export const liveEvents = (
   receive: (event: LogEvent) => void = () => {},
 ): LiveState<EventsState> => {
   const shown = createState<EventsState>({ events: [], status: "loading" });
-  const fail = (error: unknown) => shown.update(({ events }) => ({ events, status: "failed", error: reasonOf(error) }));
+  const fail = (error: unknown) => shown.update((state) => ({ ...state, status: "failed", error: reasonOf(error) }));
   const start = (signal: AbortSignal) => {
     const onEvent = (event: LogEvent) => {
       if (!isWanted(filter, event)) return;
