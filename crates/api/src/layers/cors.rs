@@ -3,7 +3,7 @@
 //! Implemented here because the usual library responds to preflights with a foreign origin, and
 //! without one, with a text of its own. Here a foreign origin only gets no headers.
 
-use std::iter;
+use std::{collections::HashSet, iter};
 
 use actix_web::{
     Error, HttpResponse,
@@ -18,7 +18,7 @@ use actix_web::{
 };
 
 use domain::{allowed_origin, web_address};
-use tracing::Level;
+use parking_lot::Mutex;
 
 use crate::{auth::named_origin, operations::is_well_known, request::routed_path, state::ApiState};
 
@@ -45,12 +45,16 @@ const RESPONSE_HEADERS: HeaderValue = HeaderValue::from_static(
 /// longer than two hours.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");
 const ANY: HeaderValue = HeaderValue::from_static("*");
+/// The number of disallowed origins of which the log warns. Anybody can send any origin.
+const REPORTED_ORIGINS: usize = 100;
 
 /// The origins whose pages may read responses, and the headers that they may send.
 #[derive(Debug)]
 pub struct AllowedOrigins {
     entries: Vec<String>,
     request_headers: HeaderValue,
+    /// The disallowed origins of which the log has warned.
+    reported: Mutex<HashSet<Vec<u8>>>,
 }
 
 impl AllowedOrigins {
@@ -64,6 +68,7 @@ impl AllowedOrigins {
         Self {
             entries: entries.to_vec(),
             request_headers: request_headers.unwrap_or(HeaderValue::from_static(REQUEST_HEADERS)),
+            reported: Mutex::default(),
         }
     }
 
@@ -71,6 +76,12 @@ impl AllowedOrigins {
     pub fn contains(&self, origin: &str) -> bool {
         let mut entries = self.entries.iter();
         entries.any(|entry| allowed_origin::allows(entry, origin))
+    }
+
+    /// Returns true if the log is to warn of a disallowed origin: once, and not of too many.
+    fn begin_report(&self, origin: &HeaderValue) -> bool {
+        let mut reported = self.reported.lock();
+        reported.len() < REPORTED_ORIGINS && reported.insert(origin.as_bytes().to_vec())
     }
 }
 
@@ -122,7 +133,7 @@ pub async fn cors(
     };
     let cors_headers = CorsHeaders::of(&request, &state.allowed_origins);
     if cors_headers.0.is_none() {
-        log_disallowed_origin(&request, &state.public_url);
+        report_disallowed_origin(&request, state);
     }
     if is_preflight(&request) {
         let request_headers = state.allowed_origins.request_headers.clone();
@@ -135,22 +146,31 @@ pub async fn cors(
     Ok(response)
 }
 
-/// Logs the origin of a page that may not read the response. The service's own pages need no
-/// permission.
-fn log_disallowed_origin(request: &ServiceRequest, public_url: &str) {
+/// Warns of the first request of a page that may not read responses: in its browser, this looks as
+/// if the service could not be reached.
+fn report_disallowed_origin(request: &ServiceRequest, state: &ApiState) {
     let Some(origin) = request.headers().get(header::ORIGIN) else {
         return;
     };
-    let own = || web_address::origin_of(public_url);
-    if tracing::enabled!(Level::DEBUG) && own().is_none_or(|own| origin != own.as_str()) {
-        tracing::debug!(
+    if !is_own_page(request, origin, &state.public_url)
+        && state.allowed_origins.begin_report(origin)
+    {
+        tracing::warn!(
             ?origin,
             method = %request.method(),
             path = routed_path(request.request()),
-            "cross-origin request has no CORS headers in its response: SERVER__ALLOWED_ORIGINS does \
-             not allow the origin"
+            "pages of this origin cannot read responses: to allow them, add the origin to \
+             SERVER__ALLOWED_ORIGINS"
         );
     }
+}
+
+/// Returns true for the service's own pages, which need no permission.
+fn is_own_page(request: &ServiceRequest, origin: &HeaderValue, public_url: &str) -> bool {
+    let host = request.headers().get(header::HOST);
+    let authority = origin.to_str().unwrap_or_default().split_once("://");
+    let is_same_host = authority.is_some_and(|(_, it)| host.is_some_and(|host| host == it));
+    is_same_host || web_address::origin_of(public_url).is_some_and(|own| origin == own.as_str())
 }
 
 fn is_preflight(request: &ServiceRequest) -> bool {
@@ -164,4 +184,27 @@ fn is_preflight(request: &ServiceRequest) -> bool {
 /// Prevents caches from returning the response for one origin to another.
 fn vary(headers: &mut HeaderMap) {
     headers.append(header::VARY, HeaderValue::from_static("Origin"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_warns_once_of_each_origin_up_to_a_limit() {
+        let origins = AllowedOrigins::new(&[], &[]);
+        let mut reports = (0..REPORTED_ORIGINS + 10).map(|number| {
+            let origin = format!("https://page{number}.example");
+            let origin = HeaderValue::try_from(origin).unwrap();
+            [origins.begin_report(&origin), origins.begin_report(&origin)]
+        });
+        assert!(
+            reports
+                .by_ref()
+                .take(REPORTED_ORIGINS)
+                .all(|it| it == [true, false])
+        );
+        assert!(reports.all(|it| it == [false, false]));
+        assert_eq!(origins.reported.lock().len(), REPORTED_ORIGINS);
+    }
 }

@@ -5,6 +5,7 @@ use std::{
     os::unix::fs::PermissionsExt as _,
 };
 
+use reqwest::Method;
 use scripted_engine::Script;
 use serde_json::{Value, json};
 
@@ -71,6 +72,35 @@ async fn a_line_has_a_trace_id_only_if_the_request_has_one() {
         .map(|line| line.get("trace_id").cloned())
         .collect();
     assert_eq!(traces, [None, Some(json!(trace))]);
+}
+
+#[tokio::test]
+async fn a_disallowed_origin_is_warned_of_once() {
+    let folder = folder();
+    let allowed = "https://app.example";
+    let settings = [("SERVER__PORT", "0"), ("SERVER__ALLOWED_ORIGINS", allowed)];
+    let running = RunningService::of(service(folder.path(), &[], &settings));
+    let own = running.url.clone();
+    let origins = [allowed, &own, "https://shop.example", "null"];
+    for origin in origins.into_iter().chain(origins) {
+        let url = format!("{own}/api/agents");
+        let preflight = reqwest::Client::new().request(Method::OPTIONS, url);
+        let preflight = preflight.header("Access-Control-Request-Method", "POST");
+        preflight
+            .header("Origin", origin)
+            .send()
+            .await
+            .expect("an answer");
+    }
+    let lines = logged(running).into_iter();
+    let warnings: Vec<_> = lines.filter(|line| line.get("origin").is_some()).collect();
+    let warned: Vec<_> = warnings.iter().map(|line| &line["origin"]).collect();
+    assert_eq!(warned, ["\"https://shop.example\"", "\"null\""]);
+    for line in &warnings {
+        assert_eq!(line["level"], "WARN");
+        let message = line["message"].as_str().unwrap_or_default();
+        assert!(message.contains("SERVER__ALLOWED_ORIGINS"), "{message}");
+    }
 }
 
 #[tokio::test]
