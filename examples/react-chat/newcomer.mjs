@@ -11,9 +11,9 @@ const page = await browser.newPage();
 await page.goto(url);
 await page.getByLabel("Message").fill(process.env.MESSAGE ?? "words 40 25");
 await page.getByRole("button", { name: "Send" }).click();
-const reply = page.locator("main p.agent");
+const reply = page.locator("article.agent");
 const lengths = new Set();
-while ((await page.locator("main p.agent.complete").count()) === 0) {
+while ((await page.locator("article.agent.complete").count()) === 0) {
   lengths.add((await reply.textContent({ timeout: 30_000 })).length);
   await page.waitForTimeout(20);
 }

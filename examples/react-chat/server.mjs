@@ -19,11 +19,9 @@ const issueToken = async (request, response) => {
   response.writeHead(issued.status, { "Content-Type": "application/json" }).end(answer);
 };
 
-const agent = await call(`/api/agents/${AGENT}`);
-if (!agent.ok) throw new Error(`Set KEY to an API key, and AGENT to the id of an agent. ${(await agent.json()).detail}`);
 const server = createServer((request, response) => {
   if (request.method !== "POST" || request.url !== "/token") return vite.middlewares(request, response);
-  issueToken(request, response).catch((error) => response.writeHead(502).end(JSON.stringify({ detail: error.message })));
+  issueToken(request, response).catch(() => response.writeHead(502).end('{"detail":"The service cannot be reached."}'));
 });
 const define = { AGENT: JSON.stringify(AGENT), SERVICE: JSON.stringify(SERVICE) };
 const vite = await createVite({ plugins: [react()], define, server: { middlewareMode: true, hmr: { server } } });

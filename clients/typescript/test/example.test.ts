@@ -2,9 +2,10 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from "vitest";
 import { startBrowser } from "../../../crates/api/tests/clients/browser.mjs";
-import { folder, startExample } from "./example.js";
+import { folder, startExample, startPage } from "./example.js";
+import { freePort } from "./free-port.js";
 import { createClient } from "../src/index.js";
 
 let example: Awaited<ReturnType<typeof startExample>>;
@@ -33,15 +34,14 @@ const send = async (page: Page, text: string): Promise<void> => {
   await page.getByRole("button", { name: "Send" }).click();
 };
 /** The texts of the messages, without their buttons. */
-const texts = (page: Page) =>
-  page.locator("main p:not([role])").evaluateAll((all) => all.map(({ firstChild }) => (firstChild?.nodeName === "#text" ? firstChild.textContent : "")));
+const texts = async (page: Page) => (await page.locator("article").allInnerTexts()).map((text) => text.replace("✎", "").trim());
 const turnsOf = async (page: Page): Promise<string[]> => {
   const { data } = await example.client.conversations.list({ agentId: example.agentId });
   const shown = data.find(({ key }) => page.url().endsWith(`#${key}`));
   return shown ? (await example.client.conversations.listTurns(shown.id)).data.map(({ status }) => status) : [];
 };
 const listed = (page: Page) => page.locator("nav a").allInnerTexts();
-const words = (count: number): string => Array.from({ length: count }, (_, index) => `word${index + 1} `).join("");
+const words = (count: number): string => Array.from({ length: count }, (_, index) => `word${index + 1}`).join(" ");
 
 test("a reply is streamed, and the conversation and its events appear", async () => {
   const page = await open();
@@ -61,21 +61,21 @@ test("a reply is streamed, and the conversation and its events appear", async ()
 test("stop ends the reply, and the page answers again", async () => {
   const page = await open();
   await send(page, "hold");
-  await expect.poll(() => texts(page)).toEqual(["hold", "First half, "]);
+  await expect.poll(() => texts(page)).toEqual(["hold", "First half,"]);
   await page.getByRole("button", { name: "Stop" }).click();
   await expect.poll(() => turnsOf(page)).toEqual(["cancelled"]);
-  const marks = () => page.locator("main p").evaluateAll((all) => all.map((one) => getComputedStyle(one, "::after").content));
-  await expect.poll(marks).toEqual(["none", '" (stopped)"']);
+  const marks = () => page.locator("article").evaluateAll((all) => all.map((one) => getComputedStyle(one, "::after").content));
+  await expect.poll(marks).toEqual(["none", '"(stopped)"']);
   await send(page, "Hello");
-  await expect.poll(() => texts(page)).toEqual(["hold", "First half, ", "Hello", "You said: Hello"]);
+  await expect.poll(() => texts(page)).toEqual(["hold", "First half,", "Hello", "You said: Hello"]);
 });
 
 test("a reload in the middle of a reply resumes it", async () => {
   const page = await open();
   await send(page, "hold");
-  await expect.poll(() => texts(page)).toEqual(["hold", "First half, "]);
+  await expect.poll(() => texts(page)).toEqual(["hold", "First half,"]);
   await page.reload();
-  await expect.poll(() => texts(page)).toEqual(["hold", "First half, "]);
+  await expect.poll(() => texts(page)).toEqual(["hold", "First half,"]);
   example.service.model.release();
   await expect.poll(() => texts(page)).toEqual(["hold", "First half, second half."]);
 });
@@ -102,6 +102,27 @@ test("a failed turn is shown with its problem, and is tried again", async () => 
   await expect.poll(() => page.getByRole("alert").innerText()).toMatch(/^The reply engine/);
   await page.getByRole("button", { name: "Try again" }).click();
   await expect.poll(() => turnsOf(page)).toEqual(["failed", "failed"]);
+});
+
+test("a failed turn without text shows no empty reply, and can be tried again after a reload", async () => {
+  const page = await open();
+  await send(page, "fail");
+  for (const reload of [async () => {}, () => page.reload()]) {
+    await reload();
+    await expect.poll(() => page.getByRole("alert").innerText()).toMatch(/^The reply engine/);
+    expect(await texts(page)).toEqual(["fail"]);
+  }
+  await page.getByRole("button", { name: "Try again" }).click();
+  await expect.poll(() => turnsOf(page)).toEqual(["failed", "failed"]);
+});
+
+test("a reply is shown as Markdown, without its HTML and scripts", async () => {
+  const page = await open();
+  await send(page, "**bold** <b>raw</b> [link](javascript:alert(1)) https://example.org");
+  const reply = page.locator("article.agent");
+  await expect.poll(() => reply.locator("strong").allInnerTexts()).toEqual(["bold"]);
+  await expect.poll(() => reply.locator("a").evaluateAll((all) => all.map((link) => link.getAttribute("href")))).toEqual(["", "https://example.org"]);
+  expect(await reply.innerText()).toContain("<b>raw</b>");
 });
 
 test("a reply is generated again, and a message is edited", async () => {
@@ -145,13 +166,50 @@ test("a page without tokens shows why", async () => {
   const page = await (await browser.newContext()).newPage();
   await page.route("**/token", (route) => route.fulfill({ status: 502, json: { detail: "The service cannot be reached." } }));
   await page.goto(example.url);
-  await expect.poll(() => page.getByRole("alert").innerText(), { timeout: 20_000 }).toBe("No token: The service cannot be reached.");
+  await expect.poll(() => page.getByRole("alert").innerText(), { timeout: 20_000 }).toBe("The service cannot be reached.");
 });
 
-test("the backend does not start with a wrong key or agent", () => {
-  const env = { ...process.env, SERVICE: example.service.url, KEY: "agk_wrong", AGENT: example.agentId };
-  const { status, stderr } = spawnSync(process.execPath, ["server.mjs"], { cwd: folder, env, encoding: "utf8" });
-  expect([status, stderr]).toEqual([1, expect.stringContaining("Set KEY to an API key")]);
+test("a page whose service or key is gone shows why", async () => {
+  for (const [more, reason] of [
+    [{ SERVICE: `http://127.0.0.1:${await freePort()}` }, "The service cannot be reached."],
+    [{ KEY: "agk_wrong" }, "Check the key or token; it may be mistyped, revoked, or from another service."],
+  ] as const) {
+    const { url, stop } = await startPage({ ...example.env, ...more, PORT: String(await freePort()) });
+    onTestFinished(() => void stop());
+    const page = await (await browser.newContext()).newPage();
+    await page.goto(url);
+    await expect.poll(() => page.getByRole("alert").innerText(), { timeout: 20_000 }).toBe(reason);
+  }
+});
+
+test("a start says in one line what is missing", async () => {
+  const { service, env } = example;
+  const port = await freePort();
+  const start = (more: Record<string, string>) =>
+    spawnSync(process.execPath, ["check.mjs"], { cwd: folder, env: { ...env, PORT: String(port), ...more }, encoding: "utf8" });
+  const own = `http://localhost:${port}`;
+  const nobody = `http://127.0.0.1:${await freePort()}`;
+  const reasons: [Record<string, string>, string][] = [
+    [{ KEY: "" }, "KEY or AGENT is missing: KEY=<an API key> AGENT=<the id of an agent> npm start"],
+    [{ AGENT: "" }, "KEY or AGENT is missing: KEY=<an API key> AGENT=<the id of an agent> npm start"],
+    [{ SERVICE: nobody }, `No service responds at ${nobody}: start it, or set SERVICE to its address.`],
+    [{ SERVICE: new URL(example.url).origin }, `${example.url} is another server: set SERVICE to the address of the service.`],
+    [{ KEY: "agk_…" }, "The service does not accept KEY: "],
+    [{ KEY: service.key("agents:read") }, "The service does not accept KEY: "],
+    [{ AGENT: "01a1f9f5-…" }, "The service does not accept AGENT: "],
+    [{ AGENT: crypto.randomUUID() }, "The service does not accept AGENT: "],
+    [{}, `The service does not allow the page: start it with SERVER__ALLOWED_ORIGINS=${own}`],
+    // The port of the page that runs.
+    [{ PORT: env.PORT }, `Port ${env.PORT} cannot be used (EADDRINUSE): set PORT to another one.`],
+  ];
+  for (const [more, reason] of reasons) {
+    const { status, stdout, stderr } = start(more);
+    expect([status, stdout, stderr]).toEqual([1, "", expect.stringMatching(/^[^\n]+\n$/)]);
+    expect(stderr).toContain(reason);
+  }
+  // `npm start` checks first.
+  const { status, stderr } = spawnSync("npm", ["start"], { cwd: folder, env: { ...env, KEY: "" }, encoding: "utf8" });
+  expect([status, stderr]).toEqual([1, start({ KEY: "" }).stderr]);
 });
 
 test("the page has at most 60 lines, and page and backend have at most 80 lines of code", () => {

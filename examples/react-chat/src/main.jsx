@@ -2,12 +2,11 @@ import { createClient } from "agent-service-client";
 import { useChat, useConversations, useEvents } from "agent-service-client/react";
 import { useMemo } from "react";
 import { createRoot } from "react-dom/client";
+import Markdown from "react-markdown";
+import remarkGfm from "remark-gfm";
 
-const getToken = async () => {
-  const { token, detail } = await (await fetch("/token", { method: "POST" })).json();
-  if (!token) throw new Error(detail);
-  return token;
-};
+const tokenIn = ({ token, detail }) => token ?? Promise.reject(new Error(detail));
+const getToken = async () => tokenIn(await (await fetch("/token", { method: "POST" })).json());
 const service = createClient({ url: SERVICE, getToken });
 // The address of the page ends with the key of a conversation, or a slash and its id.
 const nameOf = ({ id, key }) => key ?? `/${id}`;
@@ -22,11 +21,12 @@ const Chat = ({ name }) => {
     <main className={status}>
       <section><div>
         {messages.map((it) => (
-          <p key={it.id} className={`${it.role} ${it.status}`}>
-            {it.text}{it.role === "user" && <button aria-label="Edit" onClick={() => change(it.id, prompt("Edit", it.text))}>✎</button>}
-          </p>
+          <article key={it.id} className={`${it.role} ${it.status}`}>
+            {it.role === "agent" ? <Markdown remarkPlugins={[remarkGfm]}>{it.text}</Markdown> : it.text}
+            {it.role === "user" && <button aria-label="Edit" onClick={() => change(it.id, prompt("Edit", it.text))}>✎</button>}
+          </article>
         ))}
-        {error && <p role="alert">{error.title ?? error.message}</p>}
+        {error && <p role="alert">{error.title}</p>}
         {!isBusy && (error || messages.length > 0) && <button onClick={() => regenerate()}>{error ? "Try again" : "Regenerate"}</button>}
       </div></section>
       <form action={submit}>
