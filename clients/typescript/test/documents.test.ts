@@ -1,15 +1,18 @@
-// Runs the page of the README, and the script for sockets of docs/real-time.md, unchanged.
-import { readFileSync } from "node:fs";
+// Runs the commands and the page of the README, and the script for sockets of docs/real-time.md, unchanged.
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { startBrowser } from "../../../crates/api/tests/clients/browser.mjs";
 import { readBlocks, runModule } from "../../../crates/api/tests/clients/documents.mjs";
+import { startService as start } from "../../../crates/api/tests/clients/service.mjs";
 import { freePort } from "./free-port.js";
 import { type Service, startService } from "./service.js";
-import { createClient } from "../src/index.js";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 let browser: Browser;
@@ -19,7 +22,7 @@ let port: number;
 
 beforeAll(async () => {
   port = await freePort();
-  service = await startService({ SERVER__ALLOWED_ORIGINS: `http://localhost:${port}` });
+  service = await startService();
   agentId = await service.newAgent();
   browser = await startBrowser();
 });
@@ -28,25 +31,45 @@ afterAll(async () => {
   await service?.stop();
 });
 
-test("the page of the README shows a reply", async () => {
-  const issuer = createClient({ url: service.url, apiKey: service.key("user-tokens:issue,chat:write") });
-  const { token } = await issuer.userTokens.create({ userId: "grace" });
-  const page = readFileSync(`${root}README.md`, "utf8").split("```html\n")[1]!.split("```")[0]!;
-  const filled = page
-    .replace("eyJ…", token)
-    .replace("http://127.0.0.1:8080", service.url)
-    .replace("01a1f9f5-e05d-732b-85dd-7c941357da9e", agentId);
+/** The commands of the README, from the first key to the address of the page, without those that install or start. */
+const steps = (readme: string): string =>
+  readme
+    .slice(readme.indexOf("## A first conversation"), readme.indexOf("## Documentation"))
+    .split("```sh\n")
+    .slice(1)
+    .map((block) => block.split("```")[0]!.replace(/^npm ci.*\n/m, ""))
+    .filter((block) => !/^python3|cargo run$/m.test(block))
+    .join("");
+
+test("the commands of the README lead to a reply in its page, and write nothing that git sees", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "readme-"));
+  const dist = join(folder, "clients/typescript/dist");
+  cpSync(`${root}clients/typescript/dist`, dist, { recursive: true });
+  mkdirSync(join(folder, "target/debug"), { recursive: true });
+  symlinkSync(resolve(process.env.SERVICE_BINARY!), join(folder, "target/debug/agent-service"));
+  mkdirSync(join(folder, "data"));
+  const store = { DATABASE_URL: `sqlite://${folder}/data/agent-service.db` };
+  const own = await start({ ...store, SERVER__ALLOWED_ORIGINS: `http://localhost:${port}` });
+  const written = readFileSync(`${root}README.md`, "utf8");
+  const readme = written.replaceAll("http://127.0.0.1:8080", own.url).replaceAll("localhost:5173", `localhost:${port}`);
+  writeFileSync(join(folder, "README.md"), readme);
+  const options = { cwd: folder, env: { ...process.env, ...store }, encoding: "utf8" } as const;
+  const output = execFileSync("bash", ["-euo", "pipefail", "-c", steps(readme)], options);
+  expect(output).toContain("Pleased to meet you, Grace.");
+  expect(readdirSync(folder).sort()).toEqual(["README.md", "clients", "data", "target"]);
+
   const server = createServer(({ url = "" }, response) => {
-    const isPage = url === "/page.html";
-    if (!isPage && !/^\/typescript\/dist\/[\w/-]+\.js$/.test(url)) return response.writeHead(404).end();
-    response.setHeader("Content-Type", isPage ? "text/html; charset=utf-8" : "text/javascript");
-    return response.end(isPage ? filled : readFileSync(`${root}clients${url}`));
+    const file = join(dist, new URL(url, "http://page").pathname);
+    response.setHeader("Content-Type", file.endsWith(".html") ? "text/html; charset=utf-8" : "text/javascript");
+    return existsSync(file) ? response.end(readFileSync(file)) : response.writeHead(404).end();
   }).listen(port, "localhost");
   const tab = await browser.newPage();
-  await tab.goto(`http://localhost:${port}/page.html`);
-  await expect.poll(() => tab.locator("#reply").innerText()).toBe("You said: When do you open?");
+  await tab.goto(output.trim().split("\n").at(-1)!);
+  await expect.poll(() => tab.locator("#reply").innerText()).toBe("We are open from 9 to 18, except on Sundays.");
   server.closeAllConnections();
   server.close();
+  await own.stop();
+  rmSync(folder, { recursive: true });
 });
 
 test("the script for sockets prints the frames of a turn", async () => {
