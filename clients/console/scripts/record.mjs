@@ -94,7 +94,7 @@ for (const _word of ANSWER.split(" ")) {
 await chat.getByRole("button", { name: "Regenerate" }).waitFor();
 await desk.waitForTimeout(1000); // until the console has read the stored reply
 frames.push(["4000", await shoot()]);
-execFileSync("img2webp", ["-loop", "0", "-lossy", "-q", "55", ...frames.flatMap(([pause, path]) => ["-d", pause, path]), "-o", OUTPUT]);
+execFileSync("img2webp", ["-loop", "0", "-lossless", "-m", "6", ...frames.flatMap(([pause, path]) => ["-d", pause, path]), "-o", OUTPUT]);
 
 rmSync(folder, { recursive: true });
 await browser.close();
