@@ -92,3 +92,43 @@ fn main() -> ExitCode {
     };
     process::conclude(outcome)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const README: &str = include_str!("../../../README.md");
+    const CONTRIBUTING: &str = include_str!("../../../CONTRIBUTING.md");
+
+    /// The words of each command in a document that starts so, up to its comment.
+    fn commands<'a>(document: &'a str, start: &str) -> Vec<Vec<&'a str>> {
+        let lines = document.split(['\n', '`']);
+        let found = lines.filter(|line| line.starts_with(start));
+        found
+            .map(|line| line.split('#').next().unwrap_or(line))
+            .map(|line| line.split_whitespace().collect())
+            .collect()
+    }
+
+    #[test]
+    fn the_readme_begins_with_the_commands_that_run_and_test_everything() {
+        let (beginning, _) = README.split_once("\n![").expect("a picture");
+        assert_eq!(commands(beginning, "cargo run"), [["cargo", "run"]]);
+        let test = commands(beginning, "cargo xtask");
+        assert_eq!(test, [["cargo", "xtask", "test", "--install"]]);
+        for needed in ["C compiler", "rustup", "minutes"] {
+            assert!(beginning.contains(needed), "README.md lacks {needed}");
+        }
+    }
+
+    #[test]
+    fn every_documented_command_is_understood() {
+        let documented = [README, CONTRIBUTING].map(|it| commands(it, "cargo xtask "));
+        assert!(documented.iter().all(|commands| !commands.is_empty()));
+        for command in documented.concat() {
+            if let Err(error) = CommandLine::try_parse_from(&command[1..]) {
+                panic!("{command:?}: {error}");
+            }
+        }
+    }
+}

@@ -102,7 +102,23 @@ fn output_of(program: &str, arguments: &[&str]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use dev_tools::{
+        postgres::{self, Pooler},
+        redis_server::RedisProcess,
+    };
+
     use super::*;
+
+    #[test]
+    fn the_documentation_lists_every_package_that_is_installed() {
+        let contributing = include_str!("../../../../CONTRIBUTING.md");
+        let tools = TOOLS.iter().map(|tool| tool.package);
+        let servers = [postgres::PACKAGE, Pooler::PACKAGE, RedisProcess::PACKAGE];
+        for package in tools.chain(servers) {
+            let row = format!("| `{package}` | ");
+            assert!(contributing.contains(&row), "CONTRIBUTING.md lacks {row}");
+        }
+    }
 
     #[test]
     fn reads_the_major_version() {

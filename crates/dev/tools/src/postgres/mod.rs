@@ -20,6 +20,9 @@ pub use self::{durable::DurableServer, pooler::Pooler, user::is_root};
 /// The variable with the URL of a server in which tests create and drop databases.
 pub const URL_VARIABLE: &str = "TEST_DATABASE_URL";
 
+/// The package with the programs of a server.
+pub const PACKAGE: &str = "postgresql";
+
 const NOTHING_FOUND: &str = "\
 the tests need a Postgres server, version 15 or newer, and none was found. Do one of these:
   - install one; the tests start and stop it themselves
@@ -38,7 +41,7 @@ pub struct Database {
 
 impl Database {
     /// Finds or starts a server: the server of `TEST_DATABASE_URL`, else programs on this machine,
-    /// else Docker, else programs that `install` allows to be installed.
+    /// which `install` allows to be installed, else Docker.
     pub fn provide(install: bool) -> Result<Self> {
         if let Some(url) = environment::variable(URL_VARIABLE) {
             println!("using the server of {URL_VARIABLE}");
@@ -50,18 +53,16 @@ impl Database {
         if let Some(server) = local::Programs::newest() {
             return server.start();
         }
-        if docker::is_available() {
-            match docker::start() {
-                Err(error) if install => println!("Docker cannot help: {error:#}"),
-                outcome => return outcome,
-            }
-        }
         if install {
-            // The cluster that the package creates is not used.
-            debian_packages(&["postgresql"], NOTHING_FOUND)?;
+            // Some tests need the programs, whatever Docker provides. The cluster that the package
+            // creates is not used.
+            debian_packages(&[PACKAGE], NOTHING_FOUND)?;
             if let Some(server) = local::Programs::newest() {
                 return server.start();
             }
+        }
+        if docker::is_available() {
+            return docker::start();
         }
         bail!(NOTHING_FOUND)
     }

@@ -35,11 +35,14 @@ pub struct Pooler {
 }
 
 impl Pooler {
+    /// The package with the program.
+    pub const PACKAGE: &str = PROGRAM;
+
     /// Fails if the program is missing and `install` does not allow to install it.
     pub fn provide(install: bool) -> Result<()> {
         let is_installed = || succeeds(Command::new(PROGRAM).arg("--version"));
         if !is_installed() && install {
-            debian_packages(&[PROGRAM], NOTHING_FOUND)?;
+            debian_packages(&[Self::PACKAGE], NOTHING_FOUND)?;
         }
         if !is_installed() {
             bail!(NOTHING_FOUND);
