@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { SCOPES } from "../src/session/scopes.js";
 import { clipboardOf, type Console, inspect, see, signIn, startConsole } from "./console.js";
 
 let app: Console;
@@ -74,6 +76,37 @@ it("creates, rotates and revokes keys", async () => {
   await page.getByRole("button", { name: "Revoke the API key" }).click();
   await see(page, "“web shop” was revoked.");
   expect(await status(rotated)).toBe(401);
+});
+
+it("selects scopes for the usual purposes, as far as the user has them", async () => {
+  const scopes = ["user-tokens:issue", "agents:read", "chat:write", "conversations:read", "conversations:write", "events:read", "keys:admin"];
+  const page = await app.open("/access", app.service.key(scopes.join()));
+  await page.getByRole("button", { name: "New API key" }).click();
+  const chosen = () => page.getByRole("checkbox", { checked: true }).evaluateAll((all) => all.map((it) => it.parentElement?.querySelector(".mono")?.textContent).sort());
+  const isPressed = (name: string) => page.getByRole("button", { name, pressed: true }).waitFor();
+  await page.getByRole("button", { name: "Page backend" }).click();
+  await isPressed("Page backend");
+  expect(await chosen()).toEqual(scopes.filter((scope) => scope !== "keys:admin").sort());
+  await page.getByRole("button", { name: "Read only" }).click();
+  await see(page, "Without metrics:read, which you do not have yourself.");
+  expect(await chosen()).toEqual(["agents:read", "conversations:read", "events:read"]);
+  await page.getByRole("button", { name: "Everything" }).click();
+  expect(await chosen()).toEqual([...scopes].sort());
+  await inspect(page, "key-presets");
+  // One scope less is no longer everything.
+  await page.getByLabel("keys:admin").uncheck();
+  await isPressed("Page backend");
+  await page.getByLabel("Name").fill("pages");
+  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await page.getByRole("button", { name: "I have copied it" }).click();
+  const { body } = await app.service.call("GET", "/api/keys", undefined, { authorization: `Bearer ${app.key}` });
+  const made = body.data.find(({ name }: { name: string }) => name === "pages");
+  expect(made.scopes.sort()).toEqual(scopes.filter((scope) => scope !== "keys:admin").sort());
+});
+
+it("explains each scope as the documentation does", () => {
+  const documented = readFileSync(new URL("../../../docs/access.md", import.meta.url), "utf8").matchAll(/^\| `([a-z-]+:[a-z]+)` \| (.+\.) \|$/gm);
+  expect(SCOPES).toEqual(Object.fromEntries([...documented].map(([, scope, sentence]) => [scope, sentence])));
 });
 
 it("creates OAuth clients", async () => {

@@ -1,9 +1,9 @@
 //! Written by `npm run build` in `clients/console`.
 
 pub(super) const FILES: &[(&str, &[u8])] = &[
-    ("assets/feed-DH3WJ1Ab.js", include_bytes!("assets/feed-DH3WJ1Ab.js")),
-    ("assets/index-BlHjAvxG.css", include_bytes!("assets/index-BlHjAvxG.css")),
-    ("assets/index-BxQ3oc9m.js", include_bytes!("assets/index-BxQ3oc9m.js")),
+    ("assets/feed-BN8yuxMe.js", include_bytes!("assets/feed-BN8yuxMe.js")),
+    ("assets/index-Bs7-_XgV.css", include_bytes!("assets/index-Bs7-_XgV.css")),
+    ("assets/index-DICv0t7a.js", include_bytes!("assets/index-DICv0t7a.js")),
     ("icon.svg", include_bytes!("icon.svg")),
     ("index.html", include_bytes!("index.html")),
 ];

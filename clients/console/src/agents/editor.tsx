@@ -1,3 +1,4 @@
+import { Tabs } from "@base-ui/react/tabs";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { randomId } from "agent-service-client";
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
@@ -16,6 +17,7 @@ import { type Agent, changedMembers, type Draft, draftOf, isSame, withMembers } 
 import { Conflict } from "./conflict.js";
 import { DeleteAgent } from "./delete.js";
 import { AgentFields } from "./fields.js";
+import { Programs } from "./programs.js";
 import { isMismatch, useSaving } from "./saving.js";
 
 /** Returns the faults of a rejected draft, with pointers into the draft. */
@@ -182,13 +184,30 @@ export const AgentPage = ({ id }: { id: string }) => {
         )}
       </PageHeader>
       <QueryState query={agent} />
-      <AgentForm
-        agent={agent.data}
-        onSaved={(saved) => {
-          queries.setQueryData(["agent", id], saved);
-          void queries.invalidateQueries({ queryKey: ["agents"] });
-        }}
-      />
+      <Tabs.Root defaultValue="configuration">
+        <Tabs.List className="tabs">
+          <Tabs.Tab className="tab" value="configuration">
+            Configuration
+          </Tabs.Tab>
+          <Tabs.Tab className="tab" value="use">
+            Use this agent
+          </Tabs.Tab>
+          <Tabs.Indicator className="tab-indicator" />
+        </Tabs.List>
+        {/* It may have changes that are not saved. */}
+        <Tabs.Panel value="configuration" className="panel" keepMounted>
+          <AgentForm
+            agent={agent.data}
+            onSaved={(saved) => {
+              queries.setQueryData(["agent", id], saved);
+              void queries.invalidateQueries({ queryKey: ["agents"] });
+            }}
+          />
+        </Tabs.Panel>
+        <Tabs.Panel value="use" className="panel" keepMounted>
+          <Programs agentId={id} />
+        </Tabs.Panel>
+      </Tabs.Root>
       {isDeleting && <DeleteAgent agent={agent.data} onClose={() => setIsDeleting(false)} />}
     </>
   );

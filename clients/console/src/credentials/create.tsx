@@ -4,41 +4,10 @@ import { NumberField, TextField } from "../form/fields.js";
 import { controlId, faultsIn, FormError, JsonForm, useField } from "../form/form.js";
 import type { Json } from "../form/json-pointer.js";
 import { TagsField } from "../form/pickers.js";
-import { useSession } from "../session/session.js";
 import { Button } from "../ui/button.js";
 import { Modal } from "../ui/dialog.js";
 import type { Draft, Kind, WithSecret } from "./kinds.js";
-
-const ScopesField = () => {
-  const { principal } = useSession();
-  const { value, set, faults } = useField("/scopes", true);
-  const chosen = Array.isArray(value) ? value : [];
-  return (
-    <fieldset className="field" id={controlId("/scopes")} tabIndex={-1}>
-      <legend>Scopes</legend>
-      <div className="scopes">
-        {principal.scopes.map((scope) => (
-          <label className="check" key={scope}>
-            <input
-              type="checkbox"
-              checked={chosen.includes(scope)}
-              onChange={(event) => set(event.target.checked ? [...chosen, scope] : chosen.filter((known) => known !== scope))}
-              onKeyDown={(event) => {
-                if (event.key !== "Enter") return;
-                // It would send the form.
-                event.preventDefault();
-                event.currentTarget.click();
-              }}
-            />
-            <span className="mono">{scope}</span>
-          </label>
-        ))}
-      </div>
-      <p className="hint">Only scopes that you have yourself.</p>
-      {faults.length > 0 && <p className="fault">{faults.join(" ")}</p>}
-    </fieldset>
-  );
-};
+import { ScopesField } from "./scopes.js";
 
 const ExpiryField = () => {
   const { value, set, faults } = useField("/expiresAt");

@@ -1,14 +1,15 @@
-import { Badge } from "../ui/badge.js";
+import type { ReactNode } from "react";
 import { Button } from "../ui/button.js";
 import { PageHeader } from "../ui/page-header.js";
+import { SCOPES } from "./scopes.js";
 import { useSession, useSessions } from "./session.js";
 
 const number = new Intl.NumberFormat();
 
-const Facts = ({ facts }: { facts: readonly (readonly [name: string, value: string | number])[] }) => (
+const Facts = ({ facts }: { facts: readonly (readonly [name: ReactNode, value: string | number])[] }) => (
   <dl className="facts">
-    {facts.map(([name, value]) => (
-      <div key={name}>
+    {facts.map(([name, value], index) => (
+      <div key={index}>
         <dt>{name}</dt>
         <dd>{typeof value === "number" ? number.format(value) : value}</dd>
       </div>
@@ -39,13 +40,7 @@ export const AccountPage = () => {
         />
         <div className="stack-s">
           <h3>Scopes</h3>
-          <ul className="row">
-            {principal.scopes.map((scope) => (
-              <li key={scope}>
-                <Badge>{scope}</Badge>
-              </li>
-            ))}
-          </ul>
+          <Facts facts={principal.scopes.map((scope) => [<span className="mono">{scope}</span>, SCOPES[scope]])} />
         </div>
       </section>
       <div className="columns">

@@ -1,5 +1,7 @@
 import { ConnectionError, type Problem, ProblemError } from "agent-service-client";
 import type { ReactNode } from "react";
+import { SCOPES } from "../session/scopes.js";
+import type { Scope } from "../session/session.js";
 import { Button } from "./button.js";
 import { PageHeader } from "./page-header.js";
 
@@ -65,11 +67,11 @@ export const Loading = ({ label = "Loading…" }: { label?: string }) => (
 );
 
 /** The page that a credential may not use. */
-export const MissingScope = ({ scope }: { scope: string }) => (
+export const MissingScope = ({ scope }: { scope: Scope }) => (
   <>
     <PageHeader title="No access" />
     <Empty title="Your credential may not see this">
-      This page needs the scope <code>{scope}</code>. Sign in with a key that has it.
+      This page needs the scope <code>{scope}</code> ({SCOPES[scope].replace(/\.$/, "")}). Sign in with a key that has it.
     </Empty>
   </>
 );

@@ -1,0 +1,25 @@
+import type { Scope } from "./session.js";
+
+/** What each scope allows, as in docs/access.md. */
+export const SCOPES: Record<Scope, string> = {
+  "agents:read": "Read agents and their configuration.",
+  "agents:write": "Create, change and delete agents.",
+  "chat:write": "Chat with agents and cancel turns.",
+  "conversations:read": "Read conversations, messages and turns.",
+  "conversations:write": "Create, change and delete conversations.",
+  "conversations:all": "For users: reach conversations of other users too.",
+  "events:read": "Follow the event log.",
+  "metrics:read": "Read the service's metrics, and list its nodes.",
+  "keys:admin": "Create, rotate and revoke keys and clients.",
+  "user-tokens:issue": "Issue tokens to users and withdraw them, and so act as any user.",
+};
+
+/** The scopes that a token of a user can have. */
+export const USER_SCOPES = ["chat:write", "conversations:read", "conversations:write", "events:read", "agents:read"] as const satisfies readonly Scope[];
+
+/** Usual selections of scopes. */
+export const PRESETS: readonly { name: string; scopes: readonly Scope[] }[] = [
+  { name: "Page backend", scopes: ["user-tokens:issue", ...USER_SCOPES] },
+  { name: "Read only", scopes: ["agents:read", "conversations:read", "events:read", "metrics:read"] },
+  { name: "Everything", scopes: Object.keys(SCOPES) as Scope[] },
+];
