@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { serviceUrl } from "../location.js";
 import { SCOPES, USER_SCOPES } from "../session/scopes.js";
 import { type Scope, useSession } from "../session/session.js";
@@ -69,7 +69,7 @@ const TokenForm = ({ issued, onIssued }: { issued: TestToken | undefined; onIssu
   );
 };
 
-const Program = ({ name, note, text }: { name: string; note?: string; text: string }) => (
+const Program = ({ name, note, text }: { name: string; note?: ReactNode; text: string }) => (
   <section className="card stack-s">
     <h2>{name}</h2>
     {note !== undefined && <p className="muted">{note}</p>}
@@ -92,12 +92,21 @@ export const Programs = ({ agentId }: { agentId: string }) => {
       <Program name="curl" text={curlSnippet(target)} />
       <Program
         name="JavaScript"
-        note="With the package agent-service-client, which npm pack builds in clients/typescript of the service."
+        note={
+          <>
+            With the package <code>agent-service-client</code>, which <code>npm pack</code> builds in <code>clients/typescript</code> of the service.
+          </>
+        }
         text={javaScriptSnippet(target)}
       />
       <Program
         name="React"
-        note="A whole chat. Pages of other origins than the service’s must be in SERVER__ALLOWED_ORIGINS; instead of the test token, getToken fetches one from your backend."
+        note={
+          <>
+            A whole chat. The origin of the page must be in <code>SERVER__ALLOWED_ORIGINS</code>. In a real page,{" "}
+            <code>getToken</code> fetches the token from your backend.
+          </>
+        }
         text={reactSnippet(target)}
       />
     </div>

@@ -32,8 +32,7 @@ const Row = ({ kind, credential, onOpen }: { kind: Kind; credential: Credential;
           {revokedAt != null ? <Badge tone="danger">revoked</Badge> : isEnded(credential) && <Badge tone="warn">expired</Badge>}
         </span>
         <span className="muted small facts-line">
-          <CopyableId id={id} of={`${kind.one} ${name}`} />
-          {last4 !== undefined && <span className="mono">…{last4}</span>}
+          <CopyableId id={id} of={`${kind.one} ${name}`} more={last4 && `…${last4}`} />
           <span>
             created <Time at={createdAt} />
           </span>

@@ -34,19 +34,15 @@ export const ScopesField = () => {
   const { principal } = useSession();
   const { value, set, faults } = useField("/scopes", true);
   const chosen = Array.isArray(value) ? value.map(String) : [];
-  const choose = (scopes: readonly string[]) => set(principal.scopes.filter((scope) => scopes.includes(scope)));
-  const isChosen = (scopes: readonly string[]) => {
-    const possible = principal.scopes.filter((scope) => scopes.includes(scope));
-    return possible.length === chosen.length && possible.every((scope) => chosen.includes(scope));
-  };
-  const preset = chosen.length === 0 ? undefined : PRESETS.find(({ scopes }) => isChosen(scopes));
-  const missing = preset?.scopes.filter((scope) => !principal.scopes.includes(scope)) ?? [];
+  const possible = (scopes: readonly string[] = principal.scopes) => principal.scopes.filter((scope) => scopes.includes(scope));
+  const preset = chosen.length === 0 ? undefined : PRESETS.find(({ scopes }) => possible(scopes).join() === possible(chosen).join());
+  const missing = preset?.scopes?.filter((scope) => !principal.scopes.includes(scope)) ?? [];
   return (
     <fieldset className="field" id={controlId("/scopes")} tabIndex={-1}>
       <legend>Scopes</legend>
       <div className="row" role="group" aria-label="Usual selections">
         {PRESETS.map(({ name, scopes }) => (
-          <Button key={name} className="small-button choice" aria-pressed={preset?.name === name} onClick={() => choose(scopes)}>
+          <Button key={name} className="small-button choice" aria-pressed={preset?.name === name} onClick={() => set(possible(scopes))}>
             {name}
           </Button>
         ))}
@@ -62,7 +58,7 @@ export const ScopesField = () => {
             key={scope}
             scope={scope}
             isChosen={chosen.includes(scope)}
-            onChange={(isAdded) => choose(isAdded ? [...chosen, scope] : chosen.filter((known) => known !== scope))}
+            onChange={(isAdded) => set(possible(isAdded ? [...chosen, scope] : chosen.filter((known) => known !== scope)))}
           />
         ))}
       </div>

@@ -1,4 +1,3 @@
-import type { ReactNode } from "react";
 import { Button } from "../ui/button.js";
 import { PageHeader } from "../ui/page-header.js";
 import { SCOPES } from "./scopes.js";
@@ -6,10 +5,10 @@ import { useSession, useSessions } from "./session.js";
 
 const number = new Intl.NumberFormat();
 
-const Facts = ({ facts }: { facts: readonly (readonly [name: ReactNode, value: string | number])[] }) => (
+const Facts = ({ facts }: { facts: readonly (readonly [name: string, value: string | number])[] }) => (
   <dl className="facts">
-    {facts.map(([name, value], index) => (
-      <div key={index}>
+    {facts.map(([name, value]) => (
+      <div key={name}>
         <dt>{name}</dt>
         <dd>{typeof value === "number" ? number.format(value) : value}</dd>
       </div>
@@ -40,7 +39,14 @@ export const AccountPage = () => {
         />
         <div className="stack-s">
           <h3>Scopes</h3>
-          <Facts facts={principal.scopes.map((scope) => [<span className="mono">{scope}</span>, SCOPES[scope]])} />
+          <ul className="scopes">
+            {principal.scopes.map((scope) => (
+              <li key={scope}>
+                <span className="mono">{scope}</span>
+                <span className="hint">{SCOPES[scope]}</span>
+              </li>
+            ))}
+          </ul>
         </div>
       </section>
       <div className="columns">

@@ -17,9 +17,9 @@ export const SCOPES: Record<Scope, string> = {
 /** The scopes that a token of a user can have. */
 export const USER_SCOPES = ["chat:write", "conversations:read", "conversations:write", "events:read", "agents:read"] as const satisfies readonly Scope[];
 
-/** Usual selections of scopes. */
-export const PRESETS: readonly { name: string; scopes: readonly Scope[] }[] = [
+/** Usual selections of scopes; without `scopes`, all that one has. */
+export const PRESETS: readonly { name: string; scopes?: readonly Scope[] }[] = [
   { name: "Page backend", scopes: ["user-tokens:issue", ...USER_SCOPES] },
   { name: "Read only", scopes: ["agents:read", "conversations:read", "events:read", "metrics:read"] },
-  { name: "Everything", scopes: Object.keys(SCOPES) as Scope[] },
+  { name: "Everything" },
 ];

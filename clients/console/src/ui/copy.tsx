@@ -35,9 +35,11 @@ export const CopyIcon = ({ text, what }: { text: () => string; what: string }) =
 );
 
 /** An id, which is needed elsewhere. */
-export const CopyableId = ({ id, of }: { id: string; of: string }) => (
+export const CopyableId = ({ id, of, more = "" }: { id: string; of: string; more?: string | undefined }) => (
   <span className="copyable">
-    <span className="mono">{id}</span>
+    <span className="mono">
+      {id} {more}
+    </span>
     <CopyIcon text={() => id} what={`Copy the id of the ${of}`} />
   </span>
 );
