@@ -66,7 +66,7 @@ it("creates an agent, with the service's faults at the fields", async () => {
 });
 
 it("tries the rules before they are saved", async () => {
-  const rules = [{ keywords: ["price"], reply: "It is free." }, { pattern: "when .*open", reply: "From 9 to 18." }];
+  const rules = [{ keywords: ["price"], reply: "It is free." }, { pattern: "when .*open", reply: "From **9 to 18**." }];
   const agent = await app.service.newAgent({ engine: "rules", rules });
   const page = await app.open(`/agents/${agent}`);
   await page.getByRole("button", { name: "Add a rule" }).click();
@@ -74,6 +74,7 @@ it("tries the rules before they are saved", async () => {
   await page.getByLabel("Reply", { exact: true }).last().fill("Later.");
   await page.getByLabel("Try a message").fill("When do you open?");
   await see(page, "By a rule.");
+  expect(await page.getByLabel("Try the rules").locator("strong").innerText()).toBe("9 to 18");
   await see(page, "The keyword “price” does not occur.");
   await see(page, "Matched.");
   await see(page, "Not tried: another rule has matched before.");

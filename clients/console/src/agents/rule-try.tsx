@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { components } from "agent-service-client";
 import { useState } from "react";
+import { Reply } from "../chat/reply.js";
 import { faultsIn, FormError, useForm } from "../form/form.js";
 import type { Json } from "../form/json-pointer.js";
 import { useSession } from "../session/session.js";
@@ -88,7 +89,7 @@ export const RuleTry = ({ agentId }: { agentId?: string }) => {
         {result === undefined && failure === null && <p className="muted small">Shows the reply of these rules, before they are saved.</p>}
         {result !== undefined && (
           <>
-            <p className="bubble agent" dir="auto">{result.reply}</p>
+            <Reply text={result.reply} toolCalls={[]} />
             <p className="muted small">By {SOURCES[result.source]}.</p>
           </>
         )}
