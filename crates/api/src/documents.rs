@@ -11,7 +11,9 @@ use actix_web::{
 use futures::stream;
 use serde_json::Value;
 
-use crate::{html::page, operations::PROTOCOLS, reads, request::etag_matches, state::ApiState};
+use crate::{
+    html::start_page, operations::PROTOCOLS, reads, request::etag_matches, state::ApiState,
+};
 
 /// The caching of public documents.
 pub const PUBLIC: HeaderValue = HeaderValue::from_static("public, max-age=300");
@@ -103,6 +105,31 @@ pub async fn get_asyncapi(state: Data<ApiState>, request: HttpRequest) -> HttpRe
     state.documents.asyncapi.respond(&request)
 }
 
+/// The links of the start page after the console: paths, names, and what they are for.
+const LINKS: [(&str, &str, &str); 5] = [
+    ("/docs/", "API reference", "Read and try each operation."),
+    (
+        "/openapi.json",
+        "OpenAPI document",
+        "REST and server-sent events, for programs.",
+    ),
+    (
+        "/asyncapi.json",
+        "AsyncAPI document",
+        "Sockets and streams, for programs.",
+    ),
+    (
+        "/problems",
+        "Problems",
+        "What each error means, and what to do.",
+    ),
+    (
+        "/readyz",
+        "Readiness",
+        "Whether the server is ready, and why not.",
+    ),
+];
+
 /// The start page, with links to the documents.
 #[utoipa::path(
     get, path = "/", operation_id = "get_console", tag = "Operation",
@@ -110,33 +137,38 @@ pub async fn get_asyncapi(state: Data<ApiState>, request: HttpRequest) -> HttpRe
 )]
 pub async fn get_console(state: Data<ApiState>) -> HttpResponse {
     let base = &state.base_path;
+    let console = state.console.as_ref().map(|_| {
+        (
+            "/console",
+            "Console",
+            "Create agents, chat with them, and follow what happens.",
+        )
+    });
+    let links: Vec<String> = console
+        .iter()
+        .chain(&LINKS)
+        .map(|(path, name, text)| {
+            format!("<li class=\"pair\"><a href=\"{base}{path}\">{name}</a><p class=\"muted\">{text}</p></li>")
+        })
+        .collect();
     let clients: Vec<String> = PROTOCOLS
         .iter()
         .filter(|protocol| state.protocols.contains(protocol.name))
         .map(|it| {
             format!(
-                "<li>{}: <code>{base}{}</code></li>",
+                "<li class=\"pair\">{}<p><code>{base}{}</code></p></li>",
                 it.clients, it.base_path
             )
         })
         .collect();
-    let console = if state.console.is_some() {
-        format!("<li><a href=\"{base}/console\">Console</a></li>")
-    } else {
-        String::new()
-    };
     let body = format!(
         "<p>With this server, applications create AI agents and chat with them, over REST, \
-         server-sent events and WebSockets.</p><ul>{console}\
-         <li><a href=\"{base}/docs/\">Try the interface</a></li>\
-         <li><a href=\"{base}/openapi.json\">OpenAPI document</a></li>\
-         <li><a href=\"{base}/asyncapi.json\">AsyncAPI document</a></li>\
-         <li><a href=\"{base}/problems\">What each problem means</a></li>\
-         <li><a href=\"{base}/readyz\">Is it ready?</a></li></ul>\
-         <p>URLs for clients of other products:</p><ul>{}</ul>",
+         server-sent events and WebSockets.</p><ul class=\"list\">{}</ul>\
+         <h2>URLs for clients of other products</h2><ul class=\"list\">{}</ul>",
+        links.concat(),
         clients.concat()
     );
-    page("Agent Service", &body)
+    start_page(&body)
 }
 
 /// Redirects to the page with the trailing slash, because its resources have relative paths.

@@ -1,19 +1,28 @@
 //! HTML pages.
 
-use actix_web::{
-    HttpRequest, HttpResponse,
-    http::header::{self, HeaderName, HeaderValue},
-};
+use std::sync::LazyLock;
+
+use actix_web::{HttpRequest, HttpResponse, http::header};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use sha2::{Digest, Sha256};
 
 use crate::{documents::PUBLIC, request::accepts};
 
-/// The policy of HTML pages: they run no scripts and load nothing.
-const PAGE_POLICY: (HeaderName, HeaderValue) = (
-    header::CONTENT_SECURITY_POLICY,
-    HeaderValue::from_static(
-        "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
-    ),
-);
+/// The style of the pages, in the colours of the console.
+const STYLE: &str = include_str!("page.css");
+/// The sign of the product.
+const SIGN: &str = "<svg width=\"28\" height=\"28\" viewBox=\"0 0 32 32\" aria-hidden=\"true\">\
+    <rect width=\"32\" height=\"32\" rx=\"8\" fill=\"#3d5bd9\"/><path fill=\"#fff\" d=\"M9 10h14a2 2 0 0 1 \
+    2 2v7a2 2 0 0 1-2 2h-7l-5 4v-4H9a2 2 0 0 1-2-2v-7a2 2 0 0 1 2-2z\"/></svg>";
+
+/// The policy of HTML pages: they run no scripts, load nothing and have no style but [`STYLE`].
+static POLICY: LazyLock<String> = LazyLock::new(|| {
+    let digest = STANDARD.encode(Sha256::digest(STYLE));
+    format!(
+        "default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'; \
+         frame-ancestors 'none'"
+    )
+});
 
 /// Returns true if the client prefers HTML: browsers name it in `Accept`, programs do not.
 pub(crate) fn prefers_html(request: &HttpRequest) -> bool {
@@ -25,18 +34,50 @@ pub(crate) fn prefers_html(request: &HttpRequest) -> bool {
         && accepts(request.headers(), "text/html")
 }
 
-/// Creates an HTML page. It contains only texts of the service and no part of the request.
-pub(crate) fn page(title: &str, body: &str) -> HttpResponse {
+/// The link to the start page, at the top of other pages. `base` is the path of the public URL.
+pub(crate) fn home_link(base: &str) -> String {
+    format!("<a class=\"brand\" href=\"{base}/\">{SIGN}Agent Service</a>")
+}
+
+/// Creates the start page.
+pub(crate) fn start_page(body: &str) -> HttpResponse {
+    let title = "Agent Service";
+    respond(title, &format!("<h1>{SIGN}{title}</h1>{body}"))
+}
+
+/// Creates a page with links above its title.
+pub(crate) fn page(links: &str, title: &str, body: &str) -> HttpResponse {
+    let heading = marked_up(title);
+    respond(
+        title,
+        &format!("<nav>{links}</nav><h1>{heading}</h1>{body}"),
+    )
+}
+
+/// Returns a text as HTML, with its names between backticks as code.
+pub(crate) fn marked_up(text: &str) -> String {
+    let parts = text.split('`').enumerate();
+    let marked = parts.map(|(index, part)| {
+        if index % 2 == 0 {
+            part.to_owned()
+        } else {
+            format!("<code>{part}</code>")
+        }
+    });
+    marked.collect()
+}
+
+/// Responds with a page. It contains only texts of the service and no part of the request.
+fn respond(title: &str, content: &str) -> HttpResponse {
     let html = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title>\
-         <meta name=\"viewport\" content=\"width=device-width\">\
-         <style>body{{font:1rem/1.5 system-ui,sans-serif;max-width:42rem;margin:2rem auto;\
-         padding:0 1rem}}</style><h1>{title}</h1>{body}</html>"
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+         <style>{STYLE}</style><main>{content}</main></html>"
     );
     HttpResponse::Ok()
         .content_type("text/html; charset=utf-8")
         .insert_header((header::CACHE_CONTROL, PUBLIC))
         .insert_header((header::VARY, "Accept"))
-        .insert_header(PAGE_POLICY)
+        .insert_header((header::CONTENT_SECURITY_POLICY, POLICY.as_str()))
         .body(html)
 }

@@ -1,14 +1,15 @@
 //! The error catalogue, as JSON and as HTML.
 
-use actix_web::{HttpRequest, HttpResponse, http::header};
+use actix_web::{HttpRequest, HttpResponse, http::header, web::Data};
 use domain::ProblemCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
     documents::PUBLIC,
-    html::{page, prefers_html},
+    html::{home_link, marked_up, page, prefers_html},
     problem::ApiError,
+    state::ApiState,
 };
 
 /// One entry of the error catalogue.
@@ -52,11 +53,16 @@ pub struct ProblemCatalogue {
         (ProblemCatalogue = "application/json"), (String = "text/html"),
     ))),
 )]
-pub async fn list_problems(request: HttpRequest) -> HttpResponse {
+pub async fn list_problems(state: Data<ApiState>, request: HttpRequest) -> HttpResponse {
     let entries = ProblemCode::ALL.iter().copied().map(ProblemEntry::from);
     if prefers_html(&request) {
-        let rows: String = entries.map(|entry| section(&entry)).collect();
-        return page("Problems", &rows);
+        let base = &state.base_path;
+        let items: String = entries.map(|entry| item(base, &entry)).collect();
+        let body = format!(
+            "<p class=\"muted\">The <code>code</code> of each error, with its HTTP status, its meaning \
+             and what to do.</p><ul class=\"list\">{items}</ul>"
+        );
+        return page(&home_link(base), "Problems", &body);
     }
     HttpResponse::Ok()
         .insert_header((header::CACHE_CONTROL, PUBLIC))
@@ -74,7 +80,10 @@ pub async fn list_problems(request: HttpRequest) -> HttpResponse {
         (ProblemEntry = "application/json"), (String = "text/html"),
     ))),
 )]
-pub async fn get_problem(request: HttpRequest) -> Result<HttpResponse, ApiError> {
+pub async fn get_problem(
+    state: Data<ApiState>,
+    request: HttpRequest,
+) -> Result<HttpResponse, ApiError> {
     let slug = request.match_info().query("code");
     let code = ProblemCode::ALL
         .iter()
@@ -82,7 +91,11 @@ pub async fn get_problem(request: HttpRequest) -> Result<HttpResponse, ApiError>
         .find(|code| code.slug() == slug);
     let entry = ProblemEntry::from(code.ok_or(ProblemCode::RouteNotFound)?);
     if prefers_html(&request) {
-        return Ok(page(entry.title, &section(&entry)));
+        let base = &state.base_path;
+        let links = home_link(base) + &format!("<a href=\"{base}/problems\">All problems</a>");
+        let code = format!("<code>{}</code>", entry.code.slug());
+        let body = format!("{}<p>{}</p>", facts(&code, &entry), marked_up(entry.remedy));
+        return Ok(page(&links, entry.title, &body));
     }
     Ok(HttpResponse::Ok()
         .insert_header((header::CACHE_CONTROL, PUBLIC))
@@ -90,15 +103,27 @@ pub async fn get_problem(request: HttpRequest) -> Result<HttpResponse, ApiError>
         .json(entry))
 }
 
-fn section(entry: &ProblemEntry) -> String {
+/// Returns a problem as an item of the list.
+fn item(base: &str, entry: &ProblemEntry) -> String {
     let code = entry.code.slug();
+    let link = format!("<a href=\"{base}/problems/{code}\"><code>{code}</code></a>");
+    format!(
+        "<li id=\"{code}\">{}<p>{}</p><p class=\"muted\">{}</p></li>",
+        facts(&link, entry),
+        marked_up(entry.title),
+        marked_up(entry.remedy)
+    )
+}
+
+/// Returns a line with a code, its status and whether the request can be repeated.
+fn facts(code: &str, entry: &ProblemEntry) -> String {
     let again = if entry.retryable {
-        "The same request can succeed later."
+        " <span class=\"muted\">the same request can succeed later</span>"
     } else {
         ""
     };
     format!(
-        "<section id=\"{code}\"><h2><code>{code}</code> · {}</h2><p>{}</p><p>{} {again}</p></section>",
-        entry.status, entry.title, entry.remedy
+        "<p class=\"facts\">{code} <span class=\"badge\">{}</span>{again}</p>",
+        entry.status
     )
 }

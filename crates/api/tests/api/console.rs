@@ -155,6 +155,7 @@ async fn the_files_load_nothing_from_other_hosts() {
         "www.w3.org",
         "react.dev",
         "base-ui.com",
+        "github.com",
         "shop.example.org",
         "client.example",
     ];

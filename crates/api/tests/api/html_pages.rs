@@ -33,14 +33,19 @@ async fn the_api_reference_has_the_title_of_the_product_and_all_its_files() {
 #[tokio::test(flavor = "multi_thread")]
 async fn html_pages_cannot_load_external_resources() {
     let api = ApiServer::start().await;
-    for path in ["/", "/docs/"] {
-        let response = api.anonymous().get(path).await;
+    for path in ["/", "/problems", "/docs/"] {
+        let request = api.anonymous().request("GET", path);
+        let response = request.header("Accept", "text/html,*/*;q=0.8").send().await;
         assert!(
             response.header("content-type").starts_with("text/html"),
             "{path}"
         );
         let policy = response.header("content-security-policy");
         assert!(policy.contains("default-src 'none'"), "{path}: {policy}");
+        // The pages of Swagger UI have inline styles.
+        let is_own = path != "/docs/";
+        assert_eq!(policy.contains("style-src 'sha256-"), is_own, "{policy}");
+        assert_eq!(policy.contains("'unsafe-inline'"), !is_own, "{policy}");
     }
     let moved = api.anonymous().get("/docs").await;
     assert_eq!((moved.status, moved.header("location")), (308, "/docs/"));
