@@ -141,7 +141,7 @@ pub async fn get_console(state: Data<ApiState>) -> HttpResponse {
         (
             "/console",
             "Console",
-            "Create agents, chat with them, and follow what happens.",
+            "Create agents, chat, and follow what happens.",
         )
     });
     let links: Vec<String> = console
