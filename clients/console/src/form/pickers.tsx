@@ -83,9 +83,9 @@ export const TagsField = ({ pointer, label, hint, placeholder, suggestions, isCl
   const addTyped = () => {
     const names = suggestions.map((item) => item.value);
     const typed = added.toLowerCase();
-    const named = names.find((name) => name.toLowerCase() === typed);
     const fitting = isClosed ? names.find((name) => name.toLowerCase().includes(typed)) : added;
-    if (added !== "" && (named ?? fitting) !== undefined) add(named ?? fitting ?? "");
+    const found = names.find((name) => name.toLowerCase() === typed) ?? fitting;
+    if (added !== "" && found !== undefined) add(found);
   };
   return (
     <Labelled pointer={pointer} label={label} hint={hint} isWhole>
