@@ -75,6 +75,32 @@ fn what_would_change_the_reply_is_rejected() {
     }
 }
 
+/// As `docs/protocols/openai.md` states.
+#[test]
+fn tools_of_the_client_are_ignored_unless_a_call_is_required() {
+    let tool =
+        json!({"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}});
+    for members in [
+        json!({"tools": [tool], "parallel_tool_calls": true}),
+        json!({"tools": "f", "functions": 7}),
+        json!({"tools": [tool], "tool_choice": "auto"}),
+        json!({"tools": [tool], "tool_choice": "none"}),
+        json!({"functions": [{"name": "f"}], "function_call": "auto"}),
+        json!({"functions": [{"name": "f"}], "function_call": "none"}),
+    ] {
+        assert!(read(body(members.clone())).is_ok(), "{members}");
+    }
+    for (member, value) in [
+        ("tool_choice", json!("required")),
+        ("tool_choice", json!({"type": "allowed_tools"})),
+        ("function_call", json!("required")),
+        ("function_call", json!({"name": "f"})),
+    ] {
+        let rejected = read(body(json!({"tools": [tool], member: value})));
+        assert_eq!(rejected.unwrap_err(), [format!("/{member}")]);
+    }
+}
+
 #[test]
 fn members_without_an_effect_are_tolerated() {
     let members = json!({
