@@ -44,15 +44,7 @@ impl Claims {
 
     /// The audiences of the token. Empty if the claim is missing or malformed.
     pub fn audiences(&self) -> Vec<&str> {
-        match self.0.get("aud") {
-            Some(Value::String(audience)) => vec![audience],
-            Some(Value::Array(audiences)) => audiences
-                .iter()
-                .map(Value::as_str)
-                .collect::<Option<_>>()
-                .unwrap_or_default(),
-            _ => Vec::new(),
-        }
+        texts(self.0.get("aud"))
     }
 
     /// Returns true if a claim with this name exists. `null` counts as absent.
@@ -76,6 +68,18 @@ impl Claims {
         }
         let since_1970 = Duration::from_secs_f64(seconds);
         Ok(Some(Timestamp::from_milliseconds(0) + since_1970))
+    }
+}
+
+/// The texts of a claim that is a string or a list of strings. Empty if it is missing or malformed.
+pub(crate) fn texts(claim: Option<&Value>) -> Vec<&str> {
+    match claim {
+        Some(Value::String(text)) => vec![text],
+        Some(Value::Array(items)) => {
+            let texts: Option<_> = items.iter().map(Value::as_str).collect();
+            texts.unwrap_or_default()
+        }
+        _ => Vec::new(),
     }
 }
 

@@ -9,7 +9,7 @@ use super::{Claims, SignatureAlgorithm, VerifyingKey};
 /// The `typ` of access tokens (RFC 9068).
 pub const ACCESS_TOKEN: &str = "at+jwt";
 /// The maximum length of a token, in bytes.
-const MAX_BYTES: usize = 16 * 1024;
+pub(crate) const MAX_TOKEN_BYTES: usize = 16 * 1024;
 
 /// A well-formed token. Its unverified issuer and key id serve only to find the key that verifies
 /// it.
@@ -28,7 +28,7 @@ impl<'text> UnverifiedToken<'text> {
     /// that is never accepted, or has critical extensions (`crit`). Keys and addresses of keys in
     /// its header (`jwk`, `jku`, `x5c`, `x5u`) are ignored.
     pub fn parse(text: &'text str) -> Option<Self> {
-        if text.len() > MAX_BYTES {
+        if text.len() > MAX_TOKEN_BYTES {
             return None;
         }
         let (signed, signature) = text.rsplit_once('.')?;

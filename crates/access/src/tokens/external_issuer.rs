@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     AccessError, AuthContext,
-    jwt::{Claims, UnverifiedToken},
+    jwt::{Claims, UnverifiedToken, texts},
 };
 
 /// The maximum length of a subject, in characters (RFC 7519 and `OpenID` Connect: 255).
@@ -40,7 +40,7 @@ impl ExternalIssuer {
         let claims = proven.ok_or_else(|| self.reject("no key of the issuer signed it"))?;
         let ends_at = claims.check_time(clock.now())?;
         if !self.is_for_this_service(&claims) {
-            return Err(self.reject("its `aud` has no configured audience"));
+            return Err(self.reject("it names no configured audience"));
         }
         if !is_access_token(self.issuer.token_type, token, &claims) {
             return Err(self.reject("its type or claims are not those of an access token"));
@@ -76,8 +76,14 @@ impl ExternalIssuer {
 
     fn is_for_this_service(&self, claims: &Claims) -> bool {
         let ours = &self.issuer.audiences;
-        let mut audiences = claims.audiences().into_iter();
-        audiences.any(|audience| ours.iter().any(|own| own == audience))
+        let substitute = self.issuer.audience_claim.as_ref();
+        let named = match substitute.filter(|_| !claims.contains("aud")) {
+            Some(path) => texts(path.find(claims.members())),
+            None => claims.audiences(),
+        };
+        named
+            .into_iter()
+            .any(|audience| ours.iter().any(|own| own == audience))
     }
 
     /// The user's id, which is the principal's id too.

@@ -71,6 +71,8 @@ pub struct IssuerConfig {
     pub name: String,
     /// The accepted audiences. A token must have at least one of them.
     pub audiences: Vec<String>,
+    /// The claim that names the audience in tokens without `aud`.
+    pub audience_claim: Option<ClaimPath>,
     /// The location of its keys.
     pub keys: KeyLocation,
     /// The algorithms that it may sign with.

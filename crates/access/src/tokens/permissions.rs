@@ -23,13 +23,23 @@ pub(super) fn granted_scopes(claims: &Claims, issuer: &IssuerConfig) -> Scopes {
         .collect()
 }
 
-/// Splits a string into words at spaces. In a list, each string is one word, whatever it contains.
+/// Splits a string into words at spaces. In a list, each string is one word, whatever it contains. In an
+/// object, the names of its members are words, as some issuers map each role to its organisations.
 fn words(claim: &Value) -> Vec<&str> {
     match claim {
         Value::String(text) => text.split(' ').collect(),
         Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
+        Value::Object(members) => {
+            let held = members.iter().filter(|(_, value)| is_held(value));
+            held.map(|(name, _)| name.as_str()).collect()
+        }
         _ => Vec::new(),
     }
+}
+
+/// Returns whether a member of an object is not one of those that say no.
+fn is_held(value: &Value) -> bool {
+    !matches!(value, Value::Null | Value::Bool(false))
 }
 
 fn scopes(word: &str, roles: &BTreeMap<String, Scopes>) -> Scopes {

@@ -14,8 +14,12 @@ const BEARER: &str = "Bearer";
 const NONCE: &str = "nonce";
 /// Claims of ID tokens and logout tokens. Access tokens never have them.
 const CLAIMS_OF_OTHERS: &[&str] = &["at_hash", "c_hash", "events"];
-/// Claims of access tokens. Other tokens do not have them.
-const CLAIMS_OF_ACCESS_TOKENS: &[&str] = &["scope", "scp", "client_id"];
+/// The claim of Amazon Cognito with the use of a token, and its value in access tokens. ID tokens have
+/// `id`.
+const USE: (&str, &str) = ("token_use", "access");
+/// Claims of access tokens. Other tokens do not have them. `session_id` is in those of Supabase, which
+/// have no scopes and name no client.
+const CLAIMS_OF_ACCESS_TOKENS: &[&str] = &["scope", "scp", "client_id", "session_id"];
 /// Claims with the application that a token was issued to. The audience of an ID token is this
 /// application itself.
 const CLAIMS_OF_APPLICATIONS: &[&str] = &["azp", "appid"];
@@ -41,6 +45,9 @@ pub(super) fn is_access_token(
 /// identifies them, so a claim of access tokens is required too.
 fn has_access_token_claims(claims: &Claims) -> bool {
     if CLAIMS_OF_OTHERS.iter().any(|name| claims.contains(name)) {
+        return false;
+    }
+    if claims.contains(USE.0) && claims.text(USE.0) != Some(USE.1) {
         return false;
     }
     if claims.contains("typ") {

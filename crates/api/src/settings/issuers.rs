@@ -15,6 +15,7 @@ use super::{named::NamedSettings, values::Values};
 
 const ISSUER: &str = "AUTH__ISSUERS__<ID>__ISSUER";
 const AUDIENCES: &str = "AUTH__ISSUERS__<ID>__AUDIENCES";
+const AUDIENCE_CLAIM: &str = "AUTH__ISSUERS__<ID>__AUDIENCE_CLAIM";
 const JWKS_URL: &str = "AUTH__ISSUERS__<ID>__JWKS_URL";
 const ALGORITHMS: &str = "AUTH__ISSUERS__<ID>__ALGORITHMS";
 const TOKEN_TYPE: &str = "AUTH__ISSUERS__<ID>__TOKEN_TYPE";
@@ -27,6 +28,7 @@ const ROLE_SCOPES: &str = "AUTH__ISSUERS__<ID>__ROLE_SCOPES";
 const KEYS: &[&str] = &[
     ISSUER,
     AUDIENCES,
+    AUDIENCE_CLAIM,
     JWKS_URL,
     ALGORITHMS,
     TOKEN_TYPE,
@@ -66,6 +68,8 @@ fn issuer(
     let audiences = "comma-separated names of this service in the tokens (aud), so that tokens for \
                      other services are rejected";
     let audiences = named.read_required(AUDIENCES, audiences, |text| list(text, audience));
+    let path = "a path to the claim that replaces a missing aud, such as client_id";
+    let audience_claim = named.read_optional(AUDIENCE_CLAIM, path, |text| text.parse().ok());
     let address = "an address that begins with https://, or http:// on this machine and at \
                    AUTH__INSECURE_HOSTS";
     let keys = named.read_optional(JWKS_URL, address, web_address);
@@ -82,6 +86,7 @@ fn issuer(
     Some(IssuerConfig {
         id: named.name().parse().ok()?,
         audiences: audiences?,
+        audience_claim,
         keys: keys.map_or_else(|| KeyLocation::MetadataOf(name.clone()), KeyLocation::Url),
         name,
         algorithms: algorithms.unwrap_or_else(|| SignatureAlgorithm::ALL.to_vec()),

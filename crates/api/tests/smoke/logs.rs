@@ -56,6 +56,29 @@ async fn a_token_of_an_unknown_issuer_is_rejected_and_logged() {
 }
 
 #[tokio::test]
+async fn a_token_that_is_too_long_is_logged_once_without_its_text() {
+    let folder = folder();
+    let running = RunningService::start(folder.path(), &[]);
+    let token = format!("eyJhbGciOiJFUzI1NiJ9.{}.AA", "Groups".repeat(3_000));
+    for _ in 0..2 {
+        let request = reqwest::Client::new().get(format!("{}/api/agents", running.url));
+        let response = request.bearer_auth(&token).send().await.expect("an answer");
+        assert_eq!(response.status(), 401);
+    }
+    let lines = logged(running);
+    let is_about_length = |line: &&Value| {
+        let message = line["message"].as_str();
+        message.is_some_and(|it| it.contains("longer than 16384 bytes"))
+    };
+    let about: Vec<_> = lines.iter().filter(is_about_length).collect();
+    assert!(
+        about.len() == 1 && about[0]["bytes"] == token.len(),
+        "{lines:?}"
+    );
+    assert!(!format!("{lines:?}").contains("Groups"), "{lines:?}");
+}
+
+#[tokio::test]
 async fn a_line_has_a_trace_id_only_if_the_request_has_one() {
     let folder = folder();
     let settings = [("SERVER__PORT", "0"), ("LOG__LEVEL", "info,api=debug")];

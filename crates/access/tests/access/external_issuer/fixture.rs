@@ -105,6 +105,7 @@ pub(crate) fn issuer(id: &str, name: &str) -> IssuerConfig {
         id: id.parse().expect("an id"),
         name: name.to_owned(),
         audiences: vec![AUDIENCE.to_owned()],
+        audience_claim: None,
         keys: KeyLocation::Url(keys_of(name)),
         algorithms: SignatureAlgorithm::ALL.to_vec(),
         token_type: TokenType::AccessToken,

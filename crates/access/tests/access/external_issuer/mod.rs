@@ -7,5 +7,6 @@ mod key_set_fixture;
 mod key_sets;
 mod memory_tenants;
 mod permissions;
+mod products;
 mod tenants;
 mod token_kinds;

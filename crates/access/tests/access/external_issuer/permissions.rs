@@ -48,7 +48,14 @@ async fn scopes_are_words_or_lists() {
         (json!(""), vec![]),
         (json!([]), vec![]),
         (json!(7), vec![]),
-        (json!({"agents:read": true}), vec![]),
+        (
+            json!({"agents:read": true, "keys:admin": {"1": "a"}, "chat:write": false}),
+            vec![AgentsRead, KeysAdmin],
+        ),
+        (
+            json!({"agents:read": null, "agents:read chat:write": 1}),
+            vec![],
+        ),
         (Value::Null, vec![]),
     ] {
         let found = granted_scopes(&["scope"], json!({"scope": scope})).await;

@@ -56,6 +56,7 @@ fn an_issuer_needs_only_a_name_and_an_audience() {
         id: "main".parse().unwrap(),
         name: NAME.to_owned(),
         audiences: vec!["agents".to_owned()],
+        audience_claim: None,
         keys: KeyLocation::MetadataOf(NAME.to_owned()),
         algorithms: SignatureAlgorithm::ALL.to_vec(),
         token_type: TokenType::AccessToken,
@@ -70,6 +71,7 @@ fn an_issuer_needs_only_a_name_and_an_audience() {
 fn everything_about_an_issuer_can_be_configured() {
     let found = main_issuer(&[
         ("AUDIENCES", "https://agents.example.org, account"),
+        ("AUDIENCE_CLAIM", "client_id"),
         ("JWKS_URL", "https://id.example.org/keys?v=1"),
         ("ALGORITHMS", "RS256,EdDSA"),
         ("TOKEN_TYPE", "any"),
@@ -91,6 +93,7 @@ fn everything_about_an_issuer_can_be_configured() {
             "https://agents.example.org".to_owned(),
             "account".to_owned(),
         ],
+        audience_claim: Some("client_id".parse().unwrap()),
         keys: KeyLocation::Url("https://id.example.org/keys?v=1".to_owned()),
         algorithms: vec![SignatureAlgorithm::Rs256, SignatureAlgorithm::EdDsa],
         token_type: TokenType::Any,
