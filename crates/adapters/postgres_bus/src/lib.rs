@@ -11,6 +11,7 @@
 //! with each transaction.
 
 mod listener;
+mod outage;
 mod postgres_bus;
 mod sender;
 

@@ -1,6 +1,9 @@
 //! The task that receives the signals of other processes.
 
-use std::{sync::Weak, time::Duration};
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use local_bus::{Backoff, Closed, Inbox, LocalBus, Message};
 use ports::error::one_line;
@@ -11,10 +14,16 @@ use sqlx::{
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use crate::sender::{HEARTBEAT, in_time};
+use crate::{
+    outage::Outage,
+    sender::{CALL_TIMEOUT, HEARTBEAT, in_time},
+};
 
 /// The time without a message after which the connection counts as lost.
 const SILENCE: Duration = HEARTBEAT.saturating_mul(2);
+
+const NO_MESSAGE: &str = "\
+    no message arrives on a connection that listens, as behind a pooler in transaction mode";
 
 const NEVER_IDLE: &str = "set idle_session_timeout = 0";
 
@@ -22,11 +31,9 @@ const NEVER_IDLE: &str = "set idle_session_timeout = 0";
 pub(crate) struct Listener {
     connect: PgConnectOptions,
     channel: String,
+    process: Uuid,
     inbox: Inbox,
-    /// True once a message was received.
-    has_received: bool,
-    /// True if the operator was warned that no messages arrive.
-    has_warned: bool,
+    outage: Arc<Outage>,
 }
 
 impl Listener {
@@ -35,13 +42,14 @@ impl Listener {
         channel: String,
         process: Uuid,
         local: Weak<LocalBus>,
+        outage: Arc<Outage>,
     ) -> Self {
         Self {
             connect,
             channel,
+            process,
             inbox: Inbox::new(process, local),
-            has_received: false,
-            has_warned: false,
+            outage,
         }
     }
 
@@ -57,6 +65,7 @@ impl Listener {
                 }
                 Err(error) => {
                     let error = one_line(&error);
+                    self.outage.begin(&error);
                     tracing::debug!(error, "cannot listen to other nodes; retrying");
                 }
             }
@@ -70,6 +79,8 @@ impl Listener {
             .max_connections(1)
             .max_lifetime(None)
             .idle_timeout(None)
+            // The log says by itself what fails.
+            .acquire_slow_threshold(CALL_TIMEOUT)
             .connect_with(self.connect.clone())
             .await?;
         let mut listener = PgListener::connect_with(&pool).await?;
@@ -90,15 +101,19 @@ impl Listener {
         // Signals may have been sent before this connection.
         self.inbox.reset();
         self.inbox.report_loss()?;
+        let mut has_received = false;
         loop {
             match timeout(SILENCE, listener.try_recv()).await {
                 Ok(Ok(Some(notification))) => {
                     backoff.reset();
+                    has_received = true;
                     self.receive(notification.payload())?;
                 }
                 Ok(Ok(None) | Err(_)) => return Ok(()),
                 Err(_silence) => {
-                    self.warn();
+                    if !has_received {
+                        self.outage.begin(NO_MESSAGE);
+                    }
                     return Ok(());
                 }
             }
@@ -109,20 +124,11 @@ impl Listener {
         let Some(message) = Message::read(payload) else {
             return Ok(());
         };
-        if !std::mem::replace(&mut self.has_received, true) {
-            tracing::debug!("signals of other nodes arrive");
+        // Its own messages show that both directions work.
+        if message.process == self.process {
+            self.outage.end();
         }
         metrics::gauge!("bus_connected").set(1.0);
         self.inbox.receive(message)
-    }
-
-    /// Warns once that no messages arrive, although the database can be reached.
-    fn warn(&mut self) {
-        if !self.has_received && !std::mem::replace(&mut self.has_warned, true) {
-            tracing::warn!(
-                "LISTEN does not work on this database connection, as behind a pooler in transaction \
-                 mode; changes of other nodes are found once a second, and their replies arrive whole"
-            );
-        }
     }
 }

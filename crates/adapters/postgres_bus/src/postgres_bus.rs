@@ -12,7 +12,7 @@ use tokio_util::{
 };
 use uuid::Uuid;
 
-use crate::{listener::Listener, sender::Sender};
+use crate::{listener::Listener, outage::Outage, sender::Sender};
 
 /// An event bus between all processes on one database. Its tasks end when it is dropped.
 pub struct PostgresBus {
@@ -35,13 +35,16 @@ impl PostgresBus {
         let (local, outbox) = (Arc::new(LocalBus::new()), Arc::new(Outbox::default()));
         let stop = stop.child_token();
         let channel = format!("agent_service_{}", store.simple());
+        let outage = Arc::<Outage>::default();
         let sender = Sender::new(
             connect.clone(),
             channel.clone(),
             process,
             Arc::clone(&outbox),
+            Arc::clone(&outage),
         );
-        let listener = Listener::new(connect.clone(), channel, process, Arc::downgrade(&local));
+        let local_bus = Arc::downgrade(&local);
+        let listener = Listener::new(connect.clone(), channel, process, local_bus, outage);
         tasks.spawn(stop.clone().run_until_cancelled_owned(sender.run()));
         tasks.spawn(stop.clone().run_until_cancelled_owned(listener.run()));
         Self {

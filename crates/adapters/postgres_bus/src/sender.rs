@@ -8,6 +8,8 @@ use sqlx::{ConnectOptions as _, PgConnection, postgres::PgConnectOptions};
 use tokio::time::{Instant, sleep_until, timeout};
 use uuid::Uuid;
 
+use crate::outage::Outage;
+
 /// The shortest time between two sends. Signals that arrive meanwhile are sent together.
 const INTERVAL: Duration = Duration::from_millis(20);
 /// The longest time between two messages. The listeners of all processes recognise a lost
@@ -16,7 +18,7 @@ pub(crate) const HEARTBEAT: Duration = Duration::from_secs(5);
 /// The maximum length of a message, in bytes. Postgres rejects 8,000 and more.
 const MAX_BYTES: usize = 7_900;
 /// The time limit of a call.
-const CALL_TIMEOUT: Duration = Duration::from_secs(5);
+pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Sends messages. The commit need not wait for the disk, because messages are not stored. The setting
 /// ends with the statement: behind a pooler, the session may belong to a writer of the store next.
@@ -32,6 +34,9 @@ pub(crate) struct Sender {
     outbox: Arc<Outbox>,
     /// Messages that another connection sends if this one is lost; receivers ignore repeated ones.
     unsent: Vec<String>,
+    /// True if the current connection has sent something.
+    has_sent: bool,
+    outage: Arc<Outage>,
 }
 
 impl Sender {
@@ -40,6 +45,7 @@ impl Sender {
         channel: String,
         process: Uuid,
         outbox: Arc<Outbox>,
+        outage: Arc<Outage>,
     ) -> Self {
         Self {
             connect,
@@ -47,6 +53,8 @@ impl Sender {
             writer: MessageWriter::new(process, MAX_BYTES),
             outbox,
             unsent: Vec::new(),
+            has_sent: false,
+            outage,
         }
     }
 
@@ -58,6 +66,10 @@ impl Sender {
                 Ok(never) => match never {},
                 Err(error) => {
                     let error = one_line(&error);
+                    // One that is lost after it has worked is only replaced.
+                    if !std::mem::take(&mut self.has_sent) {
+                        self.outage.begin(&error);
+                    }
                     tracing::debug!(error, "cannot send signals to other nodes; reconnecting");
                 }
             }
@@ -73,6 +85,7 @@ impl Sender {
         loop {
             let sent_at = Instant::now();
             self.send(&mut connection).await?;
+            self.has_sent = true;
             backoff.reset();
             // A heartbeat if nothing else is to be sent.
             let _filled = timeout(HEARTBEAT, self.outbox.filled()).await;

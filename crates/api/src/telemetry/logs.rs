@@ -7,8 +7,9 @@ use crate::settings::{LogFormat, LogSettings};
 
 /// Libraries that do not log unless the level names them. `actix_http` logs an error for every
 /// malformed request, with which anyone could fill the log; `rmcp` logs the addresses of tool
-/// servers, which may contain secrets.
-const SILENCED_LIBRARIES: [&str; 2] = ["actix_http", "rmcp"];
+/// servers, which may contain secrets; `sqlx_core::pool` warns of each lost connection, again and
+/// again during an outage that this program reports once.
+const SILENCED_LIBRARIES: [&str; 3] = ["actix_http", "rmcp", "sqlx_core::pool"];
 
 /// Creates the subscriber that writes log lines to `writer`.
 pub(super) fn subscriber<W>(

@@ -22,7 +22,7 @@ async fn a_session_that_has_sent_signals_still_commits_to_disk() {
     let channel = format!("sender_{}", std::process::id());
     listener.listen(&channel).await.unwrap();
     let outbox = Arc::new(Outbox::default());
-    let mut sender = Sender::new(server, channel, Uuid::nil(), outbox);
+    let mut sender = Sender::new(server, channel, Uuid::nil(), outbox, Arc::default());
     let mut connection = sender.connect().await.unwrap();
     sender.send(&mut connection).await.unwrap();
     let setting = sqlx::query_scalar::<_, String>(COMMIT).fetch_one(&mut connection);

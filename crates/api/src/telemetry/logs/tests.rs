@@ -31,6 +31,7 @@ fn logged(format: Option<LogFormat>, level: &str, is_terminal: bool) -> String {
     tracing::subscriber::with_default(subscriber, || {
         tracing::warn!(route = "/api/agents", "slow");
         tracing::info!("started");
+        tracing::warn!(target: "sqlx_core::pool::connection", "of the driver");
     });
     String::from_utf8(captured.0.lock().unwrap().clone()).unwrap()
 }
@@ -53,6 +54,13 @@ fn colours_are_for_terminals() {
     let text = logged(Some(LogFormat::Pretty), "info", false);
     assert!(text.contains("slow") && !text.contains('\u{1b}'), "{text}");
     assert!(serde_json::from_str::<serde_json::Value>(&text).is_err());
+}
+
+#[test]
+fn the_pool_of_the_database_driver_logs_only_if_the_level_names_it() {
+    assert!(!logged(None, "info", false).contains("of the driver"));
+    let text = logged(None, "info,sqlx_core::pool=warn", false);
+    assert!(text.contains("of the driver"), "{text}");
 }
 
 #[test]
