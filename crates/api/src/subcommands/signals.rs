@@ -1,8 +1,17 @@
 //! The signals that a server handles.
 
-use std::{future::poll_fn, io, task::Poll};
+use std::{
+    future::poll_fn,
+    io,
+    task::Poll,
+    time::{Duration, Instant},
+};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// The time within which several signals are one: some programs send theirs to the process and then to
+/// its group (`timeout`), and terminals send one beside that of a process manager.
+const ONE_STOP: Duration = Duration::from_millis(500);
 
 /// The signals that stop the server: the first one requests a shutdown, a second one aborts it.
 const STOPPING: &[(&str, SignalKind)] = &[
@@ -23,6 +32,8 @@ const IGNORED: &[(&str, SignalKind)] = &[
 pub(super) struct Signals {
     stopping: Vec<(&'static str, Signal)>,
     ignored: Vec<(&'static str, Signal)>,
+    /// The time of the first signal that stops the server.
+    stopped_at: Option<Instant>,
 }
 
 impl Signals {
@@ -36,14 +47,22 @@ impl Signals {
         Ok(Self {
             stopping: handle(STOPPING)?,
             ignored: handle(IGNORED)?,
+            stopped_at: None,
         })
     }
 
-    /// Waits for one that stops the server, and returns its name. Cancel safe.
+    /// Waits for one that stops the server, and returns its name. Those that arrive right after the first
+    /// one belong to it. Cancel safe.
     pub(super) async fn stopping(&mut self) -> &'static str {
         loop {
             tokio::select! {
-                name = first(&mut self.stopping) => return name,
+                name = first(&mut self.stopping) => {
+                    if self.stopped_at.is_some_and(|at| at.elapsed() < ONE_STOP) {
+                        continue;
+                    }
+                    self.stopped_at.get_or_insert_with(Instant::now);
+                    return name;
+                }
                 name = first(&mut self.ignored) => tracing::info!("{name} ignored"),
             }
         }

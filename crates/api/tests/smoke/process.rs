@@ -148,13 +148,13 @@ impl RunningService {
         self.signal(&["TERM"]);
     }
 
-    /// Stops it immediately. One shell sends both signals: after the first one, the service listens
-    /// for the second one for only a few seconds.
+    /// Stops it immediately, by a second signal. One shell sends both: after the first one, the service
+    /// listens for the second one for only a few seconds.
     pub(crate) fn abort(&self) {
         self.signal(&["TERM", "INT"]);
     }
 
-    /// Sends signals, one after the other.
+    /// Sends signals, one after the other, each late enough to count on its own.
     pub(crate) fn signal(&self, names: &[&str]) {
         signal(self.process.id(), names);
     }
@@ -176,13 +176,20 @@ impl Drop for RunningService {
     }
 }
 
-/// Sends signals to a process, one after the other.
+/// Sends signals to a process, one after the other, each late enough to count on its own.
 pub(crate) fn signal(id: u32, names: &[&str]) {
+    signal_after_pauses(id, names, "sleep 0.6");
+}
+
+/// Sends signals to a process with this command of a shell between them.
+pub(crate) fn signal_after_pauses(id: u32, names: &[&str], pause: &str) {
     let commands: Vec<_> = names
         .iter()
         .map(|name| format!("kill -s {name} {id}"))
         .collect();
     let mut shell = Command::new("sh");
-    let sent = shell.args(["-c", &commands.join(" && ")]).status();
+    let sent = shell
+        .args(["-c", &commands.join(&format!(" && {pause} && "))])
+        .status();
     assert!(sent.expect("a shell").success());
 }
