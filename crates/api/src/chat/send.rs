@@ -52,7 +52,7 @@ const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-appli
 #[utoipa::path(
     post, path = "/api/chat", operation_id = "chat", tag = "Chat",
     request_body(content = ChatRequest, example = json!({
-        "agentId": "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11", "message": "Hello!",
+        "agentId": "the id of an agent", "message": "Hello!",
     })),
     params(("Prefer" = Option<String>, Header, description = "`respond-async`: return the turn at once; its state can be read at its `Location`.")),
     responses(

@@ -72,7 +72,7 @@ impl JsonBody for ConversationRequest {
 #[utoipa::path(
     post, path = "/api/conversations", operation_id = "create_conversation", tag = "Conversations",
     request_body(content = ConversationRequest, example = json!({
-        "agentId": "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11", "userId": "ada", "title": "My order",
+        "agentId": "the id of an agent", "userId": "ada", "title": "My order",
     })),
     responses(
         (status = 200, description = "The conversation that already has this `conversationKey`, unchanged.", body = Conversation),

@@ -72,6 +72,7 @@ mod rate_limits;
 mod raw;
 mod redaction;
 mod regions;
+mod request_examples;
 mod response;
 mod rule_tests;
 mod running_turns;
