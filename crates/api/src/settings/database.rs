@@ -66,17 +66,20 @@ impl DatabaseUrl {
         let (sqlx_url, ignored, location) = match kind {
             DatabaseKind::Sqlite => {
                 sqlite_url::check(rest)?;
-                (text.to_owned(), Vec::new(), rest.split('?').next())
+                let location = rest.split('?').next().map(str::to_owned);
+                (text.to_owned(), Vec::new(), location)
             }
             DatabaseKind::Postgres => {
                 let PostgresUrl { url, ignored } = postgres_url::parse(rest)?;
-                (url, ignored, server_location(rest))
+                let location = server_location(rest);
+                let location = location.map(|it| format!("{it}{}", address_parameters(rest)));
+                (url, ignored, location)
             }
         };
         Ok(Self {
             kind,
             sqlx_url: sqlx_url.into(),
-            location: without_secrets(scheme, location),
+            location: without_secrets(scheme, location.as_deref()),
             ignored,
         })
     }
@@ -161,6 +164,23 @@ pub(super) fn server_location(rest: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+/// Returns the parameters that name the address of the server, such as a folder of Unix sockets.
+fn address_parameters(rest: &str) -> String {
+    let parameters = rest
+        .split_once('?')
+        .map_or("", |(_, query)| query)
+        .split('&');
+    let is_address = |pair: &&str| {
+        let name = pair.split('=').next();
+        matches!(name, Some("host" | "hostaddr" | "port"))
+    };
+    let addresses: Vec<_> = parameters.filter(is_address).collect();
+    if addresses.is_empty() {
+        return String::new();
+    }
+    format!("?{}", addresses.join("&"))
+}
+
 
     #[test]
     fn only_urls_of_the_two_databases_are_accepted() {
@@ -198,8 +218,8 @@ mod tests {
                 "postgresql://db/agents",
             ),
             (
-                "postgresql:///agents?host=/run&password=hidden",
-                "postgresql:///agents",
+                "postgresql:///agents?host=/run&password=hidden&port=5433",
+                "postgresql:///agents?host=/run&port=5433",
             ),
         ] {
             let parsed = DatabaseUrl::parse(url).unwrap();
