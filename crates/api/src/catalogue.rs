@@ -22,8 +22,9 @@ pub struct EngineEntry {
     /// True for the engine of agents that name none.
     default: bool,
     /// False while the circuit breaker of the engine is open: it failed too often, and the
-    /// fallbacks of agents reply until a turn has tried it again. This is not a health check: an
-    /// engine that was never reached is available.
+    /// fallbacks of agents reply until a turn has tried it again. Also false if the last request to
+    /// its server, a chat or one for its models, got no connection. This is not a health check: a
+    /// server that accepts connections and rejects every chat is available at first.
     available: bool,
     /// The models for `config.llm.model`, if the engine knows them.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,7 +52,8 @@ pub struct CapabilityEntry {
     kind: CapabilityKind,
     /// A description of its effect.
     description: String,
-    /// True if it works at the moment.
+    /// True if it works at the moment: the server of the tool can be reached, and no engine has found
+    /// that it cannot offer the tool to models.
     available: bool,
 }
 
@@ -109,7 +111,10 @@ pub async fn list_engines(authorized: Authorized<AnyCredential>) -> HttpResponse
     responses((status = 200, description = "The capabilities.", body = Listing<CapabilityEntry>)),
 )]
 pub async fn list_capabilities(authorized: Authorized<AnyCredential>) -> HttpResponse {
-    let capabilities = authorized.toolbox.capabilities();
+    let engines = &authorized.engines;
+    let capabilities = authorized
+        .toolbox
+        .capabilities(|tool| engines.have_refused(tool));
     let entries: Vec<CapabilityEntry> = capabilities.into_iter().map(Into::into).collect();
     HttpResponse::Ok().json(Listing { data: entries })
 }

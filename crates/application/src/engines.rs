@@ -7,7 +7,7 @@ use domain::{
     fault::push_index,
 };
 use futures::future::join_all;
-use ports::{BreakerName, PrepareError, ReplyEngine, ReplyRequest};
+use ports::{BreakerName, PrepareError, ReplyEngine, ReplyRequest, ToolDefinition};
 
 use engine_breakers::{AttemptBreakers, EngineBreakers, Timeouts};
 
@@ -46,8 +46,8 @@ pub struct EngineInfo {
     pub name: String,
     /// True if the engine serves agents that name no engine.
     pub is_default: bool,
-    /// True if the tenant's requests reach the engine: none of its circuit breakers is open. An
-    /// engine that was never called is available.
+    /// True if the tenant's requests reach the engine: none of its circuit breakers is open, and the
+    /// last request to its server got a connection.
     pub is_available: bool,
     /// The models that agents can choose from, if the engine knows them.
     pub models: Option<Vec<String>>,
@@ -88,14 +88,23 @@ impl Engines {
     /// Returns every engine as the tenant sees it, ordered by name.
     pub async fn list(&self, tenant: &TenantId) -> Vec<EngineInfo> {
         let infos = self.by_name.iter().map(|(name, registered)| async move {
+            // The list of models may be the first request to the server.
+            let models = registered.engine.models().await;
             EngineInfo {
                 name: name.clone(),
                 is_default: *name == self.default,
-                is_available: !registered.breakers.is_open(tenant),
-                models: registered.engine.models().await,
+                is_available: registered.engine.is_reachable()
+                    && !registered.breakers.is_open(tenant),
+                models,
             }
         });
         join_all(infos).await
+    }
+
+    /// Returns whether an engine has found that it cannot offer this tool to its models.
+    pub fn have_refused(&self, tool: &Arc<ToolDefinition>) -> bool {
+        let mut engines = self.by_name.values();
+        engines.any(|registered| registered.engine.has_refused(tool))
     }
 
     /// Returns the names of all open circuit breakers.

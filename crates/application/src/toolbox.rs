@@ -6,7 +6,9 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use domain::Agent;
 pub(crate) use metrics::ToolMetrics;
-use ports::{AgentTool, CapabilityInfo, CapabilityKind, ToolProvider};
+use ports::{
+    AgentTool, CapabilityInfo, CapabilityKind, ProvidedTools, ToolDefinition, ToolProvider,
+};
 
 /// The separator between the name of a server and that of its tool.
 const SEPARATOR: char = '/';
@@ -23,10 +25,25 @@ impl Toolbox {
         Self { providers }
     }
 
-    /// Returns every capability that selects tools, ordered by name.
-    pub fn capabilities(&self) -> Vec<CapabilityInfo> {
-        let providers = self.providers.iter();
-        let mut all: Vec<_> = providers.flat_map(|it| it.capabilities()).collect();
+    /// Returns every capability that selects tools, ordered by name. A tool that `is_refused` is not
+    /// available.
+    pub fn capabilities(
+        &self,
+        is_refused: impl Fn(&Arc<ToolDefinition>) -> bool,
+    ) -> Vec<CapabilityInfo> {
+        let mut all = Vec::new();
+        for provider in &self.providers {
+            let ProvidedTools {
+                mut capabilities,
+                tools,
+            } = provider.provided();
+            let refused: Vec<_> = tools.iter().filter(|it| is_refused(it)).collect();
+            for capability in &mut capabilities {
+                let mut refused = refused.iter();
+                capability.is_available &= !refused.any(|tool| tool.name == capability.name);
+            }
+            all.extend(capabilities);
+        }
         all.sort_by(|one, other| one.name.cmp(&other.name));
         all
     }

@@ -7,7 +7,7 @@ use domain::{Agent, FinishReason, HistoryMessage, InputFault, RuleTest, TenantId
 use futures::stream::BoxStream;
 use serde_json::Value;
 
-use crate::{AgentTool, BoxError, ToolArguments};
+use crate::{AgentTool, BoxError, ToolArguments, ToolDefinition};
 
 /// The input of an engine.
 #[derive(Debug, Clone)]
@@ -175,6 +175,18 @@ pub trait ReplyEngine: Send + Sync {
     /// them. MUST return quickly, if necessary from memory.
     async fn models(&self) -> Option<Vec<String>> {
         None
+    }
+
+    /// Returns false if the server of the engine could not be reached by its last request, also one for
+    /// [`Self::models`]. MUST NOT send a request.
+    fn is_reachable(&self) -> bool {
+        true
+    }
+
+    /// Returns true if the engine has found that it cannot offer this tool to its models. MUST answer
+    /// from memory.
+    fn has_refused(&self, _tool: &Arc<ToolDefinition>) -> bool {
+        false
     }
 
     /// Starts a reply. MUST yield deltas and exactly one end, or an error. MUST stop all work when

@@ -1138,7 +1138,10 @@ export interface components {
         Capability: string;
         /** @description A capability with an effect. */
         CapabilityEntry: {
-            /** @description True if it works at the moment. */
+            /**
+             * @description True if it works at the moment: the server of the tool can be reached, and no engine has found
+             *     that it cannot offer the tool to models.
+             */
             available: boolean;
             /** @description A description of its effect. */
             description: string;
@@ -1744,8 +1747,9 @@ export interface components {
         EngineEntry: {
             /**
              * @description False while the circuit breaker of the engine is open: it failed too often, and the
-             *     fallbacks of agents reply until a turn has tried it again. This is not a health check: an
-             *     engine that was never reached is available.
+             *     fallbacks of agents reply until a turn has tried it again. Also false if the last request to
+             *     its server, a chat or one for its models, got no connection. This is not a health check: a
+             *     server that accepts connections and rejects every chat is available at first.
              */
             available: boolean;
             /** @description True for the engine of agents that name none. */

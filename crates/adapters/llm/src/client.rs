@@ -1,6 +1,9 @@
 //! The requests to one server.
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use domain::LlmSettings;
 use reqwest::{
@@ -45,6 +48,7 @@ pub(crate) struct Upstream {
     pub(crate) timeouts: LlmTimeouts,
     /// Tracks the tasks of responses.
     pub(crate) tasks: TaskTracker,
+    refuses_connections: AtomicBool,
 }
 
 impl Upstream {
@@ -78,6 +82,7 @@ impl Upstream {
             think_tags: options.think_tags,
             timeouts: timeouts(options),
             tasks: options.tasks.clone(),
+            refuses_connections: AtomicBool::new(false),
         })
     }
 
@@ -146,10 +151,8 @@ impl Upstream {
     pub(crate) async fn send(&self, request: &Request) -> Result<Response, LlmError> {
         let request = request.try_clone();
         let request = request.ok_or(LlmError::Malformed("the request cannot be repeated"))?;
-        let client = self.clients.current().map_err(LlmError::unreachable)?;
-        let sent = timeout(self.timeouts.first_byte, client.execute(request));
-        let response = sent.await.map_err(|_elapsed| LlmError::TimedOut)?;
-        let response = response.map_err(LlmError::unreachable)?;
+        let sent = timeout(self.timeouts.first_byte, self.execute(request));
+        let response = sent.await.map_err(|_elapsed| LlmError::TimedOut)??;
         if response.status().is_success() {
             Ok(response)
         } else {
@@ -157,12 +160,24 @@ impl Upstream {
         }
     }
 
+    async fn execute(&self, request: Request) -> Result<Response, LlmError> {
+        let client = self.clients.current().map_err(LlmError::unreachable)?;
+        let response = client.execute(request).await;
+        let is_refused = response.as_ref().is_err_and(reqwest::Error::is_connect);
+        self.refuses_connections
+            .store(is_refused, Ordering::Relaxed);
+        response.map_err(LlmError::unreachable)
+    }
+
+    /// Returns false if no connection could be opened for the last request.
+    pub(crate) fn is_reachable(&self) -> bool {
+        !self.refuses_connections.load(Ordering::Relaxed)
+    }
+
     /// Requests the list of models.
     pub(crate) async fn list_models(&self) -> Result<Response, LlmError> {
         let request = Request::new(Method::GET, self.models_url.clone());
-        let client = self.clients.current().map_err(LlmError::unreachable)?;
-        let response = client.execute(request).await;
-        let response = response.map_err(LlmError::unreachable)?;
+        let response = self.execute(request).await?;
         if response.status().is_success() {
             Ok(response)
         } else {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use ports::{ReplyEngine, ReplyError, ReplyRequest, ReplyStream};
+use ports::{ReplyEngine, ReplyError, ReplyRequest, ReplyStream, ToolDefinition};
 
 use crate::{
     chunk_sender::chunk_stream,
@@ -36,6 +36,14 @@ impl LlmReplyEngine {
 impl ReplyEngine for LlmReplyEngine {
     async fn models(&self) -> Option<Vec<String>> {
         self.models.names().await
+    }
+
+    fn is_reachable(&self) -> bool {
+        self.models.upstream().is_reachable()
+    }
+
+    fn has_refused(&self, tool: &Arc<ToolDefinition>) -> bool {
+        self.schemas.has_refused(tool)
     }
 
     async fn reply(&self, request: ReplyRequest) -> Result<ReplyStream, ReplyError> {

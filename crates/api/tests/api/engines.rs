@@ -1,6 +1,6 @@
 //! Chat with slow engines that the test controls.
 
-use std::time::Duration;
+use std::{net::TcpListener, time::Duration};
 
 use domain::{FinishReason, ProblemCode, Usage};
 use ports::{ReplyChunk, ReplyError};
@@ -204,6 +204,25 @@ async fn a_slow_engine_is_stopped() {
         (&turn["status"], &turn["error"]["code"]),
         (&json!("failed"), &json!("engine_timeout"))
     );
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_whose_address_refuses_connections_is_not_available() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("its address");
+    drop(listener);
+    let api = ApiServerBuilder::default()
+        .setting("LLM__BASE_URL", &format!("http://{address}/v1"))
+        .setting("LLM__MODEL", "m")
+        .start()
+        .await;
+    let engines = api.reader().get("/api/engines").await.ok();
+    let expected = json!({"data": [
+        {"name": "llm", "default": true, "available": false},
+        {"name": "rules", "default": false, "available": true},
+    ]});
+    assert_eq!(engines, expected);
     api.stop().await;
 }
 

@@ -158,7 +158,7 @@ async fn a_tool_is_called_at_its_provider() {
 #[test]
 fn the_capabilities_of_all_providers_are_listed_by_name() {
     let names: Vec<_> = toolbox()
-        .capabilities()
+        .capabilities(|_| false)
         .into_iter()
         .map(|it| it.name)
         .collect();
@@ -170,4 +170,12 @@ fn the_capabilities_of_all_providers_are_listed_by_name() {
         "time",
     ];
     assert_eq!(names, expected);
+}
+
+#[test]
+fn a_tool_that_engines_have_refused_is_not_available() {
+    let listed = toolbox().capabilities(|tool| tool.name == "files/write");
+    let unavailable = listed.iter().filter(|it| !it.is_available);
+    let names: Vec<_> = unavailable.map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["files/write"]);
 }

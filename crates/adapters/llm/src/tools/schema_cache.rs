@@ -40,6 +40,15 @@ impl SchemaCache {
             .await
     }
 
+    /// Returns whether the schema of this tool was found to be unusable.
+    pub(crate) fn has_refused(&self, definition: &Arc<ToolDefinition>) -> bool {
+        let entries = self.0.lock();
+        let compiled = entries
+            .get(&address(definition))
+            .map(|(_, cell)| cell.get());
+        matches!(compiled, Some(Some(None)))
+    }
+
     /// Returns the cached result, or compiles the schema. The next caller tries again after an
     /// error.
     async fn get_or_compile<Compilation>(
@@ -157,8 +166,11 @@ mod tests {
         #[case] schema: Value,
         #[case] expected: bool,
     ) {
-        let compiled = SchemaCache::default().get(&definition(schema)).await;
+        let (schemas, definition) = (SchemaCache::default(), definition(schema));
+        assert!(!schemas.has_refused(&definition), "nothing is known yet");
+        let compiled = schemas.get(&definition).await;
         assert_eq!(compiled.is_some(), expected);
+        assert_eq!(schemas.has_refused(&definition), !expected);
     }
 
     #[tokio::test]

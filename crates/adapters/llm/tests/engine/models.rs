@@ -1,15 +1,20 @@
 //! The list of models.
 
-use std::time::Duration;
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpListener,
+    time::Duration,
+};
 
 use futures::future::join_all;
+use llm_engine::LlmReplyEngine;
 use ports::ReplyEngine as _;
 use rstest::rstest;
 use serde_json::json;
 use tokio::time::Instant;
 
 use crate::{
-    fixture::{KEY, engine_with, fixture},
+    fixture::{KEY, collect_reply, engine_with, fixture, options, request_within},
     upstream::{Response, Step, Upstream, status, whole},
 };
 
@@ -134,4 +139,29 @@ async fn a_server_that_hangs_delays_only_the_first_caller() {
     let again = Instant::now();
     assert_eq!(engine.models().await, None::<Vec<String>>);
     assert!(again.elapsed() < limit, "{:?}", again.elapsed());
+}
+
+#[tokio::test]
+async fn a_server_is_reachable_unless_its_last_request_got_no_connection() {
+    let (_upstream, engine) = fixture([status(500), list(&["a"])]).await;
+    assert!(engine.is_reachable(), "nothing is known yet");
+    engine.models().await;
+    assert!(engine.is_reachable(), "it has answered");
+
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("its address");
+    drop(listener);
+    let engine = LlmReplyEngine::new(options(format!("http://{address}/v1"))).expect("an engine");
+    engine.models().await;
+    assert!(!engine.is_reachable());
+    // From now on it answers each request with an error.
+    let listener = TcpListener::bind(address).expect("the port is still free");
+    std::thread::spawn(move || {
+        for mut client in listener.incoming().flatten() {
+            let _length = client.read(&mut [0; 8192]);
+            let _sent = client.write_all(b"HTTP/1.1 500 \r\ncontent-length: 0\r\n\r\n");
+        }
+    });
+    collect_reply(&engine, request_within(Duration::from_secs(5))).await;
+    assert!(engine.is_reachable());
 }
