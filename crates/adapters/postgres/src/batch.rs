@@ -1,6 +1,12 @@
 //! The commit of a batch of writes, on a dedicated connection.
 
-use std::sync::Arc;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use ports::RepositoryError;
@@ -12,13 +18,15 @@ use sqlx::{
     ConnectOptions, Connection, PgConnection,
     postgres::{PgConnectOptions, PgDatabaseError, PgSeverity},
 };
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::{
-    connections::{CALL_TIMEOUT, prepare},
-    error::{from_sqlx, lost_its_session},
+    connections::{CALL_TIMEOUT, Connections, prepare},
+    error::{from_sqlx, is_full, lost_its_session},
     facts, rows,
 };
+
+const PAUSE_OF_FULL_SERVER: Duration = Duration::from_millis(20);
 
 /// The work of an attempt, which can be repeated.
 trait BatchWork<T>:
@@ -35,16 +43,27 @@ impl<T, W> BatchWork<T> for W where
 pub(crate) struct PostgresBatchStore {
     options: PgConnectOptions,
     connection: Option<PgConnection>,
+    /// The connections that it asks for one if the server admits no other.
+    pooled: Connections,
+    /// True unless it could connect the last time.
+    lacks_connection: Arc<AtomicBool>,
     /// The thread on which it runs, which ends with this value.
     _thread: WriterThread,
 }
 
 impl PostgresBatchStore {
     /// Creates a store that connects for the first batch.
-    pub(crate) const fn new(options: PgConnectOptions, thread: WriterThread) -> Self {
+    pub(crate) const fn new(
+        options: PgConnectOptions,
+        pooled: Connections,
+        lacks_connection: Arc<AtomicBool>,
+        thread: WriterThread,
+    ) -> Self {
         Self {
             options,
             connection: None,
+            pooled,
+            lacks_connection,
             _thread: thread,
         }
     }
@@ -91,8 +110,19 @@ impl PostgresBatchStore {
     }
 
     async fn connect(&self) -> Result<PgConnection, RepositoryError> {
-        let mut connection = self.options.connect().await.map_err(from_sqlx)?;
+        self.lacks_connection.store(true, Ordering::Relaxed);
+        let mut connection = loop {
+            match self.options.connect().await {
+                Ok(connection) => break connection,
+                // The server frees the place of a closed connection after a moment.
+                Err(error) if is_full(&error) && self.pooled.give_up_one().await => {
+                    sleep(PAUSE_OF_FULL_SERVER).await;
+                }
+                Err(error) => return Err(from_sqlx(error)),
+            }
+        };
         prepare(&mut connection).await.map_err(from_sqlx)?;
+        self.lacks_connection.store(false, Ordering::Relaxed);
         Ok(connection)
     }
 }

@@ -19,6 +19,9 @@ const TEMPORARY: [&str; 8] = [
     "57P01", "57P02", "57P03", "57P05", "25P03", "53", "08001", "08006",
 ];
 
+/// The code of a server that admits no further connection.
+const FULL: &str = "53300";
+
 /// The code of an attempt to write in a read-only session.
 const READ_ONLY: &str = "25006";
 
@@ -92,8 +95,17 @@ pub(crate) fn lost_its_session(error: &RepositoryError) -> bool {
 
 /// Returns whether a session rejected a write because it is read-only.
 pub(crate) fn is_read_only(error: &sqlx::Error) -> bool {
-    let code = error.as_database_error().map(DatabaseError::code);
-    code.flatten().as_deref() == Some(READ_ONLY)
+    has_code(error, READ_ONLY)
+}
+
+/// Returns whether the server admits no further connection of this role, to this database or at all.
+pub(crate) fn is_full(error: &sqlx::Error) -> bool {
+    has_code(error, FULL)
+}
+
+fn has_code(error: &sqlx::Error, code: &str) -> bool {
+    let of_error = error.as_database_error().map(DatabaseError::code);
+    of_error.flatten().as_deref() == Some(code)
 }
 
 /// The server's message, without the position in its own source that sqlx adds.

@@ -20,9 +20,20 @@ use crate::{
 
 const ENCODING: &str = "select current_setting('server_encoding')";
 const SESSION: &str = "select pg_backend_pid()";
+/// The number of connections that the server admits for this role and database. Superusers may use those
+/// that are reserved, and have no limits of their own.
+const GRANTED: &str = "\
+    select least( \
+        current_setting('max_connections')::int8 - case when r.rolsuper then 0 else \
+            current_setting('superuser_reserved_connections')::int8 \
+            + coalesce(current_setting('reserved_connections', true)::int8, 0) end, \
+        case when r.rolconnlimit >= 0 and not r.rolsuper then r.rolconnlimit end, \
+        case when d.datconnlimit >= 0 and not r.rolsuper then d.datconnlimit end) \
+    from pg_roles r, pg_database d \
+    where r.rolname = session_user and d.datname = current_database()";
 
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[ENCODING, SESSION];
+pub(crate) const STATEMENTS: &[&str] = &[ENCODING, SESSION, GRANTED];
 
 /// The name of this program's sessions, unless the URL contains another.
 const APPLICATION_NAME: &str = "agent-service";
@@ -43,16 +54,28 @@ const UNSUPPORTED_VERSION: &str = "UnsupportedCertVersion";
 /// A start that waits for the database tries again and again.
 static TUNNEL_WARNING: Once = Once::new();
 
-/// Returns the options of all connections to the database at `url`, after a check that it can be used,
-/// and the tunnel that they need, if any.
-pub(crate) async fn usable_options(
-    url: &str,
-    tasks: &TaskTracker,
-) -> Result<(PgConnectOptions, Option<Tunnel>), sqlx::Error> {
+/// A database that can be used.
+pub(crate) struct Usable {
+    /// The options of all connections.
+    pub(crate) options: PgConnectOptions,
+    /// The tunnel that they need, if any.
+    pub(crate) tunnel: Option<Tunnel>,
+    /// The number of connections that the server admits.
+    pub(crate) granted: u32,
+}
+
+/// Checks that the database at `url` can be used.
+pub(crate) async fn usable(url: &str, tasks: &TaskTracker) -> Result<Usable, sqlx::Error> {
     let options = options(url)?;
     match check(&options).await {
         Err(sqlx::Error::Io(error)) if error.to_string().contains(UNSUPPORTED_VERSION) => {}
-        checked => return checked.map(|()| (options, None)),
+        checked => {
+            return checked.map(|granted| Usable {
+                options,
+                tunnel: None,
+                granted,
+            });
+        }
     }
     if needs_certificate(&options) {
         return Err(unusable(CERTIFICATE_VERSION));
@@ -64,8 +87,12 @@ pub(crate) async fn usable_options(
         );
     });
     let (options, tunnel) = Tunnel::open(&options, tasks).await?;
-    check(&options).await?;
-    Ok((options, Some(tunnel)))
+    let granted = check(&options).await?;
+    Ok(Usable {
+        options,
+        tunnel: Some(tunnel),
+        granted,
+    })
 }
 
 /// Returns whether a certificate is verified, or one is presented to the server.
@@ -110,12 +137,14 @@ pub(crate) fn in_time<T>(
     }
 }
 
-/// Checks that the database stores all text, and that each connection has a session of its own.
-async fn check(options: &PgConnectOptions) -> Result<(), sqlx::Error> {
+/// Checks that the database stores all text, and that each connection has a session of its own. Returns
+/// the number of connections that the server admits.
+async fn check(options: &PgConnectOptions) -> Result<u32, sqlx::Error> {
     let mut connection = connect(options).await?;
     in_time(check_on(&mut connection, options)).await?;
+    let granted = in_time(value::<i64>(&mut connection, GRANTED)).await?;
     let _ = in_time(connection.close()).await;
-    Ok(())
+    Ok(u32::try_from(granted).unwrap_or_default())
 }
 
 async fn check_on(

@@ -1,6 +1,9 @@
 //! Connecting, migrating and closing the store.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use ports::{RepositoryError, Storage};
 use relational::{
@@ -10,7 +13,7 @@ use relational::{
     },
 };
 use sqlx::{
-    Connection, PgConnection,
+    ConnectOptions as _, Connection, PgConnection,
     migrate::{MigrateError, Migrator},
     postgres::PgConnectOptions,
 };
@@ -41,10 +44,21 @@ const APPLIED_MIGRATIONS: &str = "select version, checksum from _sqlx_migrations
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[MIGRATIONS_TABLE, APPLIED_MIGRATIONS];
 
+/// The connections of a process beside its pool: one writes, two belong to the event bus, and one
+/// counts for the rate limits of several processes.
+const OTHER_CONNECTIONS: u32 = 4;
+
+/// The least number of connections of the pool: the first key is stored by one while another holds a lock.
+const LEAST_POOLED: u32 = 2;
+
+/// The least number of connections with which a process can serve.
+const LEAST_CONNECTIONS: u32 = OTHER_CONNECTIONS + LEAST_POOLED;
+
 /// The options of a store.
 #[derive(Debug, Clone, Copy)]
 pub struct PostgresOptions {
-    /// The maximum number of connections, besides the one that writes chats.
+    /// The maximum number of connections of this process, those beside the pool included. Fewer if the
+    /// server admits fewer.
     pub max_connections: u32,
     /// True if the server is a replica, whose sessions are read-only. All writes fail.
     pub is_replica: bool,
@@ -53,7 +67,7 @@ pub struct PostgresOptions {
 impl Default for PostgresOptions {
     fn default() -> Self {
         Self {
-            max_connections: 16,
+            max_connections: 20,
             is_replica: false,
         }
     }
@@ -66,6 +80,9 @@ pub struct PostgresStore {
     pub(crate) is_replica: bool,
     pub(crate) connections: Connections,
     pub(crate) group: GroupCommit,
+    /// True unless the writer could connect the last time it tried to.
+    pub(crate) lacks_writer: Arc<AtomicBool>,
+    granted: u32,
     tunnel: Option<Arc<Tunnel>>,
 }
 
@@ -78,13 +95,21 @@ impl PostgresStore {
         options: PostgresOptions,
         tasks: &TaskTracker,
     ) -> Result<Self, RepositoryError> {
-        let usable = server::usable_options(url, tasks).await;
-        let (connect, tunnel) = usable.map_err(from_sqlx)?;
-        let connections = Connections::new(connect.clone(), options.max_connections, tasks);
+        let usable = server::usable(url, tasks).await.map_err(from_sqlx)?;
+        let connect = usable.options;
+        let total = options.max_connections.min(usable.granted);
+        let pooled = total.saturating_sub(OTHER_CONNECTIONS).max(LEAST_POOLED);
+        let connections = Connections::new(connect.clone(), pooled, tasks);
+        let lacks_writer = Arc::new(AtomicBool::new(true));
         let writer_thread =
             WriterThread::start().map_err(|error| RepositoryError::Unavailable(error.into()))?;
         let group = GroupCommit::start(
-            PostgresBatchStore::new(connect.clone(), writer_thread.clone()),
+            PostgresBatchStore::new(
+                connect.clone(),
+                connections.clone(),
+                Arc::clone(&lacks_writer),
+                writer_thread.clone(),
+            ),
             WriteTimeouts::default(),
             tasks,
             writer_thread.runtime(),
@@ -94,7 +119,9 @@ impl PostgresStore {
             is_replica: options.is_replica,
             connections,
             group,
-            tunnel: tunnel.map(Arc::new),
+            lacks_writer,
+            granted: usable.granted,
+            tunnel: usable.tunnel.map(Arc::new),
         })
     }
 
@@ -140,9 +167,34 @@ impl PostgresStore {
         pending
     }
 
-    /// Returns the options of its connections, for others to the same database.
-    pub const fn connect_options(&self) -> &PgConnectOptions {
-        &self.options
+    /// Returns the options of its connections, for others to the same database. The driver does not
+    /// log their statements: their owners report once what fails, and try it again and again.
+    pub fn connect_options(&self) -> PgConnectOptions {
+        self.options.clone().disable_statement_logging()
+    }
+
+    /// Fails with a [`NotUsableYet`] if the server admits fewer connections than a process needs to serve.
+    pub fn require_connections(&self) -> Result<(), RepositoryError> {
+        if self.granted >= LEAST_CONNECTIONS {
+            return Ok(());
+        }
+        let reason = format!(
+            "the database grants {} connection(s) to this role, and each process needs at least \
+             {LEAST_CONNECTIONS}: raise the limit of the role (alter role … connection limit), of the \
+             database, or max_connections of the server",
+            self.granted
+        );
+        Err(RepositoryError::Unavailable(NotUsableYet(reason).into()))
+    }
+
+    /// Checks that the writer has a connection, or can get one.
+    pub(crate) async fn check_writer(&self) -> Result<(), RepositoryError> {
+        if !self.is_replica && self.lacks_writer.load(Ordering::Relaxed) {
+            let connection = server::connect(&self.options).await.map_err(from_sqlx)?;
+            let _ = in_time(connection.close()).await;
+            self.lacks_writer.store(false, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     /// Returns the random id of the store.

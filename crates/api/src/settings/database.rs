@@ -21,6 +21,8 @@ pub struct DatabaseSettings {
     pub url: DatabaseUrl,
     /// `DATABASE__START_SECONDS`: the time for which a start waits for it.
     pub start_limit: Duration,
+    /// `DATABASE__MAX_CONNECTIONS`: the connections of this process to a server.
+    pub max_connections: u32,
 }
 
 impl DatabaseSettings {
@@ -32,6 +34,7 @@ impl DatabaseSettings {
                 60,
                 0..=3_600,
             )),
+            max_connections: values.read_number("DATABASE__MAX_CONNECTIONS", 20, 6..=1_000),
         }
     }
 }
@@ -161,9 +164,6 @@ pub(super) fn server_location(rest: &str) -> Option<&str> {
         .then_some(location)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
 /// Returns the parameters that name the address of the server, such as a folder of Unix sockets.
 fn address_parameters(rest: &str) -> String {
     let parameters = rest
@@ -181,6 +181,9 @@ fn address_parameters(rest: &str) -> String {
     format!("?{}", addresses.join("&"))
 }
 
+#[cfg(test)]
+mod tests {
+    use super::*;
 
     #[test]
     fn only_urls_of_the_two_databases_are_accepted() {

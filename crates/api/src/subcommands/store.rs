@@ -43,12 +43,12 @@ pub(super) async fn open(
         ),
     };
     print_note(&format!("store: {description}"));
-    let store = Store::open(&settings.database.url, false, tasks).await?;
+    let store = Store::open(&settings.database, false, tasks).await?;
     if store.pending_migrations().await? == 0 {
         return Ok(store);
     }
     store.close().await;
-    let store = Store::open(&settings.database.url, true, tasks).await?;
+    let store = Store::open(&settings.database, true, tasks).await?;
     store.migrate().await?;
     Ok(store)
 }

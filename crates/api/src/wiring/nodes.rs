@@ -81,7 +81,7 @@ impl NodeLinks {
         stop: &CancellationToken,
     ) -> Result<()> {
         let id = store.id().await.context("the store's id cannot be read")?;
-        let connect = store.connect_options();
+        let connect = &store.connect_options();
         let bus = PostgresBus::start(connect, id, ids.next_id(), tasks, stop);
         self.bus = Arc::new(bus);
         if settings.url.is_none() {

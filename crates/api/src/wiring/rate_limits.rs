@@ -29,7 +29,7 @@ pub(super) fn start_limiter(
     let limiter: Arc<dyn RateLimiter> = match parts.store {
         Store::Postgres(store) if parts.peers.home.is_none() => {
             Arc::new(PostgresRateLimiter::start(
-                store.connect_options(),
+                &store.connect_options(),
                 node.watch_membership(),
                 &parts.tasks,
                 &parts.stop,

@@ -11,7 +11,7 @@ use postgres_store::{NotUsableYet, PostgresOptions, PostgresStore};
 use sqlite_store::{SqliteOptions, SqliteStore};
 use tokio_util::task::TaskTracker;
 
-use crate::settings::{DatabaseKind, DatabaseUrl, Settings};
+use crate::settings::{DatabaseKind, DatabaseSettings, DatabaseUrl, Settings};
 
 /// The round trip to the primary above which the operator is warned.
 const MAX_DISTANCE: Duration = Duration::from_millis(10);
@@ -33,7 +33,12 @@ pub enum Store {
 impl Store {
     /// Opens the store. With `exclusive`, as for serving and migrating, a second exclusive opener
     /// is rejected.
-    pub async fn open(url: &DatabaseUrl, exclusive: bool, tasks: &TaskTracker) -> Result<Self> {
+    pub async fn open(
+        settings: &DatabaseSettings,
+        exclusive: bool,
+        tasks: &TaskTracker,
+    ) -> Result<Self> {
+        let url = &settings.url;
         let opened = match url.kind() {
             DatabaseKind::Sqlite => {
                 let options = SqliteOptions {
@@ -45,7 +50,10 @@ impl Store {
                     .map(Self::Sqlite)
             }
             DatabaseKind::Postgres => {
-                let options = PostgresOptions::default();
+                let options = PostgresOptions {
+                    max_connections: settings.max_connections,
+                    is_replica: false,
+                };
                 PostgresStore::connect(url.reveal(), options, tasks)
                     .await
                     .map(Self::Postgres)
@@ -55,10 +63,11 @@ impl Store {
     }
 
     /// Opens a replica of the store of the home region, which is a Postgres server.
-    pub async fn open_replica(url: &DatabaseUrl, tasks: &TaskTracker) -> Result<Self> {
+    pub async fn open_replica(settings: &DatabaseSettings, tasks: &TaskTracker) -> Result<Self> {
+        let url = &settings.url;
         let options = PostgresOptions {
+            max_connections: settings.max_connections,
             is_replica: true,
-            ..PostgresOptions::default()
         };
         let opened = PostgresStore::connect(url.reveal(), options, tasks).await;
         let opened = opened.with_context(|| format!("the replica at {url} cannot be opened"));
@@ -80,6 +89,14 @@ impl Store {
             Self::Sqlite(store) => store.migrate().await?,
             Self::Postgres(store) => store.migrate().await?,
         })
+    }
+
+    /// Fails if a server grants fewer connections than a process needs to serve.
+    fn require_connections(&self) -> Result<()> {
+        match self {
+            Self::Sqlite(_) => Ok(()),
+            Self::Postgres(store) => Ok(store.require_connections()?),
+        }
     }
 
     /// Returns the number of pending migrations. Fails if a newer program has migrated the store.
@@ -122,19 +139,22 @@ pub async fn open_store(
     let report = |reason: &str| tracing::warn!(reason, "waiting for the database");
     if settings.region.home.is_some() {
         let open = async || {
-            let replica = Store::open_replica(&settings.database.url, tasks).await?;
+            let replica = Store::open_replica(&settings.database, tasks).await?;
             prepared(replica, wait_for_schema).await
         };
         let (replica, ()) = wait_for_database(settings.database.start_limit, report, open).await?;
         return Ok(replica);
     }
     let open = async || {
-        let store = Store::open(&settings.database.url, true, tasks).await?;
-        if no_migrate {
-            return prepared(store, require_schema).await;
-        }
-        let (store, _applied) = prepared(store, Store::migrate).await?;
-        Ok((store, ()))
+        let store = Store::open(&settings.database, true, tasks).await?;
+        let prepare = async |store: &Store| {
+            store.require_connections()?;
+            if no_migrate {
+                return require_schema(store).await;
+            }
+            store.migrate().await.map(drop)
+        };
+        prepared(store, prepare).await
     };
     let (store, ()) = wait_for_database(settings.database.start_limit, report, open).await?;
     warn_of_distance(&store).await;
@@ -148,7 +168,7 @@ pub async fn migrate_store(
     tasks: &TaskTracker,
 ) -> Result<usize> {
     let open = async || {
-        let store = Store::open(&settings.database.url, true, tasks).await?;
+        let store = Store::open(&settings.database, true, tasks).await?;
         prepared(store, Store::migrate).await
     };
     let (store, applied) = wait_for_database(settings.database.start_limit, report, open).await?;

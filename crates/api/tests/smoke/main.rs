@@ -4,6 +4,7 @@ mod certificate_version;
 mod chat_client;
 mod commands_without_store;
 mod database_start;
+mod few_connections;
 mod first_key;
 mod hung_names;
 mod killed;

@@ -33,6 +33,9 @@ pub(crate) const CALL_TIMEOUT: Duration = Duration::from_millis(4_500);
 /// idle under load.
 const MAX_UNTESTED_IDLE: Duration = Duration::from_millis(50);
 
+/// The idle time after which a connection is closed: other processes may need its place.
+const MAX_IDLE: Duration = Duration::from_mins(1);
+
 /// The settings of every connection.
 ///
 /// Plans must stay good while tables grow from empty to millions of rows during the life of one
@@ -74,6 +77,7 @@ impl Connections {
         let pool = PgPoolOptions::new()
             .max_connections(max_connections)
             .acquire_timeout(CALL_TIMEOUT)
+            .idle_timeout(MAX_IDLE)
             .test_before_acquire(false)
             .before_acquire(move |connection, rest| {
                 let is_retired = checked.includes(rest.age);
@@ -191,6 +195,19 @@ impl Connections {
         let row = self.fetch_optional(query).await?;
         let row = row.ok_or_else(|| corrupt(table)("no row"))?;
         row.try_get(0).map_err(in_table(table))
+    }
+
+    /// Closes an idle connection, for another purpose. Returns false if there is none, or only one.
+    pub(crate) async fn give_up_one(&self) -> bool {
+        if self.pool.size() <= 1 {
+            return false;
+        }
+        let Some(connection) = self.pool.try_acquire() else {
+            return false;
+        };
+        let close = async move { drop(connection.close().await) };
+        let closed = self.tasks.spawn_on(close, &self.runtime);
+        closed.await.is_ok()
     }
 
     /// Closes all connections once their calls have ended.
