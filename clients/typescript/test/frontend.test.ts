@@ -1,28 +1,34 @@
-// Runs the backend and the page of docs/frontend.md, unchanged.
+// Runs the backend and the page of docs/frontend.md, in Chromium, with the addresses of the test.
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { readBlocks, runModule } from "../../../crates/api/tests/clients/documents.mjs";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { startBrowser } from "../../../crates/api/tests/clients/browser.mjs";
+import { readBlocks } from "../../../crates/api/tests/clients/documents.mjs";
 import { startService } from "../../../crates/api/tests/clients/service.mjs";
+import { folder as example } from "./example.js";
 import { freePort } from "./free-port.js";
 import { createClient } from "../src/index.js";
 
 const DOCUMENT = new URL("../../../docs/frontend.md", import.meta.url);
+const TEXT = readFileSync(DOCUMENT, "utf8");
 const block = readBlocks(DOCUMENT);
 const folder = mkdtempSync(join(tmpdir(), "frontend-"));
 let service: Awaited<ReturnType<typeof startService>>;
 let backend: ChildProcess;
 let backendUrl: string;
+/** The port of the page, whose origin the service allows. */
+let port: number;
 
 beforeAll(async () => {
-  service = await startService();
-  const scopes = readFileSync(DOCUMENT, "utf8").match(/--name backend --scopes (\S+)/)?.[1];
+  port = await freePort();
+  service = await startService({ SERVER__ALLOWED_ORIGINS: `http://localhost:${port}` });
+  const scopes = TEXT.match(/--name backend --scopes (\S+)/)?.[1];
   writeFileSync(join(folder, "backend.mjs"), block("// backend.mjs"));
-  const port = await freePort();
-  backendUrl = `http://localhost:${port}`;
-  const env = { ...process.env, KEY: service.key(scopes), SERVICE: service.url, PORT: `${port}` };
+  const backendPort = await freePort();
+  backendUrl = `http://localhost:${backendPort}`;
+  const env = { ...process.env, KEY: service.key(scopes), SERVICE: service.url, PORT: `${backendPort}` };
   backend = spawn(process.execPath, ["backend.mjs"], { cwd: folder, env, stdio: "inherit" });
   await vi.waitUntil(() => fetch(backendUrl).catch(() => false), { timeout: 20_000 });
 });
@@ -34,16 +40,23 @@ afterAll(async () => {
 
 const order = (path: string, init: RequestInit = {}) => fetch(backendUrl + path, { method: "POST", ...init });
 
-test("the documented page shows the reply to its visitor", async () => {
+test("the documented page, of ten lines, shows the reply to its visitor", async () => {
   const agentId = await service.newAgent();
-  const reply = { textContent: "" };
-  const forBackend = (path: string, init: RequestInit) => order(path, init);
-  const page = block("// page.js")
-    .replace("http://127.0.0.1:8080", service.url)
-    .replace("01a1f9f5-e05d-732b-85dd-7c941357da9e", agentId);
-  const globals = { fetch: forBackend, document: { getElementById: () => reply } };
-  await runModule(page, { "agent-service-client": { createClient } }, { globals });
-  expect(reply.textContent).toBe("You said: When do you open?");
+  const page = TEXT.match(/```html\n(<!-- index.html -->\n[^]*?)```/)?.[1] ?? "";
+  expect(page.trim().split("\n").length).toBeLessThanOrEqual(10);
+  writeFileSync(join(folder, "index.html"), page.replace("http://127.0.0.1:8080", service.url).replace("01a1f9f5-e05d-732b-85dd-7c941357da9e", agentId));
+  writeFileSync(join(folder, "vite.config.mjs"), block("// vite.config.mjs").replace("http://localhost:3000", backendUrl));
+  // The built package, as the example has installed it.
+  const installed = "node_modules/agent-service-client";
+  cpSync(join(example, installed), join(folder, installed), { recursive: true });
+  const vite = spawn(process.execPath, [join(example, "node_modules/vite/bin/vite.js"), "--port", `${port}`, "--strictPort"], { cwd: folder, stdio: "ignore" });
+  onTestFinished(() => void vite.kill());
+  await vi.waitUntil(() => fetch(`http://localhost:${port}`).catch(() => false), { timeout: 20_000 });
+  const browser = await startBrowser();
+  onTestFinished(() => browser.close());
+  const shown = await browser.newPage();
+  await shown.goto(`http://localhost:${port}`);
+  await expect.poll(() => shown.locator("#reply").textContent()).toBe("You said: When do you open?");
   const { body } = await service.call("GET", `/api/conversations?agentId=${agentId}`);
   expect(body.data).toEqual([expect.objectContaining({ userId: expect.stringMatching(/^[\w-]{36}$/) })]);
 });
