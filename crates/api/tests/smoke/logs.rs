@@ -291,7 +291,7 @@ async fn rejected_cross_origin_requests_are_logged_with_the_origin() {
         assert_eq!(response.expect("an answer").status(), 200);
     }
     let preflight = client.request(
-        reqwest::Method::OPTIONS,
+        Method::OPTIONS,
         format!("{}/api/chat", running.url),
     );
     let preflight = preflight.header("Origin", "https://worse.example");
