@@ -76,7 +76,7 @@ test.each([
     response.setHeader("X-Consistency", "7");
     json(response, { ...problem, data: ["near"] });
   });
-  const far = await delayed(50, (request, response) => {
+  const far = await delayed(300, (request, response) => {
     if (request.url === "/api/agents") received.push(request.headers["x-consistency"] as string | undefined);
     json(response, { data: ["far"] });
   });
@@ -101,7 +101,7 @@ test("a client stays in a region whose agents or models fail, and returns if all
       response.statusCode = 503;
       json(response, { code, retryable: false });
     });
-  const [near, far] = [await regionNamed("near", 0), await regionNamed("far", 50)];
+  const [near, far] = [await regionNamed("near", 0), await regionNamed("far", 300)];
   const home = await serve((_, response) => json(response, { data: [{ url: far }, { url: near }] }));
   const options = await inNearestRegion({ url: home, apiKey: "key", webSocket: null, retries: 0 });
   const client = createClient(options);
@@ -125,7 +125,7 @@ test("a socket that is closed with 4205 is replaced in another region", async ()
     if (isCutOff) response.statusCode = 503;
     json(response, { code: "home_unavailable", retryable: true, ticket: "a", ...page });
   });
-  const far = await regionNamed(50, (_, response) => json(response, { ticket: "b", ...page }));
+  const far = await regionNamed(300, (_, response) => json(response, { ticket: "b", ...page }));
   const home = await serve((_, response) => json(response, { data: [{ url: near }, { url: far }] }));
   const opened: string[] = [];
   const webSocket = class {
