@@ -39,8 +39,9 @@ async fn a_compressed_response_is_read_although_none_was_requested(
     let head = String::from_utf8_lossy(&head[..length]).to_ascii_lowercase();
     assert!(head.contains("accept-encoding: identity\r\n"), "{head}");
     let length = body.len();
-    let head =
-        format!("HTTP/1.1 200 OK\r\ncontent-encoding: {coding}\r\ncontent-length: {length}\r\n\r\n");
+    let head = format!(
+        "HTTP/1.1 200 OK\r\ncontent-encoding: {coding}\r\ncontent-length: {length}\r\n\r\n"
+    );
     connection.write_all(head.as_bytes()).await.unwrap();
     connection.write_all(&body).await.unwrap();
     let response = request.await.unwrap().unwrap();
