@@ -161,13 +161,16 @@ pub async fn get_console(state: Data<ApiState>) -> HttpResponse {
             )
         })
         .collect();
-    let body = format!(
+    let mut body = format!(
         "<p>With this server, applications create AI agents and chat with them, over REST, \
-         server-sent events and WebSockets.</p><ul class=\"list\">{}</ul>\
-         <h2>URLs for clients of other products</h2><ul class=\"list\">{}</ul>",
-        links.concat(),
-        clients.concat()
+         server-sent events and WebSockets.</p><ul class=\"list\">{}</ul>",
+        links.concat()
     );
+    if !clients.is_empty() {
+        body.push_str("<h2>URLs for clients of other products</h2><ul class=\"list\">");
+        body.push_str(&clients.concat());
+        body.push_str("</ul>");
+    }
     start_page(&body)
 }
 

@@ -10,10 +10,8 @@ use crate::{documents::PUBLIC, request::accepts};
 
 /// The style of the pages, in the colours of the console.
 const STYLE: &str = include_str!("page.css");
-/// The sign of the product.
-const SIGN: &str = "<svg width=\"28\" height=\"28\" viewBox=\"0 0 32 32\" aria-hidden=\"true\">\
-    <rect width=\"32\" height=\"32\" rx=\"8\" fill=\"#3d5bd9\"/><path fill=\"#fff\" d=\"M9 10h14a2 2 0 0 1 \
-    2 2v7a2 2 0 0 1-2 2h-7l-5 4v-4H9a2 2 0 0 1-2-2v-7a2 2 0 0 1 2-2z\"/></svg>";
+/// The sign of the product, which is also the icon of the console.
+const SIGN: &str = include_str!("../console/icon.svg");
 
 /// The policy of HTML pages: they run no scripts, load nothing and have no style but [`STYLE`].
 static POLICY: LazyLock<String> = LazyLock::new(|| {
@@ -36,13 +34,18 @@ pub(crate) fn prefers_html(request: &HttpRequest) -> bool {
 
 /// The link to the start page, at the top of other pages. `base` is the path of the public URL.
 pub(crate) fn home_link(base: &str) -> String {
-    format!("<a class=\"brand\" href=\"{base}/\">{SIGN}Agent Service</a>")
+    format!(
+        "<a class=\"brand\" href=\"{base}/\">{SIGN}Agent Service</a>"
+    )
 }
 
 /// Creates the start page.
 pub(crate) fn start_page(body: &str) -> HttpResponse {
     let title = "Agent Service";
-    respond(title, &format!("<h1>{SIGN}{title}</h1>{body}"))
+    respond(
+        title,
+        &format!("<h1>{SIGN}{title}</h1>{body}"),
+    )
 }
 
 /// Creates a page with links above its title.

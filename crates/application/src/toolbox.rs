@@ -37,10 +37,10 @@ impl Toolbox {
                 mut capabilities,
                 tools,
             } = provider.provided();
-            let refused: Vec<_> = tools.iter().filter(|it| is_refused(it)).collect();
+            let refused = tools.iter().filter(|it| is_refused(it));
+            let refused: BTreeSet<_> = refused.map(|it| &it.name).collect();
             for capability in &mut capabilities {
-                let mut refused = refused.iter();
-                capability.is_available &= !refused.any(|tool| tool.name == capability.name);
+                capability.is_available &= !refused.contains(&capability.name);
             }
             all.extend(capabilities);
         }

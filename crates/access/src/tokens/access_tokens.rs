@@ -41,11 +41,10 @@ impl AccessTokens {
         }
     }
 
-    /// Returns the error of a text that is no token. Issuers may list groups without end in a token, and
-    /// then some users cannot sign in: the first such token is reported.
+    /// Returns the error of a text that is no token, and reports the first that is too long: some issuers
+    /// list all groups of a user in a token, so that only some users cannot sign in.
     fn reject(&self, text: &str) -> AccessError {
-        let is_reported = || self.has_reported_length.swap(true, Ordering::Relaxed);
-        if text.len() > MAX_TOKEN_BYTES && !is_reported() {
+        if text.len() > MAX_TOKEN_BYTES && !self.has_reported_length.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 bytes = text.len(),
                 "an access token is longer than {MAX_TOKEN_BYTES} bytes, so it is rejected; have its \

@@ -37,7 +37,7 @@ fn words(claim: &Value) -> Vec<&str> {
     }
 }
 
-/// Returns whether a member of an object is not one of those that say no.
+/// Returns false for `null` and `false`, with which an issuer denies a role.
 fn is_held(value: &Value) -> bool {
     !matches!(value, Value::Null | Value::Bool(false))
 }

@@ -14,12 +14,14 @@ const BEARER: &str = "Bearer";
 const NONCE: &str = "nonce";
 /// Claims of ID tokens and logout tokens. Access tokens never have them.
 const CLAIMS_OF_OTHERS: &[&str] = &["at_hash", "c_hash", "events"];
-/// The claim of Amazon Cognito with the use of a token, and its value in access tokens. ID tokens have
-/// `id`.
-const USE: (&str, &str) = ("token_use", "access");
-/// Claims of access tokens. Other tokens do not have them. `session_id` is in those of Supabase, which
-/// have no scopes and name no client.
-const CLAIMS_OF_ACCESS_TOKENS: &[&str] = &["scope", "scp", "client_id", "session_id"];
+/// The claim of Amazon Cognito with the use of a token.
+const TOKEN_USE: &str = "token_use";
+/// The use of access tokens. ID tokens have `id`.
+const ACCESS: &str = "access";
+/// Claims of access tokens. Other tokens do not have them.
+const CLAIMS_OF_ACCESS_TOKENS: &[&str] = &["scope", "scp", "client_id"];
+/// Claims that access tokens of Supabase have together, which have no scopes and name no client.
+const CLAIMS_OF_SUPABASE: &[&str] = &["session_id", "aal"];
 /// Claims with the application that a token was issued to. The audience of an ID token is this
 /// application itself.
 const CLAIMS_OF_APPLICATIONS: &[&str] = &["azp", "appid"];
@@ -47,7 +49,7 @@ fn has_access_token_claims(claims: &Claims) -> bool {
     if CLAIMS_OF_OTHERS.iter().any(|name| claims.contains(name)) {
         return false;
     }
-    if claims.contains(USE.0) && claims.text(USE.0) != Some(USE.1) {
+    if claims.contains(TOKEN_USE) && claims.text(TOKEN_USE) != Some(ACCESS) {
         return false;
     }
     if claims.contains("typ") {
@@ -65,5 +67,6 @@ fn has_access_token_claims(claims: &Claims) -> bool {
     };
     !claims.contains(NONCE)
         && (CLAIMS_OF_ACCESS_TOKENS.iter().any(is_present)
+            || CLAIMS_OF_SUPABASE.iter().all(|it| is_present(it))
             || CLAIMS_OF_APPLICATIONS.iter().any(names_other_application))
 }

@@ -43,10 +43,10 @@ impl<T, W> BatchWork<T> for W where
 pub(crate) struct PostgresBatchStore {
     options: PgConnectOptions,
     connection: Option<PgConnection>,
-    /// The connections that it asks for one if the server admits no other.
+    /// The pool, which gives up an idle connection if the server is full.
     pooled: Connections,
-    /// True unless it could connect the last time.
-    lacks_connection: Arc<AtomicBool>,
+    /// True until it, or a check on its behalf, could connect.
+    has_no_writer: Arc<AtomicBool>,
     /// The thread on which it runs, which ends with this value.
     _thread: WriterThread,
 }
@@ -56,14 +56,14 @@ impl PostgresBatchStore {
     pub(crate) const fn new(
         options: PgConnectOptions,
         pooled: Connections,
-        lacks_connection: Arc<AtomicBool>,
+        has_no_writer: Arc<AtomicBool>,
         thread: WriterThread,
     ) -> Self {
         Self {
             options,
             connection: None,
             pooled,
-            lacks_connection,
+            has_no_writer,
             _thread: thread,
         }
     }
@@ -110,7 +110,7 @@ impl PostgresBatchStore {
     }
 
     async fn connect(&self) -> Result<PgConnection, RepositoryError> {
-        self.lacks_connection.store(true, Ordering::Relaxed);
+        self.has_no_writer.store(true, Ordering::Relaxed);
         let mut connection = loop {
             match self.options.connect().await {
                 Ok(connection) => break connection,
@@ -122,7 +122,7 @@ impl PostgresBatchStore {
             }
         };
         prepare(&mut connection).await.map_err(from_sqlx)?;
-        self.lacks_connection.store(false, Ordering::Relaxed);
+        self.has_no_writer.store(false, Ordering::Relaxed);
         Ok(connection)
     }
 }

@@ -54,28 +54,29 @@ const UNSUPPORTED_VERSION: &str = "UnsupportedCertVersion";
 /// A start that waits for the database tries again and again.
 static TUNNEL_WARNING: Once = Once::new();
 
-/// A database that can be used.
-pub(crate) struct Usable {
+/// A database that was found to be usable.
+pub(crate) struct CheckedDatabase {
     /// The options of all connections.
     pub(crate) options: PgConnectOptions,
     /// The tunnel that they need, if any.
     pub(crate) tunnel: Option<Tunnel>,
     /// The number of connections that the server admits.
-    pub(crate) granted: u32,
+    pub(crate) connection_limit: u32,
 }
 
 /// Checks that the database at `url` can be used.
-pub(crate) async fn usable(url: &str, tasks: &TaskTracker) -> Result<Usable, sqlx::Error> {
+pub(crate) async fn check_database(
+    url: &str,
+    tasks: &TaskTracker,
+) -> Result<CheckedDatabase, sqlx::Error> {
     let options = options(url)?;
-    match check(&options).await {
-        Err(sqlx::Error::Io(error)) if error.to_string().contains(UNSUPPORTED_VERSION) => {}
-        checked => {
-            return checked.map(|granted| Usable {
-                options,
-                tunnel: None,
-                granted,
-            });
-        }
+    let checked = check(&options).await;
+    if !checked.as_ref().is_err_and(is_of_certificate_version) {
+        return Ok(CheckedDatabase {
+            connection_limit: checked?,
+            options,
+            tunnel: None,
+        });
     }
     if needs_certificate(&options) {
         return Err(unusable(CERTIFICATE_VERSION));
@@ -87,12 +88,16 @@ pub(crate) async fn usable(url: &str, tasks: &TaskTracker) -> Result<Usable, sql
         );
     });
     let (options, tunnel) = Tunnel::open(&options, tasks).await?;
-    let granted = check(&options).await?;
-    Ok(Usable {
+    let connection_limit = check(&options).await?;
+    Ok(CheckedDatabase {
         options,
         tunnel: Some(tunnel),
-        granted,
+        connection_limit,
     })
+}
+
+fn is_of_certificate_version(error: &sqlx::Error) -> bool {
+    matches!(error, sqlx::Error::Io(error) if error.to_string().contains(UNSUPPORTED_VERSION))
 }
 
 /// Returns whether a certificate is verified, or one is presented to the server.
@@ -142,9 +147,9 @@ pub(crate) fn in_time<T>(
 async fn check(options: &PgConnectOptions) -> Result<u32, sqlx::Error> {
     let mut connection = connect(options).await?;
     in_time(check_on(&mut connection, options)).await?;
-    let granted = in_time(value::<i64>(&mut connection, GRANTED)).await?;
+    let connection_limit = in_time(value::<i64>(&mut connection, GRANTED)).await?;
     let _ = in_time(connection.close()).await;
-    Ok(u32::try_from(granted).unwrap_or_default())
+    Ok(u32::try_from(connection_limit).unwrap_or_default())
 }
 
 async fn check_on(

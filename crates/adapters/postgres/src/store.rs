@@ -80,9 +80,9 @@ pub struct PostgresStore {
     pub(crate) is_replica: bool,
     pub(crate) connections: Connections,
     pub(crate) group: GroupCommit,
-    /// True unless the writer could connect the last time it tried to.
-    pub(crate) lacks_writer: Arc<AtomicBool>,
-    granted: u32,
+    /// True until the writer, or a check on its behalf, could connect.
+    pub(crate) has_no_writer: Arc<AtomicBool>,
+    connection_limit: u32,
     tunnel: Option<Arc<Tunnel>>,
 }
 
@@ -95,19 +95,21 @@ impl PostgresStore {
         options: PostgresOptions,
         tasks: &TaskTracker,
     ) -> Result<Self, RepositoryError> {
-        let usable = server::usable(url, tasks).await.map_err(from_sqlx)?;
-        let connect = usable.options;
-        let total = options.max_connections.min(usable.granted);
+        let checked = server::check_database(url, tasks)
+            .await
+            .map_err(from_sqlx)?;
+        let connect = checked.options;
+        let total = options.max_connections.min(checked.connection_limit);
         let pooled = total.saturating_sub(OTHER_CONNECTIONS).max(LEAST_POOLED);
         let connections = Connections::new(connect.clone(), pooled, tasks);
-        let lacks_writer = Arc::new(AtomicBool::new(true));
+        let has_no_writer = Arc::new(AtomicBool::new(true));
         let writer_thread =
             WriterThread::start().map_err(|error| RepositoryError::Unavailable(error.into()))?;
         let group = GroupCommit::start(
             PostgresBatchStore::new(
                 connect.clone(),
                 connections.clone(),
-                Arc::clone(&lacks_writer),
+                Arc::clone(&has_no_writer),
                 writer_thread.clone(),
             ),
             WriteTimeouts::default(),
@@ -119,9 +121,9 @@ impl PostgresStore {
             is_replica: options.is_replica,
             connections,
             group,
-            lacks_writer,
-            granted: usable.granted,
-            tunnel: usable.tunnel.map(Arc::new),
+            has_no_writer,
+            connection_limit: checked.connection_limit,
+            tunnel: checked.tunnel.map(Arc::new),
         })
     }
 
@@ -175,24 +177,24 @@ impl PostgresStore {
 
     /// Fails with a [`NotUsableYet`] if the server admits fewer connections than a process needs to serve.
     pub fn require_connections(&self) -> Result<(), RepositoryError> {
-        if self.granted >= LEAST_CONNECTIONS {
+        if self.connection_limit >= LEAST_CONNECTIONS {
             return Ok(());
         }
         let reason = format!(
             "the database grants {} connection(s) to this role, and each process needs at least \
              {LEAST_CONNECTIONS}: raise the limit of the role (alter role … connection limit), of the \
              database, or max_connections of the server",
-            self.granted
+            self.connection_limit
         );
         Err(RepositoryError::Unavailable(NotUsableYet(reason).into()))
     }
 
     /// Checks that the writer has a connection, or can get one.
     pub(crate) async fn check_writer(&self) -> Result<(), RepositoryError> {
-        if !self.is_replica && self.lacks_writer.load(Ordering::Relaxed) {
+        if !self.is_replica && self.has_no_writer.load(Ordering::Relaxed) {
             let connection = server::connect(&self.options).await.map_err(from_sqlx)?;
             let _ = in_time(connection.close()).await;
-            self.lacks_writer.store(false, Ordering::Relaxed);
+            self.has_no_writer.store(false, Ordering::Relaxed);
         }
         Ok(())
     }

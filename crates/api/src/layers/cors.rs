@@ -79,7 +79,7 @@ impl AllowedOrigins {
     }
 
     /// Returns true if the log is to warn of a disallowed origin: once, and not of too many.
-    fn begin_report(&self, origin: &HeaderValue) -> bool {
+    fn is_first_report(&self, origin: &HeaderValue) -> bool {
         let mut reported = self.reported.lock();
         reported.len() < REPORTED_ORIGINS && reported.insert(origin.as_bytes().to_vec())
     }
@@ -153,7 +153,7 @@ fn report_disallowed_origin(request: &ServiceRequest, state: &ApiState) {
         return;
     };
     if !is_own_page(request, origin, &state.public_url)
-        && state.allowed_origins.begin_report(origin)
+        && state.allowed_origins.is_first_report(origin)
     {
         tracing::warn!(
             ?origin,
@@ -196,7 +196,10 @@ mod tests {
         let mut reports = (0..REPORTED_ORIGINS + 10).map(|number| {
             let origin = format!("https://page{number}.example");
             let origin = HeaderValue::try_from(origin).unwrap();
-            [origins.begin_report(&origin), origins.begin_report(&origin)]
+            [
+                origins.is_first_report(&origin),
+                origins.is_first_report(&origin),
+            ]
         });
         assert!(
             reports

@@ -147,14 +147,14 @@ pub async fn open_store(
     }
     let open = async || {
         let store = Store::open(&settings.database, true, tasks).await?;
-        let prepare = async |store: &Store| {
+        let require_or_migrate = async |store: &Store| {
             store.require_connections()?;
             if no_migrate {
                 return require_schema(store).await;
             }
             store.migrate().await.map(drop)
         };
-        prepared(store, prepare).await
+        prepared(store, require_or_migrate).await
     };
     let (store, ()) = wait_for_database(settings.database.start_limit, report, open).await?;
     warn_of_distance(&store).await;

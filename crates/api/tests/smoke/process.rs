@@ -178,18 +178,21 @@ impl Drop for RunningService {
 
 /// Sends signals to a process, one after the other, each late enough to count on its own.
 pub(crate) fn signal(id: u32, names: &[&str]) {
-    signal_after_pauses(id, names, "sleep 0.6");
+    signal_with_pauses(id, names, Duration::from_millis(600));
 }
 
-/// Sends signals to a process with this command of a shell between them.
-pub(crate) fn signal_after_pauses(id: u32, names: &[&str], pause: &str) {
+/// Sends signals to a process with pauses between them. One shell sends all, so that the pauses are exact.
+pub(crate) fn signal_with_pauses(id: u32, names: &[&str], pause: Duration) {
     let commands: Vec<_> = names
         .iter()
         .map(|name| format!("kill -s {name} {id}"))
         .collect();
     let mut shell = Command::new("sh");
     let sent = shell
-        .args(["-c", &commands.join(&format!(" && {pause} && "))])
+        .args([
+            "-c",
+            &commands.join(&format!(" && sleep {} && ", pause.as_secs_f64())),
+        ])
         .status();
     assert!(sent.expect("a shell").success());
 }

@@ -10,7 +10,7 @@ use scripted_engine::Script;
 
 use crate::{
     chat_client::{ChatClient, key, serving, stream_until_text, text},
-    process::{RunningService, folder, service, signal_after_pauses},
+    process::{RunningService, folder, service, signal_with_pauses},
 };
 
 /// Signals that end a process that does not handle them.
@@ -69,7 +69,7 @@ fn one_stop_that_arrives_as_several_signals_aborts_nothing() {
     for signals in [["TERM", "TERM", "TERM"], ["INT", "TERM", "INT"]] {
         let settings = [("SERVER__PORT", "0"), ("SERVER__DRAIN_SECONDS", "1")];
         let running = RunningService::of(service(folder.path(), &["serve"], &settings));
-        signal_after_pauses(running.process.id(), &signals, "sleep 0.1");
+        signal_with_pauses(running.process.id(), &signals, Duration::from_millis(100));
         let (code, output) = running.wait_for_exit();
         assert_eq!(code, Some(0), "{output}");
         assert!(output.contains("shutdown complete"), "{output}");

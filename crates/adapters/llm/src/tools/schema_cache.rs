@@ -43,10 +43,9 @@ impl SchemaCache {
     /// Returns whether the schema of this tool was found to be unusable.
     pub(crate) fn has_refused(&self, definition: &Arc<ToolDefinition>) -> bool {
         let entries = self.0.lock();
-        let compiled = entries
-            .get(&address(definition))
-            .map(|(_, cell)| cell.get());
-        matches!(compiled, Some(Some(None)))
+        let compiled = entries.get(&address(definition));
+        let compiled = compiled.and_then(|(_, cell)| cell.get());
+        compiled.is_some_and(Option::is_none)
     }
 
     /// Returns the cached result, or compiles the schema. The next caller tries again after an
