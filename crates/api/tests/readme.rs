@@ -184,7 +184,7 @@ fn the_settings_of_the_documentation_are_valid() {
     let documents = [
         (ACCESS, 2),
         (FRONTEND, 2),
-        (IDENTITY_PROVIDERS, 4),
+        (IDENTITY_PROVIDERS, 7),
         (MODELS, 10),
         (TOOLS, 2),
     ];

@@ -5,6 +5,7 @@ mod credential_locks;
 mod database;
 mod ended_sessions;
 mod faults;
+mod few_connections;
 mod log_trim;
 mod lost_changes;
 mod migrations;

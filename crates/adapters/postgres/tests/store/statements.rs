@@ -7,10 +7,9 @@ use sqlx::{AssertSqlSafe, Either, Executor, PgConnection, SqlSafeStr, Statement}
 use crate::database::Database;
 
 /// Tables with few rows, which may be read completely.
-const SMALL: [&str; 9] = [
+const SMALL: [&str; 8] = [
     "pg_authid",
     "pg_database",
-    "pg_db_role_setting",
     "tenants",
     "store_state",
     "nodes",
