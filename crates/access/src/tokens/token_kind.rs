@@ -67,6 +67,6 @@ fn has_access_token_claims(claims: &Claims) -> bool {
     };
     !claims.contains(NONCE)
         && (CLAIMS_OF_ACCESS_TOKENS.iter().any(is_present)
-            || CLAIMS_OF_SUPABASE.iter().all(|it| is_present(it))
+            || CLAIMS_OF_SUPABASE.iter().all(is_present)
             || CLAIMS_OF_APPLICATIONS.iter().any(names_other_application))
 }
