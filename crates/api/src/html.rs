@@ -34,18 +34,13 @@ pub(crate) fn prefers_html(request: &HttpRequest) -> bool {
 
 /// The link to the start page, at the top of other pages. `base` is the path of the public URL.
 pub(crate) fn home_link(base: &str) -> String {
-    format!(
-        "<a class=\"brand\" href=\"{base}/\">{SIGN}Agent Service</a>"
-    )
+    format!("<a class=\"brand\" href=\"{base}/\">{SIGN}Agent Service</a>")
 }
 
 /// Creates the start page.
 pub(crate) fn start_page(body: &str) -> HttpResponse {
     let title = "Agent Service";
-    respond(
-        title,
-        &format!("<h1>{SIGN}{title}</h1>{body}"),
-    )
+    respond(title, &format!("<h1>{SIGN}{title}</h1>{body}"))
 }
 
 /// Creates a page with links above its title.

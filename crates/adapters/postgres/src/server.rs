@@ -130,6 +130,15 @@ pub(crate) async fn connect(options: &PgConnectOptions) -> Result<PgConnection, 
     }
 }
 
+/// Opens a connection and uses it: a pooler accepts a login before it has a session for it.
+pub(crate) async fn connect_and_use(
+    options: &PgConnectOptions,
+) -> Result<PgConnection, sqlx::Error> {
+    let mut connection = connect(options).await?;
+    in_time(value::<i32>(&mut connection, SESSION)).await?;
+    Ok(connection)
+}
+
 /// Limits the time of an exchange with the server.
 pub(crate) fn in_time<T>(
     exchange: impl Future<Output = Result<T, sqlx::Error>>,

@@ -1,11 +1,15 @@
 //! Connecting, migrating and closing the store.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
-use ports::{RepositoryError, Storage};
+use futures::future::join_all;
+use ports::{RepositoryError, Storage, error::one_line};
 use relational::{
     GroupCommit, SchemaError, WriteTimeouts, WriterThread, pending_migrations,
     repositories::{
@@ -17,6 +21,7 @@ use sqlx::{
     migrate::{MigrateError, Migrator},
     postgres::PgConnectOptions,
 };
+use tokio::time::sleep;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
@@ -54,6 +59,9 @@ const LEAST_POOLED: u32 = 2;
 /// The least number of connections with which a process can serve.
 const LEAST_CONNECTIONS: u32 = OTHER_CONNECTIONS + LEAST_POOLED;
 
+/// The time in which a server frees the places of closed connections.
+const PAUSE_AFTER_CLOSE: Duration = Duration::from_millis(50);
+
 /// The options of a store.
 #[derive(Debug, Clone, Copy)]
 pub struct PostgresOptions {
@@ -82,7 +90,6 @@ pub struct PostgresStore {
     pub(crate) group: GroupCommit,
     /// True until the writer, or a check on its behalf, could connect.
     pub(crate) has_no_writer: Arc<AtomicBool>,
-    connection_limit: u32,
     tunnel: Option<Arc<Tunnel>>,
 }
 
@@ -122,7 +129,6 @@ impl PostgresStore {
             connections,
             group,
             has_no_writer,
-            connection_limit: checked.connection_limit,
             tunnel: checked.tunnel.map(Arc::new),
         })
     }
@@ -175,16 +181,28 @@ impl PostgresStore {
         self.options.clone().disable_statement_logging()
     }
 
-    /// Fails with a [`NotUsableYet`] if the server admits fewer connections than a process needs to serve.
-    pub fn require_connections(&self) -> Result<(), RepositoryError> {
-        if self.connection_limit >= LEAST_CONNECTIONS {
-            return Ok(());
+    /// Fails with a [`NotUsableYet`] if a process cannot open as many connections as it needs to serve.
+    /// Neither the limits of a pooler nor the needs of others are known before.
+    pub async fn require_connections(&self) -> Result<(), RepositoryError> {
+        let attempts = (0..LEAST_CONNECTIONS).map(|_| server::connect_and_use(&self.options));
+        let (mut opened, mut refusal) = (Vec::new(), None);
+        for attempt in join_all(attempts).await {
+            match attempt {
+                Ok(connection) => opened.push(connection),
+                Err(error) => refusal = Some(error),
+            }
         }
+        let count = opened.len();
+        join_all(opened.into_iter().map(Connection::close)).await;
+        sleep(PAUSE_AFTER_CLOSE).await;
+        let Some(error) = refusal else {
+            return Ok(());
+        };
         let reason = format!(
-            "the database grants {} connection(s) to this role, and each process needs at least \
-             {LEAST_CONNECTIONS}: raise the limit of the role (alter role … connection limit), of the \
-             database, or max_connections of the server",
-            self.connection_limit
+            "only {count} of the {LEAST_CONNECTIONS} connections that a process needs can be opened \
+             ({}): raise the limit of the role (alter role … connection limit), of the database, of \
+             a pooler, or max_connections of the server",
+            one_line(&from_sqlx(error))
         );
         Err(RepositoryError::Unavailable(NotUsableYet(reason).into()))
     }
@@ -192,8 +210,8 @@ impl PostgresStore {
     /// Checks that the writer has a connection, or can get one.
     pub(crate) async fn check_writer(&self) -> Result<(), RepositoryError> {
         if !self.is_replica && self.has_no_writer.load(Ordering::Relaxed) {
-            let connection = server::connect(&self.options).await.map_err(from_sqlx)?;
-            let _ = in_time(connection.close()).await;
+            let connection = server::connect_and_use(&self.options).await;
+            let _ = in_time(connection.map_err(from_sqlx)?.close()).await;
             self.has_no_writer.store(false, Ordering::Relaxed);
         }
         Ok(())

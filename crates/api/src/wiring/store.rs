@@ -92,10 +92,10 @@ impl Store {
     }
 
     /// Fails if a server grants fewer connections than a process needs to serve.
-    fn require_connections(&self) -> Result<()> {
+    async fn require_connections(&self) -> Result<()> {
         match self {
             Self::Sqlite(_) => Ok(()),
-            Self::Postgres(store) => Ok(store.require_connections()?),
+            Self::Postgres(store) => Ok(store.require_connections().await?),
         }
     }
 
@@ -148,7 +148,7 @@ pub async fn open_store(
     let open = async || {
         let store = Store::open(&settings.database, true, tasks).await?;
         let require_or_migrate = async |store: &Store| {
-            store.require_connections()?;
+            store.require_connections().await?;
             if no_migrate {
                 return require_schema(store).await;
             }

@@ -59,7 +59,7 @@ async fn a_start_waits_for_the_connections_that_it_needs_and_names_them() {
     let settings = [("SERVER__PORT", "0"), ("DATABASE_URL", &*database)];
     let at_once = [&settings[..], &[("DATABASE__START_SECONDS", "0")]].concat();
     let refused = refusal(folder.path(), &["serve"], &at_once);
-    let reason = "grants 5 connection(s) to this role, and each process needs at least 6";
+    let reason = "of the 6 connections that a process needs can be opened";
     assert!(refused.contains(reason), "{refused}");
 
     let mut process = service(folder.path(), &["serve"], &settings)
@@ -75,6 +75,22 @@ async fn a_start_waits_for_the_connections_that_it_needs_and_names_them() {
     server.sql("postgres", raise).expect("more connections");
     let running = RunningService::listening(process);
     assert_eq!(status(&running.url, "", "/readyz").await, 200);
+}
+
+#[test]
+fn a_start_names_the_connections_that_it_needs_behind_a_pooler_too() {
+    let server = DurableServer::start().expect("a server");
+    server.create("agents").expect("a database");
+    let settings = "session\ndefault_pool_size = 5";
+    let pooler = server.start_pooler(settings).expect("a pooler");
+    let (folder, database) = (folder(), pooler.url("agents"));
+    let settings = [
+        ("DATABASE_URL", &*database),
+        ("DATABASE__START_SECONDS", "0"),
+    ];
+    let refused = refusal(folder.path(), &["serve"], &settings);
+    let reason = "only 5 of the 6 connections that a process needs can be opened";
+    assert!(refused.contains(reason), "{refused}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -68,8 +68,8 @@ impl Pooler {
 }
 
 impl DurableServer {
-    /// Starts a pooler in front of this server, with `session` or `transaction` as its `pool_mode`.
-    /// It admits everybody as superuser.
+    /// Starts a pooler in front of this server, with `session` or `transaction` as its `pool_mode`, and
+    /// on further lines with other settings. It admits everybody as superuser.
     pub fn start_pooler(&self, pool_mode: &str) -> Result<Pooler> {
         let user = SystemUser::unprivileged()?;
         let folder = tempfile::tempdir_in(user.folder_for_temporary_files())?;
