@@ -102,14 +102,15 @@ impl BodyTask {
         let mut is_due = false;
         loop {
             let chunk = tokio::select! {
-                // First the timer: chunks without a pause must not defer the wake.
+                // A chunk that is there costs less than a look at the timer, and leads to a wake itself if
+                // it is time.
                 biased;
+                chunk = response.chunk() => chunk?,
                 () = &mut timer, if is_due => {
                     is_due = false;
                     self.wake();
                     continue;
                 }
-                chunk = response.chunk() => chunk?,
             };
             let Some(chunk) = chunk else {
                 return Ok(());

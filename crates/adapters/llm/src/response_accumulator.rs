@@ -59,6 +59,18 @@ impl ResponseAccumulator {
         result
     }
 
+    /// Adds a chunk that consists of this text. If it fails, the text is not kept.
+    pub(crate) fn push_text(&mut self, text: &str) -> Result<(), LlmError> {
+        let before = self.text.len();
+        self.continues_after_finish_reason |= self.finish_reason.is_some() && !text.is_empty();
+        self.text.push_str(&self.thoughts.push(Cow::Borrowed(text)));
+        let result = self.check_size();
+        if result.is_err() {
+            self.text.truncate(before);
+        }
+        result
+    }
+
     /// Returns whether the text begins with a tag of thoughts, of which [`Self::decide_thoughts`] must
     /// be told whether it has a meaning.
     pub(crate) fn is_undecided(&self) -> bool {
@@ -112,6 +124,10 @@ impl ResponseAccumulator {
         self.reasoning
             .push_str(&part.reasoning_content.unwrap_or_default());
         self.calls.push(part.tool_calls.unwrap_or_default())?;
+        self.check_size()
+    }
+
+    fn check_size(&self) -> Result<(), LlmError> {
         if self.size() > MAX_RESPONSE_BYTES {
             return Err(LlmError::Malformed("the upstream's response is too large"));
         }
@@ -229,6 +245,20 @@ mod tests {
         push(&mut response, &delta("a")).unwrap();
         push(&mut response, &failing).unwrap_err();
         assert_eq!(response.text, "a");
+    }
+
+    #[test]
+    fn text_alone_counts_as_a_chunk() {
+        let mut response = ResponseAccumulator::default();
+        push(&mut response, &delta("a")).unwrap();
+        push(&mut response, &ended("stop")).unwrap();
+        assert!(response.is_complete());
+        response.push_text("b").unwrap();
+        assert!(!response.is_complete());
+        response
+            .push_text(&"c".repeat(MAX_RESPONSE_BYTES))
+            .unwrap_err();
+        assert_eq!(response.text, "ab");
     }
 
     #[test]

@@ -7,16 +7,10 @@ use serde_json::from_slice;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::{
-    body_form::BodyForm,
-    chunk_template::ChunkTemplate,
-    error::LlmError,
-    event_decoder::EventDecoder,
-    model_list::ModelList,
-    options::LlmTimeouts,
-    paced_body::PacedBody,
-    reply_writer::ReplyWriter,
-    response_accumulator::ResponseAccumulator,
-    wire::{Chunk, replace_lone_surrogates},
+    body_form::BodyForm, chunk_template::ChunkTemplate, error::LlmError,
+    event_decoder::EventDecoder, model_list::ModelList, options::LlmTimeouts,
+    paced_body::PacedBody, reply_writer::ReplyWriter, response_accumulator::ResponseAccumulator,
+    wire::replace_lone_surrogates,
 };
 
 /// The maximum number of bytes of a response that is not streamed.
@@ -92,7 +86,7 @@ fn push_chunk(
     accumulator: &mut ResponseAccumulator,
 ) -> Result<(), LlmError> {
     if let Some(text) = template.text(json) {
-        return accumulator.push(Chunk::from_text(text), key);
+        return accumulator.push_text(text);
     }
     let repaired;
     let chunk = match from_slice(json) {

@@ -26,22 +26,6 @@ pub(crate) struct Chunk<'a> {
 }
 
 impl<'a> Chunk<'a> {
-    /// Creates a chunk of a stream that consists of text.
-    pub(crate) fn from_text(text: &'a str) -> Self {
-        let part = Part {
-            content: Some(Content::Text(Cow::Borrowed(text))),
-            ..Part::default()
-        };
-        let choice = Choice {
-            delta: Some(part),
-            ..Choice::default()
-        };
-        Self {
-            choices: Some(vec![choice]),
-            ..Self::default()
-        }
-    }
-
     /// The text of a chunk of a stream that consists of text without escapes.
     pub(crate) fn plain_text(&self) -> Option<&'a str> {
         let Self {
