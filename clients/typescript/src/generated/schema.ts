@@ -5288,7 +5288,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "agentId": "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11",
+                 *       "agentId": "the id of an agent",
                  *       "message": "Hello!"
                  *     }
                  */
@@ -5810,7 +5810,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "agentId": "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11",
+                 *       "agentId": "the id of an agent",
                  *       "title": "My order",
                  *       "userId": "ada"
                  *     }
