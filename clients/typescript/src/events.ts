@@ -67,7 +67,7 @@ async function* sharedEvents(transport: Transport, feed: Feed, options: EventsOp
         transport.reached(since);
       }
     } catch (error) {
-      if (!(error instanceof ProblemError) || error.code !== "cursor_expired") throw error;
+      if (lost(error).code !== "cursor_expired") throw error;
       since = undefined;
       onReload?.();
       continue;

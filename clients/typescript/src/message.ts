@@ -1,5 +1,5 @@
 import type { ChatMessage } from "./chat.js";
-import type { ConnectionError, Problem } from "./errors.js";
+import type { ConnectionError, ProblemError } from "./errors.js";
 import type { ChannelFrame } from "./feed.js";
 import type { components } from "./generated/schema.js";
 import type { TurnPart } from "./turn.js";
@@ -38,7 +38,7 @@ export interface ConversationState {
   /** `sending` until the turn has started, then `streaming` to its end. */
   status: "loading" | "ready" | "sending" | "streaming" | "failed";
   /** The reason for `failed`: the newest turn, or a request, has failed. */
-  error?: Problem | ConnectionError;
+  error?: ProblemError | ConnectionError;
 }
 
 const statusOf = ({ role, turnStatus, finishReason }: StoredMessage): ConversationMessage["status"] => {
@@ -62,6 +62,9 @@ export const messageOf = (message: StoredMessage): ConversationMessage => {
 
 export type Messages = readonly ConversationMessage[];
 type Change = (message: ConversationMessage) => Partial<ConversationMessage>;
+
+/** Returns true for a reply that has failed before it has begun. */
+const isEmptyFailure = ({ status, text, toolCalls }: ConversationMessage): boolean => status === "failed" && !text && toolCalls.length === 0;
 
 /** Changes the messages of a turn, or only its reply. */
 const change = (messages: Messages, id: string, changed: Change, onlyReply = true): Messages =>
@@ -103,8 +106,7 @@ export const applyPart = (messages: Messages, part: TurnPart, sent?: string | nu
     case "turn.cancelled":
       return change(messages, turnId, () => ({ status: "cancelled" }), false);
     case "turn.failed":
-      // A reply that has not begun is left out.
-      return change(messages, turnId, () => ({ status: "failed" }), false).filter(({ status, text, toolCalls }) => status !== "failed" || text || toolCalls.length);
+      return change(messages, turnId, () => ({ status: "failed" }), false).filter((known) => !isEmptyFailure(known));
   }
 };
 

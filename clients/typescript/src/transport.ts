@@ -1,4 +1,4 @@
-import { ConnectionError, lost, ProblemError, problemOf, reasonOf } from "./errors.js";
+import { ConnectionError, lost, ProblemError, problemOf } from "./errors.js";
 import { backoff, sleep, within } from "./pause.js";
 import { randomId } from "./random-id.js";
 
@@ -61,15 +61,19 @@ export interface Transport {
 
 /** Returns the pause in milliseconds before a repetition; `undefined` if it would not help. */
 const pauseAfter = (error: unknown, attempt: number): number | undefined => {
-  const { retryable, retryAfter } = reasonOf(error);
+  const { retryable, retryAfter } = lost(error);
   return retryable ? Math.max(Number(retryAfter) * 1000 || 0, backoff(attempt)) : undefined;
 };
 
 /** Returns a further reason for a lost request: browsers hide responses from pages that the service does not allow. */
 const hintFor = (url: string): string => {
   const { origin, location, navigator } = globalThis;
-  const isForeign = origin && navigator.onLine && new URL(url, location.href).origin !== origin;
-  return isForeign ? `, or does not allow ${origin} in SERVER__ALLOWED_ORIGINS` : "";
+  try {
+    if (navigator.onLine && new URL(url, location.href).origin !== origin) return `, or does not allow ${origin} in SERVER__ALLOWED_ORIGINS`;
+  } catch {
+    // Other runtimes have no location, and this may be no address.
+  }
+  return "";
 };
 
 /** Returns the members that are present, as texts. */
@@ -129,9 +133,8 @@ export const createTransport = (options: ClientOptions): Transport => {
       // A failed attempt is not kept.
       if (token === requested) token = undefined;
       const { name, message = String(error) } = Object(error) as Partial<Error>;
-      const failure = lost(error, `No token: ${message}`);
       // What the page itself says is for visitors.
-      throw name === "Error" ? Object.assign(failure, { title: message }) : failure;
+      throw lost(error, `No token: ${message}`, name === "Error" ? message : undefined);
     }
   };
 

@@ -1,4 +1,4 @@
-import { type ProblemCode, ProblemError, reasonOf } from "./errors.js";
+import { lost, type ProblemCode, ProblemError } from "./errors.js";
 import type { ChannelFrame, Feed } from "./feed.js";
 import type { components } from "./generated/schema.js";
 import { applyLive, type ConversationState, hasEnded, merge, messageOf, withReply } from "./message.js";
@@ -25,7 +25,7 @@ export type NameParts = { [Part in "id" | "agentId" | "key" | "userId"]?: string
 
 type Page<Operation extends keyof Rest["conversations"]> = Awaited<ReturnType<Rest["conversations"][Operation]>>;
 
-const reasonIs = (error: unknown, code: ProblemCode): boolean => error instanceof ProblemError && error.code === code;
+const reasonIs = (error: unknown, code: ProblemCode): boolean => lost(error).code === code;
 
 /** The number of messages that are loaded. */
 const LOADED = 100;
@@ -78,7 +78,7 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
       if (conversation && conversation.key === key && (userId ?? conversation.userId) === conversation.userId) view.follow(conversation.id, signal);
       return;
     }
-    if (!followed?.startsWith("conversation:") || /updated|queued/.test(type)) return;
+    if (!followed?.startsWith("conversation:") || type === "conversation.updated" || type === "turn.queued") return;
     await view.read(signal);
     if (type === "turn.started") shown.update((state) => ({ ...state, messages: withReply(state.messages, turnId ?? "") }));
     if (view.active < 1) await view.settle(signal);
@@ -129,7 +129,7 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
     },
 
     fail(error) {
-      shown.update(({ messages }) => ({ messages, status: "failed", error: reasonOf(error) }));
+      shown.update(({ messages }) => ({ messages, status: "failed", error: lost(error) }));
     },
 
     async settle(signal) {

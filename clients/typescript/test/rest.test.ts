@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type Service, startService } from "./service.js";
 import { ConnectionError, createClient, ProblemError } from "../src/index.js";
 
@@ -52,7 +52,11 @@ test("a token is fetched when it is needed, and again once it is rejected", asyn
 test("a rejected credential is a problem, not a loop", async () => {
   let calls = 0;
   const client = createClient({ url: service.url, getToken: () => `wrong${calls++}` });
-  await expect(client.limits.get()).rejects.toThrow(ProblemError);
+  const error = await client.limits.get().catch((caught: unknown) => caught);
+  expect(error).toBeInstanceOf(ProblemError);
+  expect(error).toMatchObject({ code: "invalid_credentials", status: 401, retryable: false });
+  const { title, detail, problem } = error as ProblemError;
+  expect({ title, detail }).toEqual({ title: problem.title, detail: problem.detail });
   expect(calls).toBe(2);
 });
 
@@ -66,6 +70,17 @@ test("the page of a network that asks to sign in is a lost connection", async ()
   const portal: typeof fetch = async () => new Response("<h1>Sign in</h1>", { headers: { "Content-Type": "text/html" } });
   const client = createClient({ url: service.url, apiKey: service.admin, fetch: portal, retries: 1 });
   await expect(client.agents.list()).rejects.toThrow(ConnectionError);
+});
+
+test.each(["http://127.0.0.1:9", "http://no address"])("an outage is told in a runtime with an origin but no location: %s", async (url) => {
+  vi.stubGlobal("origin", "https://worker.example");
+  vi.stubGlobal("navigator", { onLine: true });
+  try {
+    const request = createClient({ url, retries: 0 }).limits.get();
+    await expect(request).rejects.toMatchObject({ name: "ConnectionError", detail: `${url} cannot be reached` });
+  } finally {
+    vi.unstubAllGlobals();
+  }
 });
 
 test("no id leads to another path", async () => {

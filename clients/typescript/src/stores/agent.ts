@@ -1,9 +1,10 @@
-import { type ConnectionError, type Problem, reasonOf } from "../errors.js";
+import { type ConnectionError, lost, type ProblemError } from "../errors.js";
 import type { components } from "../generated/schema.js";
 import type { Client } from "../index.js";
 import { createState, type LiveState } from "../state.js";
-import { eventHubOf, recover } from "./event-hub.js";
+import { eventHubOf } from "./event-hub.js";
 import { live } from "./live.js";
+import { recover } from "./recover.js";
 
 export type Agent = components["schemas"]["Agent"];
 
@@ -12,7 +13,7 @@ export interface AgentState {
   agent?: Agent;
   status: "loading" | "ready" | "failed";
   /** The reason for `failed`, such as `agent_not_found`. */
-  error?: Problem | ConnectionError;
+  error?: ProblemError | ConnectionError;
 }
 
 /** Returns an agent whose changes are followed. */
@@ -20,7 +21,7 @@ export const liveAgent = (client: Client, id: string): LiveState<AgentState> => 
   const shown = createState<AgentState>({ status: "loading" });
   const show = (agent: Agent) =>
     shown.update((state) => (state.agent && state.agent.version >= agent.version ? state : { agent, status: "ready" }));
-  const fail = (error: unknown) => shown.update(() => ({ status: "failed", error: reasonOf(error) }));
+  const fail = (error: unknown) => shown.update(() => ({ status: "failed", error: lost(error) }));
   const start = (signal: AbortSignal) => {
     const read = (): Promise<void> => client.agents.get(id, undefined, { signal }).then(show, (error: unknown) => recover(error, fail, read, signal));
     const ready = eventHubOf(client).join(

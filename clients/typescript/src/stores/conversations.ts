@@ -1,10 +1,11 @@
-import { type ConnectionError, type Problem, reasonOf } from "../errors.js";
+import { type ConnectionError, lost, type ProblemError } from "../errors.js";
 import type { components } from "../generated/schema.js";
 import type { Client, LogEvent } from "../index.js";
 import { createState, type LiveState } from "../state.js";
 import { sleep } from "../pause.js";
-import { eventHubOf, recover } from "./event-hub.js";
+import { eventHubOf } from "./event-hub.js";
 import { live } from "./live.js";
+import { recover } from "./recover.js";
 
 export type ConversationInfo = components["schemas"]["Conversation"];
 
@@ -25,7 +26,7 @@ export interface ConversationsState {
   status: "loading" | "ready" | "failed";
   /** True if `loadMore` returns older conversations. */
   hasMore: boolean;
-  error?: Problem | ConnectionError;
+  error?: ProblemError | ConnectionError;
 }
 
 export interface LiveConversations extends LiveState<ConversationsState> {
@@ -71,9 +72,10 @@ export const liveConversations = (client: Client, { agentId, userId, limit = 20 
   let cursor: string | null | undefined;
   let isLoadingMore = false;
 
+  const isPresent = ({ id }: ConversationInfo) => !deleted.has(id);
   const show = (conversations: readonly ConversationInfo[]) =>
-    shown.update(() => ({ conversations: conversations.filter(({ id }) => !deleted.has(id)), status: "ready", hasMore: typeof cursor === "string" }));
-  const fail = (error: unknown) => shown.update((state) => ({ ...state, status: "failed", error: reasonOf(error) }));
+    shown.update(() => ({ conversations: conversations.filter(isPresent), status: "ready", hasMore: cursor != null }));
+  const fail = (error: unknown) => shown.update((state) => ({ ...state, status: "failed", error: lost(error) }));
 
   const read = async (extent: Extent, signal: AbortSignal) => {
     const listed = new Map<string, ConversationInfo>();
@@ -98,13 +100,12 @@ export const liveConversations = (client: Client, { agentId, userId, limit = 20 
     const request = reader((extent) => read(extent, signal).catch((error: unknown) => recover(error, fail, () => request(extent), signal)), signal);
     const onEvent = ({ type, agentId: changedAgent, conversationId, data }: LogEvent) => {
       if (conversationId === undefined || (agentId !== undefined && changedAgent !== agentId)) return;
-      const { conversations } = shown.getSnapshot();
       if (type === "conversation.deleted") {
         deleted.add(conversationId);
-        shown.update((state) => ({ ...state, conversations: conversations.filter(({ id }) => id !== conversationId) }));
+        shown.update((state) => ({ ...state, conversations: state.conversations.filter(isPresent) }));
       } else if (type === "conversation.updated" && "conversation" in data && "metadata" in data.conversation) {
         const { conversation } = data;
-        shown.update((state) => ({ ...state, conversations: conversations.map((known) => (known.id === conversationId ? conversation : known)) }));
+        shown.update((state) => ({ ...state, conversations: state.conversations.map((known) => (known.id === conversationId ? conversation : known)) }));
       }
       void request("newest");
     };
@@ -115,7 +116,7 @@ export const liveConversations = (client: Client, { agentId, userId, limit = 20 
   };
 
   const loadMore = async () => {
-    if (isLoadingMore || typeof cursor !== "string") return;
+    if (isLoadingMore || cursor == null) return;
     isLoadingMore = true;
     const from = cursor;
     try {

@@ -1,17 +1,8 @@
-import { reasonOf } from "../errors.js";
+import { lost } from "../errors.js";
 import type { LogEvent } from "../events.js";
 import type { Client } from "../index.js";
 import { sleep } from "../pause.js";
-
-/** The time between two attempts to reach the service, in milliseconds. */
-const RETRY_INTERVAL = 5_000;
-
-/** Shows why a read has failed, and repeats it if the failure may pass. */
-export const recover = (error: unknown, fail: (error: unknown) => void, read: () => unknown, signal: AbortSignal): void => {
-  if (signal.aborted) return;
-  fail(error);
-  if (reasonOf(error).retryable) sleep(RETRY_INTERVAL, signal, true).then(read, () => {});
-};
+import { RETRY_INTERVAL } from "./recover.js";
 
 /** Receives the events of the log. */
 export interface EventListener {
@@ -37,17 +28,17 @@ const createEventHub = (client: Client): EventHub => {
   const listeners = new Set<EventListener>();
   let stream: { position: Promise<number>; closing: AbortController } | undefined;
 
-  const notify = (name: keyof EventListener, given?: unknown): void => {
+  const notify = (call: (listener: EventListener) => void): void => {
     for (const listener of [...listeners]) {
       try {
-        listener[name]?.(given as LogEvent);
+        call(listener);
       } catch (error) {
         // The other listeners still receive this and later events.
         console.error(error);
       }
     }
   };
-  const onReload = (): void => notify("onReload");
+  const onReload = (): void => notify((listener) => listener.onReload?.());
 
   const open = (): void => {
     const closing = new AbortController();
@@ -57,7 +48,7 @@ const createEventHub = (client: Client): EventHub => {
 
     /** Waits until the service can be reached. */
     const retryPosition = async (error: unknown): Promise<number> => {
-      if (!reasonOf(error).retryable) throw error;
+      if (!lost(error).retryable) throw error;
       await sleep(RETRY_INTERVAL, signal, true);
       return readPosition().catch(retryPosition);
     };
@@ -70,11 +61,11 @@ const createEventHub = (client: Client): EventHub => {
         onReload();
         return position;
       });
-      for await (const event of client.events({ since, signal, onReload })) notify("onEvent", event);
+      for await (const event of client.events({ since, signal, onReload })) notify((listener) => listener.onEvent(event));
     };
     follow().catch((error: unknown) => {
       if (stream === opened) stream = undefined;
-      if (!signal.aborted) notify("onError", error);
+      if (!signal.aborted) notify((listener) => listener.onError?.(error));
     });
   };
 

@@ -1,4 +1,4 @@
-import { type ConnectionError, type Problem, reasonOf } from "../errors.js";
+import { type ConnectionError, lost, type ProblemError } from "../errors.js";
 import { type EventsOptions, isWanted, type LogEvent } from "../events.js";
 import type { Client } from "../index.js";
 import { createState, type LiveState } from "../state.js";
@@ -13,7 +13,7 @@ export interface EventsState {
   /** The newest first. */
   events: readonly LogEvent[];
   status: "loading" | "ready" | "failed";
-  error?: Problem | ConnectionError;
+  error?: ProblemError | ConnectionError;
 }
 
 /** Returns the newest `limit` events since the first listener, and calls `receive` for each. */
@@ -24,7 +24,7 @@ export const liveEvents = (
   receive: (event: LogEvent) => void = () => {},
 ): LiveState<EventsState> => {
   const shown = createState<EventsState>({ events: [], status: "loading" });
-  const fail = (error: unknown) => shown.update((state) => ({ ...state, status: "failed", error: reasonOf(error) }));
+  const fail = (error: unknown) => shown.update((state) => ({ ...state, status: "failed", error: lost(error) }));
   const start = (signal: AbortSignal) => {
     const onEvent = (event: LogEvent) => {
       if (!isWanted(filter, event)) return;

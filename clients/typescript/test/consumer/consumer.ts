@@ -151,7 +151,7 @@ export const isEqual: [Equal<FrameEvent["type"], LogEvent["type"]>, Equal<FrameP
 /** A program can tell every problem by its code; a code that does not exist is an error. */
 export const adviceOn = (error: unknown): string => {
   if (!(error instanceof ProblemError)) return "Check the connection.";
-  const { retryable, retryAfter }: Problem = error.problem;
+  const { retryable, retryAfter }: Problem = error;
   if (error.code === "rate_limited" && retryable) return `Wait for ${retryAfter ?? 1} seconds.`;
   // @ts-expect-error: no such code
   return error.code === "rate_limitted" ? "" : error.message;
