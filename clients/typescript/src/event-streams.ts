@@ -1,7 +1,6 @@
 import { ProblemError } from "./errors.js";
 import { type LogEvent, streamEvents } from "./events.js";
-import type { ServerFrame } from "./generated/frames.js";
-import type { Connection, ConnectionEvents } from "./shared-connection.js";
+import type { Connection, ConnectionEvents, ConnectionFrame } from "./shared-connection.js";
 import type { Transport } from "./transport.js";
 import { streamTurn } from "./turn.js";
 
@@ -14,15 +13,15 @@ export const openEventStreams = (transport: Transport, { frame, rejected }: Conn
     const request = { method: "GET", path: `/api/conversations/${conversationId}/stream`, signal };
     for await (const part of streamTurn(transport, request, true)) {
       if (part.turnId !== turnId) return;
-      if (/^(reply|tool)\./.test(part.type)) frame({ type: "live", event: part } as ServerFrame);
+      if (/^(reply|tool)\./.test(part.type)) frame({ type: "live", event: part } as ConnectionFrame);
     }
   };
 
   const follow = async (channel: string, since: number, id: number, signal: AbortSignal): Promise<void> => {
     // The caller knows the id only after `subscribe` has returned.
     await Promise.resolve();
-    frame({ type: "reply", id } as ServerFrame);
-    const resync = (headSeq: number) => frame({ type: "resync", channel, headSeq } as ServerFrame);
+    frame({ type: "reply", id });
+    const resync = (headSeq: number) => frame({ type: "resync", channel, headSeq });
     try {
       for await (const event of streamEvents(transport, { since, channels: [channel], signal }, resync)) {
         frame({ type: "event", channels: [channel], event });

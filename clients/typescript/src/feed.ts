@@ -125,7 +125,7 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | n
       if (!shared) return;
       shared.serve(message.tab, message.channels);
       tabs?.post({ type: "served", leader: tab, tab: message.tab, number: message.number });
-      shared.repeat();
+      shared.repeatReplies();
       if (message.isCheck) shared.ping();
       return;
     }

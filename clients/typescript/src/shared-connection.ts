@@ -8,9 +8,15 @@ import { isLast } from "./turn.js";
 
 type Schemas = components["schemas"];
 
+/** A frame of a connection. Streams of events provide only these members of `reply` and `resync`. */
+export type ConnectionFrame =
+  | Exclude<ServerFrame, { type: "reply" | "resync" }>
+  | { type: "reply"; id: number | null; error?: Schemas["Problem"] }
+  | { type: "resync"; channel: string; headSeq: number };
+
 /** A frame for the tabs. */
 export type FeedFrame =
-  | Extract<ServerFrame, { type: "event" | "live" | "caughtUp" | "resync" }>
+  | Extract<ConnectionFrame, { type: "event" | "live" | "caughtUp" | "resync" }>
   /** The channel has ended: it was deleted, or rejected with a problem. */
   | { type: "end"; problem?: Schemas["Problem"] | undefined };
 
@@ -30,7 +36,7 @@ export interface Connection {
 /** Receives the frames and the state of a connection. */
 export interface ConnectionEvents {
   connected(): void;
-  frame(frame: ServerFrame): void;
+  frame(frame: ConnectionFrame): void;
   /** The service rejects the connection for good. */
   rejected(error: ProblemError): void;
   /** The network or the service allows no connections of this kind. */
@@ -49,7 +55,7 @@ export interface SharedConnection extends Pick<Connection, "ping" | "close"> {
   /** Serves a tab: its channels, each from the position up to which it has received all events. */
   serve(tab: string, channels: Record<string, number>): void;
   /** Sends the text so far of the replies in progress. */
-  repeat(): void;
+  repeatReplies(): void;
 }
 
 export const createSharedConnection = (
@@ -82,12 +88,12 @@ export const createSharedConnection = (
   const passReply = (event: Extract<ServerFrame, { type: "live" }>["event"]): void =>
     pass({ type: "live", event } as FeedFrame, [`conversation:${event.conversationId}`]);
 
-  const repeat = (): void => replies.forEach(passReply);
+  const repeatReplies = (): void => replies.forEach(passReply);
 
-  const replied = (reply: Extract<ServerFrame, { type: "reply" }>): void => {
+  const replied = (reply: Extract<ConnectionFrame, { type: "reply" }>): void => {
     for (const [channel, known] of open) {
       if (known.pending !== reply.id) continue;
-      if (!("error" in reply)) known.pending = 0;
+      if (!reply.error) known.pending = 0;
       else if (!reply.error.retryable) end(channel, reply.error);
       else void sleep(1000 * (reply.error.retryAfter ?? 1)).then(() => open.get(channel) === known && subscribe(channel, known.position));
     }
@@ -118,7 +124,7 @@ export const createSharedConnection = (
       else if (frame.type === "caughtUp") {
         advance(frame, [frame.channel], frame.seq);
         // The tabs know now which turns have started.
-        repeat();
+        repeatReplies();
       } else if (frame.type === "resync") advance(frame, [frame.channel], frame.headSeq);
       else if (frame.type === "event") {
         if (isLast(frame.event)) replies.delete(frame.event.turnId ?? "");
@@ -144,7 +150,7 @@ export const createSharedConnection = (
         connection.unsubscribe(channel);
       }
     },
-    repeat,
+    repeatReplies,
     ping: () => connection.ping(),
     close() {
       open.clear();

@@ -54,7 +54,7 @@ export const openSocket = (transport: Transport, webSocket: typeof WebSocket, ev
   };
 
   /** Connects with a ticket; resolves once the socket is closed. */
-  const connect = (ticket: string): Promise<[hasConnected: boolean, goodbye: Goodbye | undefined]> =>
+  const connect = (ticket: string): Promise<{ hasConnected: boolean; goodbye: Goodbye | undefined }> =>
     new Promise((resolve) => {
       const opened = new webSocket(`${transport.base().replace(/^http/, "ws")}/api/ws?ticket=${ticket}`, "agent-service.v1");
       let hasConnected = false;
@@ -65,7 +65,7 @@ export const openSocket = (transport: Transport, webSocket: typeof WebSocket, ev
         socket = undefined;
         opened.onmessage = opened.onclose = null;
         opened.close();
-        resolve([hasConnected, goodbye]);
+        resolve({ hasConnected, goodbye });
       };
       opened.onopen = () => opened.send(JSON.stringify({ id: 0, type: "connect", channels: [] } satisfies Command));
       opened.onclose = () => drop();
@@ -93,7 +93,7 @@ export const openSocket = (transport: Transport, webSocket: typeof WebSocket, ev
         const request = { method: "POST", path: "/api/ws/tickets", signal };
         const { ticket } = await transport.send<{ ticket: string }>(request, (response) => response.json());
         if (signal.aborted) return;
-        const [hasConnected, goodbye] = await connect(ticket);
+        const { hasConnected, goodbye } = await connect(ticket);
         if (signal.aborted) return;
         failures += 1;
         if (hasConnected) failures = attempt = 0;
