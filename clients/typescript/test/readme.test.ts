@@ -29,16 +29,16 @@ const shows = (text: string) => expect.poll(() => document.body.textContent).toC
 
 test.each([
   // The name of the agent is shown once events are followed.
-  ["React", () => import("readme:React"), "Ada", "A reply at "],
-  ["AI SDK", () => import("readme:AI SDK"), "", ""],
-  ["assistant-ui", () => import("readme:assistant-ui"), "", ""],
-  ["TanStack", () => import("readme:TanStack"), "", ""],
+  ["React", () => import("readme:React"), ["Ada"], ["A reply at "]],
+  ["AI SDK", () => import("readme:AI SDK"), [], []],
+  ["assistant-ui", () => import("readme:assistant-ui"), [], []],
+  ["TanStack", () => import("readme:TanStack"), [], []],
 ])("the example for %s streams a reply, and stops another", async (_name, load, before, after) => {
   await load();
-  await shows(before);
+  for (const text of before) await shows(text);
   await enter("Hello");
   await shows("You said: Hello");
-  await shows(after);
+  for (const text of after) await shows(text);
   await enter("hold");
   await shows("First half, ");
   fireEvent.click(await screen.findByText("Stop"));
