@@ -2,7 +2,7 @@
 // the console. Needs Chromium, and `img2webp` of Debian's package `webp`.
 //
 //   SERVICE_BINARY=../../target/debug/agent-service npm run record
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
@@ -92,7 +92,9 @@ for (const _word of ANSWER.split(" ")) {
   frames.push(["140", await shoot()]);
 }
 await chat.getByRole("button", { name: "Regenerate" }).waitFor();
-await desk.waitForTimeout(1000); // until the console has read the stored reply
+// The console has read the stored reply.
+await desk.getByText("The agent is writing…").waitFor({ state: "hidden" });
+await desk.locator("article.agent .message-foot").waitFor();
 frames.push(["4000", await shoot()]);
 execFileSync("img2webp", ["-loop", "0", "-lossless", "-m", "6", ...frames.flatMap(([pause, path]) => ["-d", pause, path]), "-o", OUTPUT]);
 

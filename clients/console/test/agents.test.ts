@@ -83,13 +83,13 @@ it("tries the rules before they are saved", async () => {
   await see(page, "By small talk.");
 });
 
-it("sets how a model gets its system message, and copies the id", async () => {
+it("leaves out the system message for models that accept none, and copies the id", async () => {
   const agent = await app.service.newAgent();
   const page = await app.open(`/agents/${agent}`);
   await page.getByText("Parameters").click();
   const stored = async () => (await app.service.call("GET", `/api/agents/${agent}`)).body.config.llm?.systemRole;
-  for (const [choice, expected] of [["In the user’s first message", false], ["By itself", true], ["By itself (default)", undefined]] as const) {
-    await page.getByLabel("System message").selectOption({ label: choice });
+  for (const [isChosen, expected] of [[true, false], [false, undefined]] as const) {
+    await page.getByLabel("No system message").setChecked(isChosen);
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText(/^Version/).waitFor();
     await expect.poll(stored).toBe(expected);

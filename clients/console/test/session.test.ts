@@ -1,5 +1,5 @@
 // Staying signed in over a reload.
-import type { Page } from "playwright-core";
+import type { Page, Route } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Console, inspect, see, signIn, startConsole } from "./console.js";
 
@@ -51,12 +51,17 @@ it("lets the user choose it later, and take it back", async () => {
   expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
 });
 
-it("stays signed in if the service cannot be reached when the page is loaded", async () => {
+const unavailable = { code: "store_unavailable", status: 503, title: "The store cannot be reached.", detail: "Wait.", type: "", retryable: true };
+
+it.each<[string, (route: Route) => Promise<void>]>([
+  ["The service cannot be reached.", (route) => route.abort()],
+  [unavailable.title, (route) => route.fulfill({ status: 503, contentType: "application/problem+json", json: unavailable })],
+])("stays signed in if the page is loaded during an outage: %s", async (title, answer) => {
   const page = await app.open("/agents", app.key, true);
   await agents(page);
-  await page.route("**/api/**", (route) => route.abort());
+  await page.route("**/api/**", answer);
   await page.reload();
-  await see(page, "The service cannot be reached.");
+  await see(page, title);
   await inspect(page, "restoring");
   await page.unroute("**/api/**");
   await agents(page);

@@ -65,8 +65,8 @@ const EventRow = ({ event, names }: { event: LogEvent; names: Names }) => (
   >
     <div className="stack-s">
       <div className="row">
-        <CopyButton text={curl({ since: event.seq - 1, limit: 1 })} label="Copy as curl" />
-        <CopyButton text={JSON.stringify(event, null, 2)} label="Copy JSON" />
+        <CopyButton text={() => curl({ since: event.seq - 1, limit: 1 })} label="Copy as curl" />
+        <CopyButton text={() => JSON.stringify(event, null, 2)} label="Copy JSON" />
         {event.agentId !== undefined && <Link href={`/agents/${event.agentId}`}>Agent</Link>}
         {event.conversationId !== undefined && <Link href={`/conversations/${event.conversationId}`}>Conversation</Link>}
       </div>
@@ -129,7 +129,7 @@ export const ActivityPage = () => {
   return (
     <>
       <PageHeader title="Activity" status={<Badge tone={isPaused ? "warn" : "ok"}>{isPaused ? "paused" : "live"}</Badge>}>
-        <CopyButton text={curl({ since: 0, types: filter.types?.join(), agentId: agent || undefined, conversationId: conversation || undefined }, "-sSN")} label="Copy the stream as curl" />
+        <CopyButton text={() => curl({ since: 0, types: filter.types?.join(), agentId: agent || undefined, conversationId: conversation || undefined }, "-sSN")} label="Copy the stream as curl" />
         <Button className="small-button" onClick={() => setIsPaused(!isPaused)}>
           <Icon name={isPaused ? "play" : "pause"} size={16} /> {isPaused ? "Continue" : "Pause"}
         </Button>

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { NumberField, SelectField, TextField } from "../form/fields.js";
-import { useField } from "../form/form.js";
+import { controlId, useField } from "../form/form.js";
 import { SuggestField, TagsField } from "../form/pickers.js";
 import { useSession } from "../session/session.js";
 import { MetadataField } from "./metadata.js";
@@ -70,11 +70,25 @@ const Replies = () => {
   );
 };
 
-const SYSTEM_MESSAGE = [
-  ["", "By itself (default)"],
-  [true, "By itself"],
-  [false, "In the user’s first message"],
-] as const;
+/** Some models accept no system message. Others are asked for one unless this is chosen. */
+const NoSystemMessage = () => {
+  const { value, set, faults } = useField("/llm/systemRole");
+  return (
+    <label className="check">
+      <input
+        id={controlId("/llm/systemRole")}
+        type="checkbox"
+        checked={value === false}
+        onChange={(event) => set(event.target.checked ? false : undefined)}
+      />
+      <span>
+        No system message
+        <span className="hint">The user’s first message contains personality and instructions. Some models, such as Gemma 2, need it.</span>
+        {faults.length > 0 && <span className="fault">{faults.join(" ")}</span>}
+      </span>
+    </label>
+  );
+};
 
 const Parameters = () => (
   <details className="card">
@@ -90,12 +104,7 @@ const Parameters = () => (
       </div>
       <div className="columns">
         <TagsField pointer="/llm/stop" label="Stop texts" suggestions={[]} placeholder="None" />
-        <SelectField
-          pointer="/llm/systemRole"
-          label="System message"
-          options={SYSTEM_MESSAGE}
-          hint="How the model gets personality and instructions. Some models, such as Gemma 2, accept no system message."
-        />
+        <NoSystemMessage />
       </div>
       <div className="columns">
         <NumberField pointer="/history/maxMessages" label="Messages of history" placeholder="40" />

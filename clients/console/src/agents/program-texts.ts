@@ -6,14 +6,14 @@ interface Target {
   token: string;
 }
 
-export const curlSnippet = ({ url, agentId, token }: Target): string => `TOKEN='${token}'
+export const curlProgram = ({ url, agentId, token }: Target): string => `TOKEN='${token}'
 curl -sS '${url}/api/chat' \\
   -H "Authorization: Bearer $TOKEN" \\
   -H 'Content-Type: application/json' \\
   -d '{"agentId": "${agentId}", "message": "Hello"}'
 `;
 
-export const javaScriptSnippet = ({ url, agentId, token }: Target): string => `import { createClient } from "agent-service-client";
+export const javaScriptProgram = ({ url, agentId, token }: Target): string => `import { createClient } from "agent-service-client";
 
 const getToken = () => "${token}";
 const service = createClient({ url: "${url}", getToken });
@@ -22,7 +22,7 @@ for await (const part of service.chat({ agentId: "${agentId}", message: "Hello" 
 }
 `;
 
-export const reactSnippet = ({ url, agentId, token }: Target): string => `import { createClient } from "agent-service-client";
+export const reactProgram = ({ url, agentId, token }: Target): string => `import { createClient } from "agent-service-client";
 import { useChat } from "agent-service-client/react";
 
 const getToken = () => "${token}";
@@ -34,7 +34,7 @@ export const Chat = () => {
   return (
     <form action={(form) => void send(form.get("text"))}>
       {messages.map((message) => <p key={message.id}>{message.role}: {message.text}</p>)}
-      {error && <p role="alert">{error.title ?? error.message}</p>}
+      {error && <p role="alert">{error.title}</p>}
       <input name="text" aria-label="Message" required />
       <button disabled={status === "streaming"}>Send</button>
     </form>

@@ -1,15 +1,16 @@
 import { type ReactNode, useState } from "react";
 import { serviceUrl } from "../location.js";
-import { SCOPES, USER_SCOPES } from "../session/scopes.js";
-import { type Scope, useSession } from "../session/session.js";
+import { type Scope, USER_SCOPES } from "../session/scopes.js";
+import { useSession } from "../session/session.js";
 import { Button } from "../ui/button.js";
 import { CopyIcon } from "../ui/copy.js";
 import { ErrorNotice } from "../ui/notice.js";
-import { curlSnippet, javaScriptSnippet, reactSnippet } from "./snippets.js";
+import { ScopeName } from "../ui/scope-name.js";
+import { curlProgram, javaScriptProgram, reactProgram } from "./program-texts.js";
 
 /** The user that test tokens are for. */
 const TEST_USER = "console-test";
-const SECONDS = 3_600;
+const TOKEN_SECONDS = 3_600;
 /** What a program contains before there is a token. */
 const NO_TOKEN = "eyJ…";
 
@@ -30,7 +31,7 @@ const TokenForm = ({ issued, onIssued }: { issued: TestToken | undefined; onIssu
     setError(undefined);
     try {
       const scopes = USER_SCOPES.filter((scope) => principal.scopes.includes(scope));
-      const { token, expiresIn } = await service.userTokens.create({ userId: TEST_USER, scopes, expiresIn: SECONDS });
+      const { token, expiresIn } = await service.userTokens.create({ userId: TEST_USER, scopes, expiresIn: TOKEN_SECONDS });
       onIssued({ token, end: new Date(Date.now() + expiresIn * 1_000) });
     } catch (caught) {
       setError(caught);
@@ -48,7 +49,7 @@ const TokenForm = ({ issued, onIssued }: { issued: TestToken | undefined; onIssu
       {missing.map((scope) => (
         <p key={scope} className="notice warn">
           <span>
-            Your credential lacks the scope <code>{scope}</code> ({SCOPES[scope].replace(/\.$/, "")}). Sign in with a key that has it.
+            Your credential lacks the scope <ScopeName scope={scope} />. Sign in with a key that has it.
           </span>
         </p>
       ))}
@@ -89,7 +90,7 @@ export const Programs = ({ agentId }: { agentId: string }) => {
   return (
     <div className="stack">
       <TokenForm issued={issued} onIssued={setIssued} />
-      <Program name="curl" text={curlSnippet(target)} />
+      <Program name="curl" text={curlProgram(target)} />
       <Program
         name="JavaScript"
         note={
@@ -97,7 +98,7 @@ export const Programs = ({ agentId }: { agentId: string }) => {
             With the package <code>agent-service-client</code>, which <code>npm pack</code> builds in <code>clients/typescript</code> of the service.
           </>
         }
-        text={javaScriptSnippet(target)}
+        text={javaScriptProgram(target)}
       />
       <Program
         name="React"
@@ -107,7 +108,7 @@ export const Programs = ({ agentId }: { agentId: string }) => {
             <code>getToken</code> fetches the token from your backend.
           </>
         }
-        text={reactSnippet(target)}
+        text={reactProgram(target)}
       />
     </div>
   );

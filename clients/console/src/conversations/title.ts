@@ -6,8 +6,8 @@ type Conversation = components["schemas"]["Conversation"];
 
 const MAX_CHARACTERS = 120;
 
-/** Reads a conversation's first message of a user; `null` before there is one. */
-const firstMessage = (service: Client, id: string) =>
+/** Reads the title that the first message of a user gives to a conversation; `null` before there is one. */
+const titleFromFirstMessage = (service: Client, id: string) =>
   queryOptions({
     queryKey: ["first-message", id],
     // Editing it is rare, and writing it is not.
@@ -34,7 +34,7 @@ export const withTitles = <Item extends Conversation>(queries: QueryClient, serv
     conversations.map(async (conversation) => {
       if (!needsMessage(conversation)) return conversation;
       // It may have been deleted meanwhile.
-      const found = await queries.fetchQuery(firstMessage(service, conversation.id)).catch(() => null);
+      const found = await queries.fetchQuery(titleFromFirstMessage(service, conversation.id)).catch(() => null);
       return { ...conversation, title: found };
     }),
   );
@@ -42,6 +42,6 @@ export const withTitles = <Item extends Conversation>(queries: QueryClient, serv
 /** Returns the title of a conversation: its own or else its first message. */
 export const useTitle = (conversation: Conversation | undefined): string | undefined => {
   const { service } = useSession();
-  const query = useQuery({ ...firstMessage(service, conversation?.id ?? ""), enabled: conversation !== undefined && needsMessage(conversation) });
+  const query = useQuery({ ...titleFromFirstMessage(service, conversation?.id ?? ""), enabled: conversation !== undefined && needsMessage(conversation) });
   return conversation?.title ?? query.data ?? undefined;
 };

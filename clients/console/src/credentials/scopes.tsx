@@ -1,6 +1,6 @@
 import { controlId, useField } from "../form/form.js";
-import { PRESETS, SCOPES } from "../session/scopes.js";
-import { type Scope, useSession } from "../session/session.js";
+import { PRESETS, type Scope, SCOPES } from "../session/scopes.js";
+import { useSession } from "../session/session.js";
 import { Button } from "../ui/button.js";
 
 interface ChoiceProps {
@@ -11,17 +11,7 @@ interface ChoiceProps {
 
 const Choice = ({ scope, isChosen, onChange }: ChoiceProps) => (
   <label className="check">
-    <input
-      type="checkbox"
-      checked={isChosen}
-      onChange={(event) => onChange(event.target.checked)}
-      onKeyDown={(event) => {
-        if (event.key !== "Enter") return;
-        // It would send the form.
-        event.preventDefault();
-        event.currentTarget.click();
-      }}
-    />
+    <input type="checkbox" checked={isChosen} onChange={(event) => onChange(event.target.checked)} />
     <span>
       <span className="mono">{scope}</span>
       <span className="hint">{SCOPES[scope]}</span>
@@ -34,15 +24,17 @@ export const ScopesField = () => {
   const { principal } = useSession();
   const { value, set, faults } = useField("/scopes", true);
   const chosen = Array.isArray(value) ? value.map(String) : [];
-  const possible = (scopes: readonly string[] = principal.scopes) => principal.scopes.filter((scope) => scopes.includes(scope));
-  const preset = chosen.length === 0 ? undefined : PRESETS.find(({ scopes }) => possible(scopes).join() === possible(chosen).join());
-  const missing = preset?.scopes?.filter((scope) => !principal.scopes.includes(scope)) ?? [];
+  /** Returns those scopes that one has oneself, in the order of the list. */
+  const owned = (scopes: readonly string[]) => principal.scopes.filter((scope) => scopes.includes(scope));
+  const presets = PRESETS.map(({ name, scopes = principal.scopes }) => ({ name, scopes, ownedScopes: owned(scopes) }));
+  const preset = chosen.length === 0 ? undefined : presets.find(({ ownedScopes }) => ownedScopes.join() === owned(chosen).join());
+  const missing = preset?.scopes.filter((scope) => !principal.scopes.includes(scope)) ?? [];
   return (
     <fieldset className="field" id={controlId("/scopes")} tabIndex={-1}>
       <legend>Scopes</legend>
       <div className="row" role="group" aria-label="Usual selections">
-        {PRESETS.map(({ name, scopes }) => (
-          <Button key={name} className="small-button choice" aria-pressed={preset?.name === name} onClick={() => set(possible(scopes))}>
+        {presets.map(({ name, ownedScopes }) => (
+          <Button key={name} className="small-button choice" aria-pressed={preset?.name === name} onClick={() => set(ownedScopes)}>
             {name}
           </Button>
         ))}
@@ -58,7 +50,7 @@ export const ScopesField = () => {
             key={scope}
             scope={scope}
             isChosen={chosen.includes(scope)}
-            onChange={(isAdded) => set(possible(isAdded ? [...chosen, scope] : chosen.filter((known) => known !== scope)))}
+            onChange={(isAdded) => set(owned(isAdded ? [...chosen, scope] : chosen.filter((known) => known !== scope)))}
           />
         ))}
       </div>

@@ -13,7 +13,7 @@ export const SecretDialog = ({ kind, credential, onClose }: { kind: Kind; creden
           <label htmlFor="client-id">Client id</label>
           <div className="row secret">
             <input id="client-id" className="input mono" readOnly value={credential.id} />
-            <CopyButton text={credential.id} what="Copy the client id" />
+            <CopyButton text={() => credential.id} what="Copy the client id" />
           </div>
         </div>
       )}
@@ -21,7 +21,7 @@ export const SecretDialog = ({ kind, credential, onClose }: { kind: Kind; creden
         <label htmlFor="secret">Secret</label>
         <div className="row secret">
           <input id="secret" className="input mono" readOnly value={credential.secret} onFocus={(event) => event.target.select()} />
-          <CopyButton text={credential.secret ?? ""} what="Copy the secret" />
+          <CopyButton text={() => credential.secret ?? ""} what="Copy the secret" />
         </div>
       </div>
       <div className="dialog-actions">

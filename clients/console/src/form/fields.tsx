@@ -40,7 +40,7 @@ export interface FieldProps {
   rows?: number;
 }
 
-const textOf = (value: Json | undefined): string => (["string", "number", "boolean"].includes(typeof value) ? String(value) : "");
+const textOf = (value: Json | undefined): string => (["string", "number"].includes(typeof value) ? String(value) : "");
 
 export const TextField = ({ pointer, label, hint, rows, placeholder, isRequired = false, isMono = false }: FieldProps) => {
   const { value, set } = useField(pointer);
@@ -81,23 +81,22 @@ export const NumberField = ({ pointer, label, hint, placeholder }: FieldProps) =
 
 interface SelectFieldProps extends FieldProps {
   /** The values with their texts; the empty value stands for none. */
-  options: readonly (readonly [value: string | boolean, text: string])[];
+  options: readonly (readonly [value: string, text: string])[];
 }
 
 export const SelectField = ({ pointer, label, hint, options }: SelectFieldProps) => {
   const { value, set } = useField(pointer);
   const selected = textOf(value);
-  const isKnown = options.some(([known]) => String(known) === selected);
-  const choose = (text: string) => set(text === "" ? undefined : (options.find(([known]) => String(known) === text)?.[0] ?? text));
+  const isKnown = options.some(([known]) => known === selected);
   return (
     <Labelled pointer={pointer} label={label} hint={hint}>
       <Field.Control
         className="input"
         render={
-          <select id={controlId(pointer)} value={selected} onChange={(event) => choose(event.target.value)}>
+          <select id={controlId(pointer)} value={selected} onChange={(event) => set(event.target.value === "" ? undefined : event.target.value)}>
             {!isKnown && <option value={selected}>{selected} (unknown)</option>}
             {options.map(([known, text]) => (
-              <option key={String(known)} value={String(known)}>
+              <option key={known} value={known}>
                 {text}
               </option>
             ))}

@@ -61,6 +61,23 @@ export const SuggestField = ({ pointer, label, hint, placeholder, suggestions }:
   );
 };
 
+const Chip = ({ item }: { item: string }) => (
+  <Combobox.Chip className="chip">
+    {item}
+    <Combobox.ChipRemove className="chip-remove" aria-label={`Remove ${item}`}>
+      <Icon name="close" size={12} />
+    </Combobox.ChipRemove>
+  </Combobox.Chip>
+);
+
+/** Returns what a typed text adds: the suggestion of this name, or else the text or, in a closed list, the first suggestion that contains it. */
+const typedItem = (text: string, names: readonly string[], isClosed: boolean): string | undefined => {
+  if (text === "") return undefined;
+  const typed = text.toLowerCase();
+  const fitting = isClosed ? names.find((name) => name.toLowerCase().includes(typed)) : text;
+  return names.find((name) => name.toLowerCase() === typed) ?? fitting;
+};
+
 interface TagsFieldProps extends SuggestFieldProps {
   /** Accepts only suggestions. */
   isClosed?: boolean;
@@ -71,21 +88,14 @@ export const TagsField = ({ pointer, label, hint, placeholder, suggestions, isCl
   const { value, set } = useField(pointer, true);
   const [text, setText] = useState("");
   const selected = Array.isArray(value) ? value.map(String) : [];
+  const names = suggestions.map((item) => item.value);
   const details = new Map(suggestions.map((item) => [item.value, item.detail]));
   const added = text.trim();
   const isNew = added !== "" && !isClosed && !details.has(added) && !selected.includes(added);
-  const items = [...suggestions.map((item) => item.value), ...selected.filter((item) => !details.has(item)), ...(isNew ? [added] : [])];
+  const items = [...names, ...selected.filter((item) => !details.has(item)), ...(isNew ? [added] : [])];
   const add = (item: string) => {
     if (item !== "" && !selected.includes(item)) set([...selected, item]);
     setText("");
-  };
-  /** Adds what was typed: the suggestion of this name, or else the text or, in a closed list, the first suggestion that contains it. */
-  const addTyped = () => {
-    const names = suggestions.map((item) => item.value);
-    const typed = added.toLowerCase();
-    const fitting = isClosed ? names.find((name) => name.toLowerCase().includes(typed)) : added;
-    const found = names.find((name) => name.toLowerCase() === typed) ?? fitting;
-    if (added !== "" && found !== undefined) add(found);
   };
   return (
     <Labelled pointer={pointer} label={label} hint={hint} isWhole>
@@ -105,12 +115,7 @@ export const TagsField = ({ pointer, label, hint, placeholder, suggestions, isCl
       >
         <Combobox.Chips className="input chips">
           {selected.map((item) => (
-            <Combobox.Chip key={item} className="chip">
-              {item}
-              <Combobox.ChipRemove className="chip-remove" aria-label={`Remove ${item}`}>
-                <Icon name="close" size={12} />
-              </Combobox.ChipRemove>
-            </Combobox.Chip>
+            <Chip key={item} item={item} />
           ))}
           <Combobox.Input
             id={controlId(pointer)}
@@ -122,7 +127,8 @@ export const TagsField = ({ pointer, label, hint, placeholder, suggestions, isCl
             onKeyDown={(event) => {
               if (!isPlainEnter(event) && (event.key !== "," || isClosed || added === "")) return;
               event.preventDefault();
-              addTyped();
+              const item = typedItem(added, names, isClosed);
+              if (item !== undefined) add(item);
             }}
           />
         </Combobox.Chips>

@@ -1,4 +1,6 @@
-import type { Scope } from "./session.js";
+import type { components } from "agent-service-client";
+
+export type Scope = components["schemas"]["Scope"];
 
 /** What each scope allows, as in docs/access.md. */
 export const SCOPES: Record<Scope, string> = {

@@ -1,11 +1,11 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { type Client, type components, ConnectionError, createClient } from "agent-service-client";
+import { type Client, type components, ConnectionError, createClient, ProblemError } from "agent-service-client";
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useRef, useState } from "react";
 import { serviceUrl } from "../location.js";
 import { openStorage } from "../storage.js";
 import { ErrorNotice, Loading } from "../ui/notice.js";
+import type { Scope } from "./scopes.js";
 
-export type Scope = components["schemas"]["Scope"];
 export type Principal = components["schemas"]["PrincipalBody"];
 export type Limits = components["schemas"]["LimitsBody"];
 
@@ -38,8 +38,8 @@ const storage = openStorage("sessionStorage");
 /** Holds this choice, for the next time. */
 const CHOSEN = "agent-service-console:stay-signed-in";
 const choices = openStorage("localStorage");
-/** The pause in milliseconds before a stored credential is tried again after the service could not be reached. */
-const PAUSE = 3_000;
+/** The pause in milliseconds before a stored credential is tried again after a failure that may pass. */
+const RESTORE_PAUSE = 3_000;
 const REJECTED = "The service no longer accepts your credential. Sign in again to continue where you were.";
 
 const Context = createContext<SessionContext | undefined>(undefined);
@@ -110,9 +110,9 @@ export const SessionProvider = ({ children }: { children: ReactNode }) => {
       try {
         await signIn(stored, true);
       } catch (error) {
-        if (error instanceof ConnectionError) {
+        if ((error instanceof ConnectionError || error instanceof ProblemError) && error.retryable) {
           setFailure(error);
-          timer = setTimeout(() => void restore(stored), PAUSE);
+          timer = setTimeout(() => void restore(stored), RESTORE_PAUSE);
           return;
         }
         storage.removeItem(STORED);

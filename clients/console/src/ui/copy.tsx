@@ -21,8 +21,8 @@ const copyAndNotify = (text: string): void =>
     () => notify("Copying has failed: select the text instead."),
   );
 
-export const CopyButton = ({ text, label = "Copy", what = label }: { text: string; label?: string; what?: string }) => (
-  <Button className="small-button" aria-label={what} onClick={() => copyAndNotify(text)}>
+export const CopyButton = ({ text, label = "Copy", what = label }: { text: () => string; label?: string; what?: string }) => (
+  <Button className="small-button" aria-label={what} onClick={() => copyAndNotify(text())}>
     <Icon name="copy" size={16} /> {label}
   </Button>
 );

@@ -1,21 +1,18 @@
-import { ConnectionError, type Problem, ProblemError } from "agent-service-client";
+import type { Problem } from "agent-service-client";
 import type { ReactNode } from "react";
-import { SCOPES } from "../session/scopes.js";
-import type { Scope } from "../session/session.js";
+import type { Scope } from "../session/scopes.js";
 import { Button } from "./button.js";
 import { PageHeader } from "./page-header.js";
+import { ScopeName } from "./scope-name.js";
 
-/** Returns the problem of the service in an error, if it has one. */
-export const problemIn = (error: unknown): Problem | undefined => {
-  if (error instanceof ProblemError) return error.problem;
-  return typeof error === "object" && error !== null && "code" in error && "title" in error ? (error as Problem) : undefined;
-};
+/** Returns the members of a problem in an error, if it has them. */
+export const problemIn = (error: unknown): Problem | undefined =>
+  typeof error === "object" && error !== null && "code" in error && "title" in error ? (error as Problem) : undefined;
 
 /** Returns a short heading and a text for an error. */
 export const describe = (error: unknown): { title: string; detail: string } => {
   const problem = problemIn(error);
   if (problem !== undefined) return { title: problem.title, detail: problem.detail };
-  if (error instanceof ConnectionError) return { title: "The service cannot be reached.", detail: error.message };
   return { title: "The console has failed.", detail: error instanceof Error ? error.message : String(error) };
 };
 
@@ -71,7 +68,7 @@ export const MissingScope = ({ scope }: { scope: Scope }) => (
   <>
     <PageHeader title="No access" />
     <Empty title="Your credential may not see this">
-      This page needs the scope <code>{scope}</code> ({SCOPES[scope].replace(/\.$/, "")}). Sign in with a key that has it.
+      This page needs the scope <ScopeName scope={scope} />. Sign in with a key that has it.
     </Empty>
   </>
 );
