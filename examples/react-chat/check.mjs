@@ -9,18 +9,20 @@ const stop = (reason) => {
   process.exit(1);
 };
 
-/** Calls the service as its page does; `name` is the variable on which the response depends. */
-const check = async (name, path, init) => {
-  const headers = { Authorization: `Bearer ${encodeURIComponent(KEY)}`, "Content-Type": "application/json", Origin: origin };
+/** Reads a resource as the page does; `name` is the variable on which the response depends. */
+const check = async (name, path) => {
+  const headers = { Authorization: `Bearer ${encodeURIComponent(KEY)}`, Origin: origin };
   const unreachable = () => stop(`No service responds at ${SERVICE}: start it, or set SERVICE to its address.`);
-  const response = await fetch(SERVICE + path, { headers, ...init }).catch(unreachable);
-  const { detail, code } = await response.json().catch(() => ({}));
-  if (!response.ok) stop(code ? `The service does not accept ${name}: ${detail}` : `${SERVICE} is another server: set SERVICE to the address of the service.`);
-  return response;
+  const response = await fetch(SERVICE + path, { headers }).catch(unreachable);
+  const body = await response.json().catch(() => ({}));
+  if (body.code) stop(`The service does not accept ${name}: ${body.detail}`);
+  if (!body.id) stop(`${SERVICE} is another server: set SERVICE to the address of the service.`);
+  return { headers: response.headers, body };
 };
 
 if (!KEY || !AGENT) stop("KEY or AGENT is missing: KEY=<an API key> AGENT=<the id of an agent> npm start");
-await check("KEY", "/api/user-tokens", { method: "POST", body: '{"userId":"check"}' });
+const { scopes } = (await check("KEY", "/api/principal")).body;
+if (!scopes.includes("user-tokens:issue")) stop("KEY lacks the scope user-tokens:issue: create a key that has it");
 const { headers } = await check("AGENT", `/api/agents/${encodeURIComponent(AGENT)}`);
 if (!headers.has("Access-Control-Allow-Origin")) stop(`The service does not allow the page: start it with SERVER__ALLOWED_ORIGINS=${origin}`);
 const listen = async () => once(createServer().listen({ port: PORT, host: "localhost" }), "listening");

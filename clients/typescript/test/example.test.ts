@@ -195,7 +195,7 @@ test("a start says in one line what is missing", async () => {
     [{ SERVICE: nobody }, `No service responds at ${nobody}: start it, or set SERVICE to its address.`],
     [{ SERVICE: new URL(example.url).origin }, `${example.url} is another server: set SERVICE to the address of the service.`],
     [{ KEY: "agk_…" }, "The service does not accept KEY: "],
-    [{ KEY: service.key("agents:read") }, "The service does not accept KEY: "],
+    [{ KEY: service.key("agents:read") }, "KEY lacks the scope user-tokens:issue"],
     [{ AGENT: "01a1f9f5-…" }, "The service does not accept AGENT: "],
     [{ AGENT: crypto.randomUUID() }, "The service does not accept AGENT: "],
     [{}, `The service does not allow the page: start it with SERVER__ALLOWED_ORIGINS=${own}`],

@@ -5,8 +5,11 @@ import { createRoot } from "react-dom/client";
 import Markdown from "react-markdown";
 import remarkGfm from "remark-gfm";
 
-const tokenIn = ({ token, detail }) => token ?? Promise.reject(new Error(detail));
-const getToken = async () => tokenIn(await (await fetch("/token", { method: "POST" })).json());
+const getToken = async () => {
+  const { token, detail } = await fetch("/token", { method: "POST" }).then((response) => response.json());
+  if (token) return token;
+  throw new Error(detail);
+};
 const service = createClient({ url: SERVICE, getToken });
 // The address of the page ends with the key of a conversation, or a slash and its id.
 const nameOf = ({ id, key }) => key ?? `/${id}`;
@@ -14,8 +17,6 @@ const open = (name) => service.conversation(name.startsWith("/") ? { id: name.sl
 const Chat = ({ name }) => {
   const { messages, status, error, send, stop, regenerate, edit } = useChat(useMemo(() => open(name), [name]));
   const isBusy = status === "sending" || status === "streaming";
-  // The first message gives the conversation its title.
-  const submit = (form) => void send(form.get("text"), { title: form.get("text").slice(0, 60) });
   const change = (id, text) => text && edit(id, text);
   return (
     <main className={status}>
@@ -29,7 +30,7 @@ const Chat = ({ name }) => {
         {error && <p role="alert">{error.title}</p>}
         {!isBusy && (error || messages.length > 0) && <button onClick={() => regenerate()}>{error ? "Try again" : "Regenerate"}</button>}
       </div></section>
-      <form action={submit}>
+      <form action={(form) => void send(form.get("text"), { title: form.get("text").slice(0, 60) })}>
         <input name="text" aria-label="Message" placeholder="Message" autoComplete="off" required />
         {isBusy ? <button key="stop" type="button" onClick={stop}>Stop</button> : <button>Send</button>}
       </form>
