@@ -40,10 +40,12 @@ afterAll(async () => {
 
 const order = (path: string, init: RequestInit = {}) => fetch(backendUrl + path, { method: "POST", ...init });
 
-test("the documented page, of ten lines, shows the reply to its visitor", async () => {
+test("the documented page, with a script of ten lines, shows the reply to its visitor", async () => {
   const agentId = await service.newAgent();
   const page = TEXT.match(/```html\n(<!-- index.html -->\n[^]*?)```/)?.[1] ?? "";
-  expect(page.trim().split("\n").length).toBeLessThanOrEqual(10);
+  const script = /<script.*>\n([^]*)\n<\/script>/.exec(page)?.[1]?.split("\n") ?? [];
+  expect(script.length).toBeGreaterThan(0);
+  expect(script.length).toBeLessThanOrEqual(10);
   writeFileSync(join(folder, "index.html"), page.replace("http://127.0.0.1:8080", service.url).replace("01a1f9f5-e05d-732b-85dd-7c941357da9e", agentId));
   writeFileSync(join(folder, "vite.config.mjs"), block("// vite.config.mjs").replace("http://localhost:3000", backendUrl));
   // The built package, as the example has installed it.
