@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quick};
+use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfkc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Text in the form for comparisons, and the positions of its words.
@@ -103,19 +103,20 @@ impl Keyword {
     }
 }
 
-/// Folds case, replaces each run of white space by one space, typographic apostrophes by plain ones
-/// and full-width letters by usual ones, and drops characters that only control how text is shown.
-/// The result is in normal form C, so that accented letters are equal however they were typed.
+/// Folds case, replaces each run of white space by one space and typographic apostrophes by plain
+/// ones, and drops characters that only control how text is shown. The result is in normal form KC, so
+/// that accented letters are equal however they were typed, and other forms of a letter are the letter:
+/// full or half width, ligatures, circles.
 ///
 /// Case is folded without regard to the language: the four letters İ, I, ı and i are one, since a
 /// message in Turkish begins a sentence with İ or I.
 fn fold(source: &str) -> String {
     let folded = fold_characters(source.trim().chars());
-    if is_nfc_quick(folded.chars()) == IsNormalized::Yes {
+    if is_nfkc_quick(folded.chars()) == IsNormalized::Yes {
         return folded;
     }
-    // Composition can create a character that folds further.
-    fold_characters(folded.nfc()).nfc().collect()
+    // The normal form can contain characters that fold further.
+    fold_characters(folded.nfkc()).nfkc().collect()
 }
 
 fn fold_characters(source: impl Iterator<Item = char>) -> String {
@@ -131,8 +132,6 @@ fn fold_characters(source: impl Iterator<Item = char>) -> String {
             folded.push('\'');
         } else if is_ignored(character) || character == DOT_ABOVE && folded.ends_with('i') {
             // The lower case of İ is an i with this dot.
-        } else if let Some(usual) = usual_width(character) {
-            folded.push(usual.to_ascii_lowercase());
         } else if character == 'İ' {
             folded.push('i');
         } else {
@@ -157,12 +156,6 @@ fn is_ignored(character: char) -> bool {
             | '\u{fe00}'..='\u{fe0f}'
             | '\u{feff}'
     )
-}
-
-/// Returns the ASCII character of a full-width one.
-fn usual_width(character: char) -> Option<char> {
-    let is_full_width = matches!(character, '\u{ff01}'..='\u{ff5e}');
-    char::from_u32(u32::from(character).checked_sub(0xfee0)?).filter(|_| is_full_width)
 }
 
 /// Returns whether a text ends in Korean, which writes particles without a space before them.
@@ -270,6 +263,10 @@ mod tests {
     #[case::digits_before_korean("42", "42개", true)]
     #[case::longer_korean("환불을", "환불", false)]
     #[case::full_width("refund", "ＲＥＦＵＮＤ！", true)]
+    #[case::half_width("カタログ", "ｶﾀﾛｸﾞ", true)]
+    #[case::ligature("office", "the oﬃce", true)]
+    #[case::superscript("m2", "20 m²", true)]
+    #[case::circled_keyword("①", "step 1", true)]
     #[case::soft_hyphen("refund", "re\u{ad}fund", true)]
     #[case::direction_marks("שלום", "\u{200f}שלום\u{200e}, hi", true)]
     #[case::byte_order_mark("hello", "\u{feff}hello", true)]
