@@ -187,7 +187,9 @@ fn show_first_key(key: &CredentialSecret, url: &str, has_console: bool) -> bool 
 }
 
 async fn migrate(settings: &Settings) -> Result<()> {
-    let report = |reason: &str| print_note(&format!("waiting for the database: {reason}"));
+    let seconds = settings.database.start_limit.as_secs();
+    let waiting = format!("waiting for the database, for at most {seconds} s");
+    let report = |reason: &str| print_note(&format!("{waiting}: {reason}"));
     let applied = wiring::migrate_store(settings, report, &TaskTracker::new()).await?;
     print_line(&format!("{applied} migration(s) applied"))
 }

@@ -85,8 +85,13 @@ impl fmt::Display for Scope {
 
 /// The error for a text that names no scope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown scope '{0}'")]
+#[error("unknown scope '{0}'; the scopes are {}", names())]
 pub struct UnknownScope(pub String);
+
+fn names() -> String {
+    let names: Vec<_> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
+    names.join(", ")
+}
 
 impl FromStr for Scope {
     type Err = UnknownScope;

@@ -40,7 +40,8 @@ pub(crate) enum LlmError {
 
 impl LlmError {
     pub(crate) fn unreachable(error: reqwest::Error) -> Self {
-        Self::Unreachable(cause(error))
+        let address = error.url().map(address).unwrap_or_default();
+        Self::Unreachable(format!("{address}: {}", cause(error)).into())
     }
 
     pub(crate) fn interrupted(error: reqwest::Error) -> Self {
@@ -71,6 +72,12 @@ impl LlmError {
             _ => None,
         }
     }
+}
+
+/// The host and the port of a URL, whose other parts may be secret.
+fn address(url: &reqwest::Url) -> String {
+    let port = url.port_or_known_default().unwrap_or_default();
+    format!("{}:{port}", url.host_str().unwrap_or_default())
 }
 
 fn cause(error: reqwest::Error) -> BoxError {

@@ -34,7 +34,10 @@ pub(super) async fn open(
         None => settings.database.url.to_string(),
         Some(file) if file.exists() => file.display().to_string(),
         Some(file) if if_missing == IfStoreMissing::Create => {
-            format!("{} (new)", file.display())
+            format!(
+                "{} (new: a server that was started in another directory has another store)",
+                file.display()
+            )
         }
         Some(file) => bail!(
             "no store exists at {}; set DATABASE_URL to the intended store, or change to the directory \

@@ -136,7 +136,10 @@ pub async fn open_store(
             ignored.join(", ")
         );
     }
-    let report = |reason: &str| tracing::warn!(reason, "waiting for the database");
+    let seconds = settings.database.start_limit.as_secs();
+    let report = |reason: &str| {
+        tracing::warn!(reason, "waiting for the database, for at most {seconds} s");
+    };
     if settings.region.home.is_some() {
         let open = async || {
             let replica = Store::open_replica(&settings.database, tasks).await?;

@@ -78,7 +78,7 @@ fn only_creating_commands_create_a_missing_store() {
         assert!(!at.join("data").exists(), "{command} made a folder");
     }
     let create = ["keys", "create", "--name", "ci", "--scopes", "agents:read"];
-    for expected in ["(new)", ""] {
+    for expected in ["(new: ", ""] {
         let output = run(at, &create, &[]);
         let text = String::from_utf8(output.stderr).expect("UTF-8");
         let conversation_ref = format!("store: {}", file.display());

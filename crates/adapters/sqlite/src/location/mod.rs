@@ -60,7 +60,9 @@ pub enum LocationError {
         source: io::Error,
     },
     /// Another server process uses this file.
-    #[error("another process uses the database: it holds the lock on '{path}'")]
+    #[error(
+        "another process uses the database, or is still shutting down: it holds the lock on '{path}'"
+    )]
     Locked {
         /// The lock file or the database file.
         path: PathBuf,
