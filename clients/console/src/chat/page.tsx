@@ -20,7 +20,9 @@ type Turn = components["schemas"]["Turn"];
 const useTurns = (agentId: string, key: string, userId: string | undefined, messages: readonly ConversationMessage[]) => {
   const { service } = useSession();
   const canRead = useScope("conversations:read");
-  const newest = messages.findLast(({ role, status }) => role === "agent" && status !== "streaming")?.turnId;
+  // A failed turn may have no reply.
+  const hasEnded = ({ role, status }: ConversationMessage) => (role === "agent" ? status !== "streaming" : status === "failed");
+  const newest = messages.findLast(hasEnded)?.turnId;
   return useQuery({
     queryKey: ["chat-turns", agentId, key, userId, newest],
     enabled: canRead && messages.length > 0,
