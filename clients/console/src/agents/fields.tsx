@@ -72,21 +72,26 @@ const Replies = () => {
 
 /** Some models accept no system message. Others are asked for one unless this is chosen. */
 const NoSystemMessage = () => {
-  const { value, set, faults } = useField("/llm/systemRole");
+  const pointer = "/llm/systemRole";
+  const { value, set, faults } = useField(pointer);
+  const id = controlId(pointer);
   return (
-    <label className="check">
-      <input
-        id={controlId("/llm/systemRole")}
-        type="checkbox"
-        checked={value === false}
-        onChange={(event) => set(event.target.checked ? false : undefined)}
-      />
-      <span>
+    <div className="field">
+      <label className="check">
+        <input
+          id={id}
+          type="checkbox"
+          checked={value === false}
+          onChange={(event) => set(event.target.checked ? false : undefined)}
+          aria-describedby={`${id}-hint`}
+        />
         No system message
-        <span className="hint">The user’s first message contains personality and instructions. Some models, such as Gemma 2, need it.</span>
-        {faults.length > 0 && <span className="fault">{faults.join(" ")}</span>}
-      </span>
-    </label>
+      </label>
+      <p className="hint" id={`${id}-hint`}>
+        The user’s first message contains personality and instructions. Some models, such as Gemma 2, need it.
+      </p>
+      {faults.length > 0 && <p className="fault">{faults.join(" ")}</p>}
+    </div>
   );
 };
 
