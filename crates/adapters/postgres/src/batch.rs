@@ -1,11 +1,8 @@
 //! The commit of a batch of writes, on a dedicated connection.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
 };
 
 use async_trait::async_trait;
@@ -15,18 +12,16 @@ use relational::{
     WriterThread, group_commit::HeadsBefore, plan,
 };
 use sqlx::{
-    ConnectOptions, Connection, PgConnection,
+    Connection, PgConnection,
     postgres::{PgConnectOptions, PgDatabaseError, PgSeverity},
 };
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use crate::{
     connections::{CALL_TIMEOUT, Connections, prepare},
-    error::{from_sqlx, is_full, lost_its_session},
+    error::{from_sqlx, lost_its_session},
     facts, rows,
 };
-
-const PAUSE_OF_FULL_SERVER: Duration = Duration::from_millis(20);
 
 /// The work of an attempt, which can be repeated.
 trait BatchWork<T>:
@@ -111,16 +106,8 @@ impl PostgresBatchStore {
 
     async fn connect(&self) -> Result<PgConnection, RepositoryError> {
         self.has_no_writer.store(true, Ordering::Relaxed);
-        let mut connection = loop {
-            match self.options.connect().await {
-                Ok(connection) => break connection,
-                // The server frees the place of a closed connection after a moment.
-                Err(error) if is_full(&error) && self.pooled.give_up_one().await => {
-                    sleep(PAUSE_OF_FULL_SERVER).await;
-                }
-                Err(error) => return Err(from_sqlx(error)),
-            }
-        };
+        let connection = self.pooled.open_beside(&self.options).await;
+        let mut connection = connection.map_err(from_sqlx)?;
         prepare(&mut connection).await.map_err(from_sqlx)?;
         self.has_no_writer.store(false, Ordering::Relaxed);
         Ok(connection)

@@ -27,7 +27,7 @@ use uuid::Uuid;
 
 use crate::{
     batch::PostgresBatchStore,
-    connections::Connections,
+    connections::{Connections, LEAST_POOLED},
     error::{NotUsableYet, from_sqlx, is_read_only, is_temporary},
     idempotency::IdempotencyRecords,
     maintenance::StoreMaintenance,
@@ -52,9 +52,6 @@ pub(crate) const STATEMENTS: &[&str] = &[MIGRATIONS_TABLE, APPLIED_MIGRATIONS];
 /// The connections of a process beside its pool: one writes, two belong to the event bus, and one
 /// counts for the rate limits of several processes.
 const OTHER_CONNECTIONS: u32 = 4;
-
-/// The least number of connections of the pool: the first key is stored by one while another holds a lock.
-const LEAST_POOLED: u32 = 2;
 
 /// The least number of connections with which a process can serve.
 const LEAST_CONNECTIONS: u32 = OTHER_CONNECTIONS + LEAST_POOLED;
@@ -195,14 +192,22 @@ impl PostgresStore {
         let count = opened.len();
         join_all(opened.into_iter().map(Connection::close)).await;
         sleep(PAUSE_AFTER_CLOSE).await;
-        let Some(error) = refusal else {
+        let reason = if let Some(error) = refusal {
+            let error = one_line(&from_sqlx(error));
+            format!(
+                "only {count} of the {LEAST_CONNECTIONS} connections that a process needs can be \
+                 opened ({error})"
+            )
+        } else if self.connections.open_least().await.is_ok() {
             return Ok(());
+        } else {
+            format!(
+                "other processes took some of the {LEAST_CONNECTIONS} connections that one needs"
+            )
         };
         let reason = format!(
-            "only {count} of the {LEAST_CONNECTIONS} connections that a process needs can be opened \
-             ({}): raise the limit of the role (alter role … connection limit), of the database, of \
-             a pooler, or max_connections of the server",
-            one_line(&from_sqlx(error))
+            "{reason}: raise the limit of the role (alter role … connection limit), of the database, \
+             of a pooler, or max_connections of the server"
         );
         Err(RepositoryError::Unavailable(NotUsableYet(reason).into()))
     }
@@ -210,7 +215,7 @@ impl PostgresStore {
     /// Checks that the writer has a connection, or can get one.
     pub(crate) async fn check_writer(&self) -> Result<(), RepositoryError> {
         if !self.is_replica && self.has_no_writer.load(Ordering::Relaxed) {
-            let connection = server::connect_and_use(&self.options).await;
+            let connection = self.connections.open_beside(&self.options).await;
             let _ = in_time(connection.map_err(from_sqlx)?.close()).await;
             self.has_no_writer.store(false, Ordering::Relaxed);
         }

@@ -120,6 +120,26 @@ async fn a_service_without_a_connection_to_write_is_not_ready() {
     assert_eq!(post_status(&running.url, &key).await, 201);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn two_processes_that_start_at_once_share_the_connections() {
+    let (_server, database) = server_granting(13);
+    let folders = [folder(), folder()];
+    let key = key(folders[0].path());
+    let settings = [
+        ("SERVER__PORT", "0"),
+        ("DATABASE_URL", &*database),
+        ("AUTH__BOOTSTRAP_KEY", &*key),
+    ];
+    let started = folders.each_ref().map(|folder| {
+        let mut process = service(folder.path(), &["serve"], &settings);
+        process.spawn().expect("it starts")
+    });
+    for running in started.map(RunningService::listening) {
+        running.wait_for_status(200).await;
+        assert_eq!(post_status(&running.url, &key).await, 201);
+    }
+}
+
 async fn post_status(url: &str, key: &str) -> u16 {
     let request = reqwest::Client::new().post(format!("{url}/api/agents"));
     let request = request.bearer_auth(key).json(&json!({"name": "Ada"}));

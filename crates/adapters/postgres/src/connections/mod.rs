@@ -8,6 +8,7 @@ mod retired;
 
 use std::{panic::resume_unwind, time::Duration};
 
+use futures::future::try_join_all;
 use ports::RepositoryError;
 use relational::{Work, column::corrupt};
 use sqlx::{
@@ -18,12 +19,15 @@ use sqlx::{
 };
 use tokio::{
     runtime::Handle,
-    time::{Instant, timeout_at},
+    time::{Instant, sleep, timeout_at},
 };
 use tokio_util::task::TaskTracker;
 
 use self::retired::Retired;
-use crate::error::{ReadOnlySession, from_sqlx, in_table};
+use crate::{
+    error::{ReadOnlySession, from_sqlx, in_table, is_full},
+    server,
+};
 
 /// The time limit of a call; after it, the store counts as unavailable.
 pub(crate) const CALL_TIMEOUT: Duration = Duration::from_millis(4_500);
@@ -35,6 +39,12 @@ const MAX_UNTESTED_IDLE: Duration = Duration::from_millis(50);
 
 /// The idle time after which a connection is closed: other processes may need its place.
 const MAX_IDLE: Duration = Duration::from_mins(1);
+
+/// The number of connections that the pool keeps: the first key is stored by one while another holds a
+/// lock.
+pub(crate) const LEAST_POOLED: u32 = 2;
+
+const PAUSE_OF_FULL_SERVER: Duration = Duration::from_millis(20);
 
 /// The settings of every connection.
 ///
@@ -75,6 +85,7 @@ impl Connections {
         let retired = Retired::default();
         let checked = retired.clone();
         let pool = PgPoolOptions::new()
+            .min_connections(LEAST_POOLED)
             .max_connections(max_connections)
             .acquire_timeout(CALL_TIMEOUT)
             .idle_timeout(MAX_IDLE)
@@ -197,9 +208,32 @@ impl Connections {
         row.try_get(0).map_err(in_table(table))
     }
 
-    /// Closes an idle connection, for another purpose. Returns false if there is none, or only one.
-    pub(crate) async fn give_up_one(&self) -> bool {
-        if self.pool.size() <= 1 {
+    /// Opens the connections that the pool keeps.
+    pub(crate) async fn open_least(&self) -> Result<(), sqlx::Error> {
+        let opening = (0..LEAST_POOLED).map(|_| self.pool.acquire());
+        try_join_all(opening).await.map(drop)
+    }
+
+    /// Opens a connection beside the pool: in the place of an idle one of the pool, if the server admits no
+    /// other.
+    pub(crate) async fn open_beside(
+        &self,
+        options: &PgConnectOptions,
+    ) -> Result<PgConnection, sqlx::Error> {
+        loop {
+            match server::connect_and_use(options).await {
+                // The server frees the place of a closed connection after a moment.
+                Err(error) if is_full(&error) && self.give_up_one().await => {
+                    sleep(PAUSE_OF_FULL_SERVER).await;
+                }
+                connected => return connected,
+            }
+        }
+    }
+
+    /// Closes an idle connection. Returns false if there is none that the pool can do without.
+    async fn give_up_one(&self) -> bool {
+        if self.pool.size() <= LEAST_POOLED {
             return false;
         }
         let Some(connection) = self.pool.try_acquire() else {
