@@ -13,14 +13,36 @@ pub const TEXT_PATTERN: &str = r"^[^\x00]*$";
 /// The explanation of a blank text.
 pub const BLANK_IN_WORDS: &str = "at least 1 character that is visible";
 
-/// Returns `true` for a text without a visible character: only white space, or characters of no
-/// width such as the byte order mark.
+/// Returns `true` for a text without a visible character: only white space, or characters that are
+/// not shown.
 pub fn is_blank(text: &str) -> bool {
-    let is_invisible = |letter: char| {
-        letter.is_whitespace()
-            || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}')
-    };
-    text.chars().all(is_invisible)
+    text.chars()
+        .all(|letter| letter.is_whitespace() || is_ignorable(letter))
+}
+
+/// Returns `true` for characters that control how others are shown, and are not shown themselves, such
+/// as soft hyphens, marks of direction and joiners: Unicode's property `Default_Ignorable_Code_Point`.
+pub const fn is_ignorable(letter: char) -> bool {
+    matches!(
+        letter,
+        '\u{ad}'
+            | '\u{34f}'
+            | '\u{61c}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fff8}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}'
+    )
 }
 
 /// Returns the case-folded form of a name, for searching and sorting. It is the same in every
@@ -44,6 +66,7 @@ mod tests {
             "\u{3000}",
             "\u{200b}",
             "\u{feff} \u{200d}",
+            "\u{61c}\u{202e}\u{2066}\u{ad}\u{e0041}",
         ] {
             assert!(is_blank(blank), "{blank:?}");
         }

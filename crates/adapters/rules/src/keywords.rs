@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use domain::text::is_ignorable;
 use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfkc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -130,8 +131,9 @@ fn fold_characters(source: impl Iterator<Item = char>) -> String {
             }
         } else if character == '\u{2019}' {
             folded.push('\'');
-        } else if is_ignored(character) || character == DOT_ABOVE && folded.ends_with('i') {
+        } else if character == DOT_ABOVE && folded.ends_with('i') {
             // The lower case of İ is an i with this dot.
+        } else if is_ignorable(character) && character != ZERO_WIDTH_SPACE {
         } else if character == 'İ' {
             folded.push('i');
         } else {
@@ -143,20 +145,8 @@ fn fold_characters(source: impl Iterator<Item = char>) -> String {
 
 /// The combining dot above.
 const DOT_ABOVE: char = '\u{307}';
-
-/// Soft hyphens, marks of direction, joiners and other characters that are not visible themselves.
-fn is_ignored(character: char) -> bool {
-    matches!(
-        character,
-        '\u{ad}'
-            | '\u{61c}'
-            | '\u{200c}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{2069}'
-            | '\u{fe00}'..='\u{fe0f}'
-            | '\u{feff}'
-    )
-}
+/// It separates words.
+const ZERO_WIDTH_SPACE: char = '\u{200b}';
 
 /// Returns whether a text ends in Korean, which writes particles without a space before them.
 fn takes_particles(text: &str) -> bool {

@@ -149,7 +149,7 @@ pub async fn cors(
 /// Warns of the first request of a page that may not read responses: in its browser, this looks as
 /// if the service could not be reached.
 fn report_disallowed_origin(request: &ServiceRequest, state: &ApiState) {
-    let Some(origin) = request.headers().get(header::ORIGIN) else {
+    let Ok(Some(origin)) = named_origin(request.headers()) else {
         return;
     };
     if !is_own_page(request, origin, &state.public_url)

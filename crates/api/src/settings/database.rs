@@ -62,6 +62,10 @@ pub struct DatabaseUrl {
 impl DatabaseUrl {
     /// Parses a URL. The error is a description of valid URLs.
     pub fn parse(text: &str) -> Result<Self, Cow<'static, str>> {
+        // A file has a path with such characters, too, and would be another database.
+        if text.contains(char::is_control) {
+            return Err("a URL without control characters, such as a line feed at its end".into());
+        }
         let (scheme, rest) = text.split_once("://").ok_or(SCHEMES)?;
         let kind = kind_of(scheme)
             .filter(|_| !rest.is_empty())

@@ -68,7 +68,8 @@ pub(super) fn gather(
 fn misnamed(name: &str, keys: &[SettingKey]) -> Option<MisnamedVariable> {
     let is_meant = |key: &&SettingKey| {
         let written = key.variable.replace(SEPARATOR, "_");
-        key.variable != written && written == name || key.variable == PORT && name == "PORT"
+        let named = name.strip_suffix("_FILE").unwrap_or(name);
+        key.variable != written && written == named || key.variable == PORT && name == "PORT"
     };
     let key = keys.iter().find(is_meant)?;
     Some(MisnamedVariable {
