@@ -99,3 +99,12 @@ it("keeps the lines of a plain reply", async () => {
   await page.getByRole("button", { name: "Regenerate the reply" }).waitFor();
   expect(await reply.innerText()).toMatch(/^First line\nsecond line\n+After 5 \* 3 \* 2 = 30 and snake_case_name$/);
 });
+
+it("shows a reply that is nested too deeply to be rendered as it is", async () => {
+  const { page, reply, send } = await openReply(`write 1000 1\n${"- ".repeat(3000)}end`, "nested");
+  await send();
+  await expect.poll(() => reply.innerText(), { timeout: 20_000 }).toMatch(/^- - - .*end$/s);
+  await see(page.getByLabel("Message", { exact: true }));
+  // React reports what was caught.
+  expect(app.faults.splice(0).filter((fault) => !fault.includes("call stack"))).toEqual([]);
+});

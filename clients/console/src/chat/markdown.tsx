@@ -2,6 +2,7 @@ import { memo, type ReactNode, useDeferredValue, useRef } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remend from "remend";
 import { CopyIcon } from "../ui/copy.js";
+import { ErrorBoundary } from "../ui/error-boundary.js";
 import { gfm } from "./gfm.js";
 
 const CodeBlock = ({ children }: { children?: ReactNode }) => {
@@ -48,15 +49,30 @@ const closed = (text: string): string => remend(text.replace(/[*_~`]+$/, ""), RE
 /** Only other pages and mail; relative links would lead into the console. */
 const urlTransform = (url: string): string => (/^(https?:\/\/|mailto:)/i.test(url) ? url : "");
 
-const Rendered = memo(({ text }: { text: string }) => (
+/** The number of characters from which on a text is shown as it is, since it would take seconds to render. */
+const MAX_LENGTH = 64 * 1024;
+
+interface MarkdownProps {
+  text: string;
+  isStreaming?: boolean;
+}
+
+const Rendered = memo(({ text, isStreaming }: MarkdownProps) => (
   <ReactMarkdown remarkPlugins={[gfm]} components={COMPONENTS} urlTransform={urlTransform}>
-    {text}
+    {isStreaming ? closed(text) : text}
   </ReactMarkdown>
 ));
 
 /** A text with Markdown, whose HTML is shown as text. */
-export const Markdown = ({ text, isStreaming = false }: { text: string; isStreaming?: boolean }) => {
+export const Markdown = ({ text, isStreaming = false }: MarkdownProps) => {
   // While text arrives faster than it is rendered, steps are left out.
   const shown = useDeferredValue(text);
-  return <Rendered text={isStreaming ? closed(shown) : shown} />;
+  const plain = <p>{shown}</p>;
+  if (shown.length > MAX_LENGTH) return plain;
+  // The renderer fails for lists and quotes that are nested thousands deep.
+  return (
+    <ErrorBoundary fallback={plain}>
+      <Rendered text={shown} isStreaming={isStreaming} />
+    </ErrorBoundary>
+  );
 };

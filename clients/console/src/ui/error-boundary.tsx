@@ -5,8 +5,14 @@ interface State {
   error?: unknown;
 }
 
+interface ErrorBoundaryProps {
+  children: ReactNode;
+  /** Replaces what could not be drawn; the error by default. */
+  fallback?: ReactNode;
+}
+
 /** Shows the error of a page that could not be drawn; the navigation around it keeps working. */
-export class ErrorBoundary extends Component<{ children: ReactNode }, State> {
+export class ErrorBoundary extends Component<ErrorBoundaryProps, State> {
   override state: State = {};
 
   static getDerivedStateFromError(error: unknown): State {
@@ -15,6 +21,8 @@ export class ErrorBoundary extends Component<{ children: ReactNode }, State> {
 
   override render(): ReactNode {
     const { error } = this.state;
-    return error === undefined ? this.props.children : <ErrorNotice error={error} onRetry={() => this.setState({ error: undefined })} />;
+    const { children, fallback } = this.props;
+    if (error === undefined) return children;
+    return fallback ?? <ErrorNotice error={error} onRetry={() => this.setState({ error: undefined })} />;
   }
 }
