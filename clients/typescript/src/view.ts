@@ -116,8 +116,8 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
       view.unfollow();
       followed = channel;
       stop = feed.follow(channel, position, (received) => {
-        // The next `load` tries again.
-        if (received.type === "rejected" && channel === followed) followed = undefined;
+        // The next `load` tries again. A missing scope is not asked for again until the conversation is closed.
+        if (received.type === "rejected" && channel === followed && !reasonIs(received.error, "insufficient_scope")) followed = undefined;
         const apply = () => show(received, signal).catch((error: unknown) => (signal.aborted ? undefined : view.fail(error)));
         newest = newest.then(apply);
       });

@@ -212,6 +212,24 @@ test.each([
   chat.close();
 });
 
+test("a conversation without permission to follow events requests few tickets while a reply grows", async () => {
+  let tickets = 0;
+  const counting: typeof fetch = (input, init) => {
+    tickets += Number(String(input).endsWith("/api/ws/tickets"));
+    return fetch(input, init);
+  };
+  const getToken = () => issuer.token(60, "chat:write conversations:read");
+  const client = createClient({ url: service.url, getToken, fetch: counting, webSocket: WebSocket });
+  const chat = client.conversation({ agentId, key: "without-events" });
+  await chat.load();
+  await chat.send("words 30 20");
+  expect(chat.getSnapshot()).toMatchObject({ status: "ready", messages: [{ role: "user" }, { status: "complete" }] });
+  // At most one for the agent, and one for the conversation that it has created.
+  expect(tickets).toBeGreaterThan(0);
+  expect(tickets).toBeLessThanOrEqual(2);
+  chat.close();
+});
+
 test("a signal ends a request while no token arrives, and `close` a conversation", async () => {
   const client = createClient({ url: service.url, getToken: () => new Promise(() => {}) });
   await expect(client.agents.list({}, { signal: AbortSignal.timeout(100) })).rejects.toMatchObject({ name: "TimeoutError" });
