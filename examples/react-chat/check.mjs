@@ -2,7 +2,10 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 
-const { KEY = "", AGENT = "", SERVICE = "http://127.0.0.1:8080", PORT = "5173" } = process.env;
+const { KEY = "", AGENT = "", PORT = "5173" } = process.env;
+const SERVICE = (process.env.SERVICE ?? "http://127.0.0.1:8080").replace(/\/+$/, "");
+/** The scopes of the key: those of the page, and the one that issues its tokens. */
+const SCOPES = ["user-tokens:issue", "agents:read", "chat:write", "conversations:read", "conversations:write", "events:read"];
 const origin = `http://localhost:${PORT}`;
 const stop = (reason) => {
   console.error(reason);
@@ -20,9 +23,12 @@ const check = async (name, path) => {
   return { headers: response.headers, body };
 };
 
-if (!KEY || !AGENT) stop("KEY or AGENT is missing: KEY=<an API key> AGENT=<the id of an agent> npm start");
+const unset = Object.entries({ KEY, AGENT }).flatMap(([name, value]) => (value ? [] : [name]));
+if (unset.length > 0) stop(`${unset.join(" and ")} ${unset.length > 1 ? "are" : "is"} missing: KEY=<an API key> AGENT=<the id of an agent> npm start`);
+if (!/^https?:\/\//.test(SERVICE)) stop(`SERVICE must begin with http:// or https://, unlike ${SERVICE}`);
 const { scopes } = (await check("KEY", "/api/principal")).body;
-if (!scopes.includes("user-tokens:issue")) stop("KEY lacks the scope user-tokens:issue: create a key that has it");
+const missing = SCOPES.filter((scope) => !scopes.includes(scope));
+if (missing.length > 0) stop(`KEY lacks scopes: create a key that has ${missing.join(", ")}, too`);
 const { headers } = await check("AGENT", `/api/agents/${encodeURIComponent(AGENT)}`);
 if (!headers.has("Access-Control-Allow-Origin")) stop(`The service does not allow the page: start it with SERVER__ALLOWED_ORIGINS=${origin}`);
 const listen = async () => once(createServer().listen({ port: PORT, host: "localhost" }), "listening");

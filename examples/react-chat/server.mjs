@@ -6,7 +6,7 @@ import { createServer as createVite } from "vite";
 
 const { KEY, AGENT, SERVICE = "http://127.0.0.1:8080", PORT = "5173" } = process.env;
 const call = (path, init) =>
-  fetch(SERVICE + path, { headers: { Authorization: `Bearer ${KEY}`, "Content-Type": "application/json" }, ...init });
+  fetch(SERVICE.replace(/\/+$/, "") + path, { headers: { Authorization: `Bearer ${KEY}`, "Content-Type": "application/json" }, ...init });
 
 // Visitors are told apart by a cookie. Use the users of your own sign-in instead.
 const userOf = ({ headers }) => /(?:^|; )user=([\w-]{36})/.exec(headers.cookie ?? "")?.[1] ?? randomUUID();

@@ -164,9 +164,9 @@ test("a phone shows the conversations above the chat, without a scroll bar of th
 
 test("a page without tokens shows why", async () => {
   const page = await (await browser.newContext()).newPage();
-  await page.route("**/token", (route) => route.fulfill({ status: 502, json: { detail: "The service cannot be reached." } }));
+  await page.route("**/token", (route) => route.fulfill({ status: 502 }));
   await page.goto(example.url);
-  await expect.poll(() => page.getByRole("alert").innerText(), { timeout: 20_000 }).toBe("The service cannot be reached.");
+  await expect.poll(() => page.getByRole("alert").innerText(), { timeout: 20_000 }).toBe("The backend cannot be reached.");
 });
 
 test("a page whose service or key is gone shows why", async () => {
@@ -182,6 +182,19 @@ test("a page whose service or key is gone shows why", async () => {
   }
 });
 
+test("a page starts empty, and an address of the service may end with a slash", async () => {
+  const port = await freePort();
+  const { url, stop } = await startPage({ ...example.env, SERVICE: `${example.service.url}/`, PORT: String(port) });
+  onTestFinished(() => void stop());
+  expect((await fetch(`${url}/token`, { method: "POST" })).status).toBe(201);
+  const page = await open();
+  const hint = () => page.locator("section div").evaluate((one) => getComputedStyle(one, "::before").content);
+  await expect.poll(hint).toBe('"Write the first message."');
+  await send(page, "Hello");
+  await expect.poll(() => texts(page)).toHaveLength(2);
+  expect(await hint()).toBe("none");
+});
+
 test("a start says in one line what is missing", async () => {
   const { service, env } = example;
   const port = await freePort();
@@ -190,12 +203,15 @@ test("a start says in one line what is missing", async () => {
   const own = `http://localhost:${port}`;
   const nobody = `http://127.0.0.1:${await freePort()}`;
   const reasons: [Record<string, string>, string][] = [
-    [{ KEY: "" }, "KEY or AGENT is missing: KEY=<an API key> AGENT=<the id of an agent> npm start"],
-    [{ AGENT: "" }, "KEY or AGENT is missing: KEY=<an API key> AGENT=<the id of an agent> npm start"],
+    [{ KEY: "" }, "KEY is missing: KEY=<an API key> AGENT=<the id of an agent> npm start"],
+    [{ AGENT: "" }, "AGENT is missing: KEY=<an API key> AGENT=<the id of an agent> npm start"],
+    [{ KEY: "", AGENT: "" }, "KEY and AGENT are missing: "],
+    [{ SERVICE: "127.0.0.1:8080" }, "SERVICE must begin with http:// or https://, unlike 127.0.0.1:8080"],
     [{ SERVICE: nobody }, `No service responds at ${nobody}: start it, or set SERVICE to its address.`],
     [{ SERVICE: new URL(example.url).origin }, `${example.url} is another server: set SERVICE to the address of the service.`],
     [{ KEY: "agk_…" }, "The service does not accept KEY: "],
-    [{ KEY: service.key("agents:read") }, "KEY lacks the scope user-tokens:issue"],
+    [{ KEY: service.key("user-tokens:issue,chat:write,agents:read") }, "create a key that has conversations:read, conversations:write, events:read, too"],
+    [{ SERVICE: `${service.url}/` }, "The service does not allow the page: "],
     [{ AGENT: "01a1f9f5-…" }, "The service does not accept AGENT: "],
     [{ AGENT: crypto.randomUUID() }, "The service does not accept AGENT: "],
     [{}, `The service does not allow the page: start it with SERVER__ALLOWED_ORIGINS=${own}`],

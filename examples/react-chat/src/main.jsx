@@ -6,9 +6,9 @@ import Markdown from "react-markdown";
 import remarkGfm from "remark-gfm";
 
 const getToken = async () => {
-  const { token, detail } = await fetch("/token", { method: "POST" }).then((response) => response.json());
+  const { token, detail } = await fetch("/token", { method: "POST" }).then((response) => response.json().catch(() => ({})));
   if (token) return token;
-  throw new Error(detail);
+  throw new Error(detail ?? "The backend cannot be reached.");
 };
 const service = createClient({ url: SERVICE, getToken });
 // The address of the page ends with the key of a conversation, or a slash and its id.
