@@ -43,8 +43,7 @@ const steps = (readme: string): string =>
 
 test("the commands of the README lead to a reply in its page, and write nothing that git sees", async () => {
   const folder = mkdtempSync(join(tmpdir(), "readme-"));
-  const dist = join(folder, "clients/typescript/dist");
-  cpSync(`${root}clients/typescript/dist`, dist, { recursive: true });
+  cpSync(`${root}clients/typescript/dist`, join(folder, "clients/typescript/dist"), { recursive: true });
   mkdirSync(join(folder, "target/debug"), { recursive: true });
   symlinkSync(resolve(process.env.SERVICE_BINARY!), join(folder, "target/debug/agent-service"));
   mkdirSync(join(folder, "data"));
@@ -52,15 +51,17 @@ test("the commands of the README lead to a reply in its page, and write nothing 
   const own = await start({ ...store, SERVER__ALLOWED_ORIGINS: `http://localhost:${port}` });
   const written = readFileSync(`${root}README.md`, "utf8");
   const readme = written.replaceAll("http://127.0.0.1:8080", own.url).replaceAll("localhost:5173", `localhost:${port}`);
-  writeFileSync(join(dist, "page.html"), readme.match(/```html\n([^]*?)```/)![1]!);
   const options = { cwd: folder, env: { ...process.env, ...store }, encoding: "utf8" } as const;
   const output = execFileSync("bash", ["-euo", "pipefail", "-c", steps(readme)], options);
+  expect(output).toMatch(/^[\da-f-]{36}\n/);
   expect(output).toContain("Pleased to meet you, Grace.");
   const isSeen = (path: string) => !/^(clients\/typescript\/dist|data|target)\//.test(path);
   expect((readdirSync(folder, { recursive: true }) as string[]).filter(isSeen).sort()).toEqual(["clients", "clients/typescript", "clients/typescript/dist", "data", "target"]);
 
+  const served = join(folder, "target/page");
+  writeFileSync(join(served, "page.html"), readme.match(/```html\n([^]*?)```/)![1]!);
   const server = createServer(({ url = "" }, response) => {
-    const file = join(dist, new URL(url, "http://page").pathname);
+    const file = join(served, new URL(url, "http://page").pathname);
     response.setHeader("Content-Type", file.endsWith(".html") ? "text/html; charset=utf-8" : "text/javascript");
     return existsSync(file) ? response.end(readFileSync(file)) : response.writeHead(404).end();
   }).listen(port, "localhost");
