@@ -49,11 +49,15 @@ it("creates, rotates and revokes keys", async () => {
   const page = await app.open("/access");
   await see(page, "signed in with it");
   await page.getByRole("button", { name: "New API key" }).click();
-  await page.getByLabel("Name").fill("web shop");
   await page.getByRole("button", { name: "Create", exact: true }).click();
-  await page.getByRole("alert").waitFor();
-  await page.getByLabel("agents:read").check();
+  await see(page, "2 fields need attention.");
+  await page.getByLabel("Name").fill("web shop");
+  await see(page, "One field needs attention.");
+  await see(page, "Choose at least one scope.");
   await inspect(page, "key-create");
+  // A fault is gone once its field has changed.
+  await page.getByLabel("agents:read").check();
+  expect(await page.getByText(/attention|Choose at least/).count()).toBe(0);
   await page.getByRole("button", { name: "Create", exact: true }).click();
   await see(page, "shown only once");
   await inspect(page, "key-secret");

@@ -1,13 +1,16 @@
 import { randomId } from "agent-service-client";
 import { useMemo, useState } from "react";
 import { NumberField, TextField } from "../form/fields.js";
-import { controlId, faultsIn, FormError, JsonForm, useField } from "../form/form.js";
+import { controlId, type Fault, faultsIn, FormError, JsonForm, useFaults, useField } from "../form/form.js";
 import type { Json } from "../form/json-pointer.js";
 import { TagsField } from "../form/pickers.js";
 import { Button } from "../ui/button.js";
 import { Modal } from "../ui/dialog.js";
 import type { Draft, Kind, WithSecret } from "./kinds.js";
 import { ScopesField } from "./scopes.js";
+
+const faultsInDraft = (error: unknown): Fault[] =>
+  faultsIn(error).map((fault) => (fault.pointer === "/scopes" && fault.code === "too_short" ? { ...fault, detail: "Choose at least one scope." } : fault));
 
 const ExpiryField = () => {
   const { value, set, faults } = useField("/expiresAt");
@@ -51,7 +54,7 @@ export const CreateDialog = ({ kind, onCreated, onClose }: CreateDialogProps) =>
   const [isBusy, setIsBusy] = useState(false);
   // A repeated attempt with the same draft creates one credential.
   const idempotencyKey = useMemo(() => randomId(), [draft]);
-  const faults = faultsIn(error);
+  const faults = useFaults(error, draft, faultsInDraft);
   const submit = async () => {
     setIsBusy(true);
     setError(undefined);

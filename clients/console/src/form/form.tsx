@@ -8,6 +8,12 @@ export type Fault = components["schemas"]["ProblemFault"];
 /** Returns the faults that the service has found in a document. */
 export const faultsIn = (error: unknown): Fault[] => (error instanceof ProblemError ? (error.problem.errors ?? []) : []);
 
+/** Returns the faults of a rejected document at whose pointers nothing has changed since. */
+export const useFaults = (error: unknown, document: Json, faultsOf: (error: unknown) => Fault[]): Fault[] => {
+  const rejected = useMemo(() => document, [error]);
+  return faultsOf(error).filter(({ pointer }) => pointer === undefined || valueAt(rejected, pointer) === valueAt(document, pointer));
+};
+
 interface FormContext {
   document: Json;
   set(pointer: string, value: Json | undefined): void;
@@ -74,9 +80,11 @@ const focusControl = (pointer: string): void => {
   }
 };
 
-/** Why a document was rejected: its faults, each with a button that leads to its field, or else the problem. */
-export const FormError = ({ error, faults }: { error: unknown; faults: readonly Fault[] }) =>
-  error === undefined ? null : faults.length === 0 ? <ErrorNotice error={error} /> : <FaultSummary faults={faults} />;
+/** Why a document was rejected: its faults that are left, each with a button that leads to its field, or else the problem. */
+export const FormError = ({ error, faults }: { error: unknown; faults: readonly Fault[] }) => {
+  if (faults.length > 0) return <FaultSummary faults={faults} />;
+  return error === undefined || faultsIn(error).length > 0 ? null : <ErrorNotice error={error} />;
+};
 
 /** Returns a pointer for people, who count from 1. */
 const nameOf = (pointer: string): string =>
