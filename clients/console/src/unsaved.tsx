@@ -33,6 +33,7 @@ export const useLeave = (): ((leave: () => void) => void) => useContext(Context)
 /** The router of the pages. Links, Back, Forward and signing out ask before they leave unsaved changes. */
 export const PageRouter = ({ base, children }: { base: string; children: ReactNode }) => {
   const [leave, setLeave] = useState<() => void>();
+  const [path] = useShownPath();
   const ask = (leavePage: () => void) => setLeave(() => leavePage);
   const leaveOrAsk = (leavePage: () => void) => (hasChanges ? ask(leavePage) : leavePage());
   useEffect(() => guardHistory({ isActive: () => hasChanges, ask }), []);
@@ -41,7 +42,8 @@ export const PageRouter = ({ base, children }: { base: string; children: ReactNo
       base={base}
       hook={useShownPath}
       searchHook={useShownSearch}
-      aroundNav={(navigate, to, options) => leaveOrAsk(() => navigate(to, options))}
+      // Another search, such as that of a tab, shows the same page.
+      aroundNav={(navigate, to, options) => (to.split("?")[0] === path ? navigate(to, options) : leaveOrAsk(() => navigate(to, options)))}
     >
       <Context.Provider value={leaveOrAsk}>{children}</Context.Provider>
       {leave !== undefined && (

@@ -90,3 +90,15 @@ it("keeps unsaved changes while the programs are shown", async () => {
   await page.getByRole("tab", { name: "Configuration" }).click();
   expect(await page.getByLabel("Personality").inputValue()).toBe("Half a sentence");
 });
+
+it("shows the programs again after a reload, and keeps the focus while a token is created", async () => {
+  const agent = await app.service.newAgent();
+  const page = await app.open(`/agents/${agent}`, app.service.key(`${SCOPES},user-tokens:issue`), true);
+  await page.getByRole("tab", { name: "Use this agent" }).click();
+  await page.reload();
+  await page.getByRole("button", { name: "Create a test token" }).press("Enter");
+  await see(page, "The programs contain the token, until");
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Create another one");
+  await page.getByRole("tab", { name: "Configuration" }).click();
+  expect(new URL(page.url()).search).toBe("");
+});

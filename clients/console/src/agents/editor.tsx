@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { randomId } from "agent-service-client";
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
-import { type Fault, faultsIn, FormError, JsonForm } from "../form/form.js";
+import { type Fault, faultsIn, FormError, JsonForm, useFaults } from "../form/form.js";
 import { useScope, useSession } from "../session/session.js";
 import { Button } from "../ui/button.js";
 import { CopyableId } from "../ui/copy.js";
@@ -12,6 +12,7 @@ import { MissingScope } from "../ui/notice.js";
 import { PageHeader } from "../ui/page-header.js";
 import { QueryState } from "../ui/query-state.js";
 import { notify } from "../ui/toast.js";
+import { useFilter } from "../ui/use-filter.js";
 import { forgetChanges, useUnsaved } from "../unsaved.js";
 import { type Agent, changedMembers, type Draft, draftOf, isSame, withMembers } from "./agent.js";
 import { Conflict } from "./conflict.js";
@@ -92,7 +93,7 @@ const AgentForm = ({ agent, onSaved }: AgentFormProps) => {
     if (!isSame(resolved, draftOf(current))) void submit(resolved, current.version);
   };
 
-  const faults = faultsInDraft(error);
+  const faults = useFaults(error, draft, faultsInDraft);
   const isOutdated = isChanged && agent !== undefined && agent.version > (base?.version ?? 0);
   return (
     <JsonForm document={draft} onChange={(document) => setDraft(document as Draft)} faults={faults}>
@@ -155,6 +156,7 @@ export const AgentPage = ({ id }: { id: string }) => {
   const { service } = useSession();
   const queries = useQueryClient();
   const [isDeleting, setIsDeleting] = useState(false);
+  const [tab, setTab] = useFilter("tab");
   const canRead = useScope("agents:read");
   const canWrite = useScope("agents:write");
   const agent = useQuery({ queryKey: ["agent", id], queryFn: () => service.agents.get(id), enabled: canRead });
@@ -184,7 +186,7 @@ export const AgentPage = ({ id }: { id: string }) => {
         )}
       </PageHeader>
       <QueryState query={agent} />
-      <Tabs.Root defaultValue="configuration">
+      <Tabs.Root value={tab === "use" ? tab : "configuration"} onValueChange={(value) => setTab(value === "use" ? value : "")}>
         <Tabs.List className="tabs">
           <Tabs.Tab className="tab" value="configuration">
             Configuration
