@@ -55,7 +55,7 @@ const TokenForm = ({ issued, onIssued }: { issued: TestToken | undefined; onIssu
       ))}
       {error !== undefined && <ErrorNotice error={error} />}
       <div className="row">
-        <Button kind={issued === undefined ? "primary" : "default"} disabled={isBusy || missing.length > 0} onClick={() => void issue()}>
+        <Button kind={issued === undefined ? "primary" : "default"} disabled={missing.length > 0} aria-disabled={isBusy} onClick={() => !isBusy && void issue()}>
           {issued === undefined ? "Create a test token" : "Create another one"}
         </Button>
         <span className="muted small" role="status">
@@ -104,7 +104,7 @@ export const Programs = ({ agentId }: { agentId: string }) => {
         name="React"
         note={
           <>
-            A whole chat. The origin of the page must be in <code>SERVER__ALLOWED_ORIGINS</code>. In a real page,{" "}
+            A component with a whole chat, which your page renders as <code>{"<Chat />"}</code>. The origin of the page must be in <code>SERVER__ALLOWED_ORIGINS</code>. In a real page,{" "}
             <code>getToken</code> fetches the token from your backend.
           </>
         }
