@@ -36,7 +36,7 @@ export const Chat = () => {
       {messages.map((message) => <p key={message.id}>{message.role}: {message.text}</p>)}
       {error && <p role="alert">{error.title}</p>}
       <input name="text" aria-label="Message" required />
-      <button disabled={status === "streaming"}>Send</button>
+      <button disabled={status === "sending" || status === "streaming"}>Send</button>
     </form>
   );
 };
