@@ -7,7 +7,7 @@ import type { Kind, WithSecret } from "./kinds.js";
 export const SecretDialog = ({ kind, credential, onClose }: { kind: Kind; credential: WithSecret; onClose: () => void }) => (
   <Modal title={`The secret of “${credential.name}”`} onClose={onClose} isPersistent>
     <div className="stack">
-      <p className="notice warn">Copy it now: it is shown only once.</p>
+      <p className="notice warn">Copy it now: it is shown only once. Close this with “I have copied it”.</p>
       {kind.id === "clients" && (
         <div className="field">
           <label htmlFor="client-id">Client id</label>
