@@ -104,7 +104,7 @@ it("shows a reply that is nested too deeply to be rendered as it is", async () =
   const { page, reply, send } = await openReply(`write 1000 1\n${"- ".repeat(3000)}end`, "nested");
   await send();
   await expect.poll(() => reply.innerText(), { timeout: 20_000 }).toMatch(/^- - - .*end$/s);
-  await see(page.getByLabel("Message", { exact: true }));
+  await page.getByLabel("Message", { exact: true }).waitFor();
   // React reports what was caught.
   expect(app.faults.splice(0).filter((fault) => !fault.includes("call stack"))).toEqual([]);
 });
