@@ -85,7 +85,7 @@ impl fmt::Display for Scope {
 
 /// The error for a text that names no scope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown scope '{0}'; the scopes are {}", names())]
+#[error("unknown scope '{0}'; the scopes are {names}", names = names())]
 pub struct UnknownScope(pub String);
 
 fn names() -> String {
