@@ -213,6 +213,9 @@ impl ApiServer {
     fn new(folder: TempDir, service: Service, storage: Storage, keys: Keys) -> Self {
         // Connections are closed after each request, so that none delays a shutdown.
         let http = reqwest::Client::builder()
+            // Tests see what the server sends.
+            .no_gzip()
+            .no_deflate()
             .pool_max_idle_per_host(0)
             .timeout(Duration::from_secs(30))
             .redirect(reqwest::redirect::Policy::none())
