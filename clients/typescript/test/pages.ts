@@ -31,7 +31,12 @@ export const startPages = async () => {
 };
 
 export const send = (page: Page, text: string) => page.evaluate((message) => void window.tab.chat.send(message), text);
-export const stateOf = (page: Page) => page.evaluate(() => window.tab.chat.getSnapshot());
+export const stateOf = (page: Page) =>
+  page.evaluate(() => {
+    const state = window.tab.chat.getSnapshot();
+    // The members of errors are lost on the way to the test.
+    return { ...state, error: state.error && { ...state.error } };
+  });
 export const messagesOf = async (page: Page) => (await stateOf(page)).messages.map(({ text, status }) => `${status} ${text}`);
 export const repliesOf = (page: Page) => page.evaluate(() => window.tab.replies);
 export const eventsOf = (page: Page) => page.evaluate(() => window.tab.events);

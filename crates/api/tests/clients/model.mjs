@@ -22,7 +22,8 @@ const callOf = (index, expression) => ({
 // pause in milliseconds between two texts.
 const planOf = (message, hasResults) => {
   const [line, ...lines] = message.split("\n");
-  const [command, count, pause] = line.split(" ");
+  // Only what follows `write` has lines: a command before another message is none.
+  const [command, count, pause] = (line.startsWith("write ") ? line : message).split(" ");
   const rest = { pause: Number(pause ?? 0) };
   if (command === "words") return { texts: wordsBetween(1, Number(count)), ...rest };
   if (command === "fail") return { texts: wordsBetween(1, Number(count)), fails: true };
