@@ -3,7 +3,7 @@
 
 use std::{env, process::ExitCode};
 
-/// What `cargo xtask test` provides.
+/// The variables that `cargo xtask test` sets.
 const VARIABLES: [&str; 2] = ["TEST_DATABASE_URL", "TEST_CLIENTS"];
 
 #[expect(clippy::print_stderr, reason = "it is for people at a terminal")]

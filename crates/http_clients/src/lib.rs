@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use name_lookups::SystemResolver;
 use reqwest::{
-    Client, ClientBuilder,
-    header::{ACCEPT_ENCODING, HeaderMap, HeaderValue},
+    Client, ClientBuilder, Response,
+    header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue},
     redirect,
 };
 
@@ -27,6 +27,13 @@ pub fn builder(connect_timeout: Duration) -> ClientBuilder {
         .no_proxy()
         .connect_timeout(connect_timeout)
         .dns_resolver(SystemResolver)
+}
+
+/// Returns whether a response is labelled with a media type, whatever its case and its parameters.
+pub fn has_media_type(response: &Response, media_type: &str) -> bool {
+    let label = response.headers().get(CONTENT_TYPE);
+    let essence = label.and_then(|label| label.to_str().ok()?.split(';').next());
+    essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case(media_type))
 }
 
 #[cfg(test)]

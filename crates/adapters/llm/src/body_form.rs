@@ -3,7 +3,8 @@
 //! Servers and the proxies before them label correct responses as text, as bytes, or not at all. So
 //! the first bytes decide, and the label only where they do not.
 
-use reqwest::{Response, header};
+use http_clients::has_media_type;
+use reqwest::Response;
 
 /// The fields of an event stream, and the beginning of a comment.
 const EVENT_FIELDS: &[&[u8]] = &[b":", b"data", b"event", b"id", b"retry"];
@@ -40,16 +41,9 @@ impl BodyForm {
 
     /// Returns the form that a response is labelled with.
     pub(crate) fn of_label(response: &Response) -> Option<Self> {
-        let value = response
-            .headers()
-            .get(header::CONTENT_TYPE)?
-            .to_str()
-            .ok()?;
-        let essence = value.split(';').next()?.trim().to_ascii_lowercase();
-        match essence.as_str() {
-            "text/event-stream" => Some(Self::Events),
-            "application/json" => Some(Self::Json),
-            _ => None,
+        if has_media_type(response, "text/event-stream") {
+            return Some(Self::Events);
         }
+        has_media_type(response, "application/json").then_some(Self::Json)
     }
 }

@@ -48,7 +48,7 @@ pub(crate) struct Upstream {
     pub(crate) timeouts: LlmTimeouts,
     /// Tracks the tasks of responses.
     pub(crate) tasks: TaskTracker,
-    refuses_connections: AtomicBool,
+    is_unreachable: AtomicBool,
 }
 
 impl Upstream {
@@ -82,7 +82,7 @@ impl Upstream {
             think_tags: options.think_tags,
             timeouts: timeouts(options),
             tasks: options.tasks.clone(),
-            refuses_connections: AtomicBool::new(false),
+            is_unreachable: AtomicBool::new(false),
         })
     }
 
@@ -164,14 +164,13 @@ impl Upstream {
         let client = self.clients.current().map_err(LlmError::unreachable)?;
         let response = client.execute(request).await;
         let is_refused = response.as_ref().is_err_and(reqwest::Error::is_connect);
-        self.refuses_connections
-            .store(is_refused, Ordering::Relaxed);
+        self.is_unreachable.store(is_refused, Ordering::Relaxed);
         response.map_err(LlmError::unreachable)
     }
 
     /// Returns false if no connection could be opened for the last request.
     pub(crate) fn is_reachable(&self) -> bool {
-        !self.refuses_connections.load(Ordering::Relaxed)
+        !self.is_unreachable.load(Ordering::Relaxed)
     }
 
     /// Requests the list of models.

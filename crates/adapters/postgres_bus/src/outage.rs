@@ -1,4 +1,4 @@
-//! What the log says about a bus that does not work.
+//! Log lines about the beginning and the end of an outage of the bus.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

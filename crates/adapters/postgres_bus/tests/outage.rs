@@ -1,4 +1,4 @@
-//! What the log says while the bus cannot use the database. On the server of `TEST_DATABASE_URL`.
+//! Log lines of a bus that cannot use the database. On the server of `TEST_DATABASE_URL`.
 
 use std::{
     io,

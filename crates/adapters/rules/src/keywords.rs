@@ -134,6 +134,7 @@ fn fold_characters(source: impl Iterator<Item = char>) -> String {
         } else if character == DOT_ABOVE && folded.ends_with('i') {
             // The lower case of İ is an i with this dot.
         } else if is_ignorable(character) && character != ZERO_WIDTH_SPACE {
+            // Nothing of it is seen.
         } else if character == 'İ' {
             folded.push('i');
         } else {

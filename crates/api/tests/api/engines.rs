@@ -208,7 +208,7 @@ async fn a_slow_engine_is_stopped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_engine_whose_address_refuses_connections_is_not_available() {
+async fn an_engine_whose_address_is_unreachable_is_not_available() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("its address");
     drop(listener);

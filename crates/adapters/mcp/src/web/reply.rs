@@ -1,6 +1,7 @@
 //! Responses to POST requests.
 
-use reqwest::{Response, StatusCode, header::CONTENT_TYPE};
+use http_clients::has_media_type;
+use reqwest::{Response, StatusCode};
 use rmcp::{
     model::{ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage},
     transport::streamable_http_client::{
@@ -30,13 +31,13 @@ pub(super) async fn response_message(
     let session = response.headers().get(SESSION);
     let session = session.and_then(|session| session.to_str().ok());
     let session = session.map(str::to_owned);
-    if is(&response, EVENTS) {
+    if has_media_type(&response, EVENTS) {
         return Ok(PostResponse::Sse(
             events(response, request_id, max_bytes),
             session,
         ));
     }
-    if !is(&response, JSON) {
+    if !has_media_type(&response, JSON) {
         return Err(unexpected(
             "its response is neither JSON nor an event stream",
         ));
@@ -91,7 +92,7 @@ pub(super) async fn error_response(
     if has_no_detail {
         return failed();
     }
-    let is_json = is(&response, JSON);
+    let is_json = has_media_type(&response, JSON);
     let Ok(body) = body(response, MAX_ERROR_BODY_BYTES).await? else {
         return failed();
     };
@@ -122,12 +123,6 @@ fn is_unknown_session(status: StatusCode, code: Option<ErrorCode>, body: &[u8]) 
     };
     let is_code = code.is_some_and(|code| UNKNOWN_SESSION.contains(&code));
     status.is_client_error() && (is_code || names_session())
-}
-
-fn is(response: &Response, kind: &str) -> bool {
-    let media_type = response.headers().get(CONTENT_TYPE);
-    let essence = media_type.and_then(|value| value.to_str().ok()?.split(';').next());
-    essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case(kind))
 }
 
 /// Reads the body, of at most `max_bytes` bytes.
