@@ -148,6 +148,8 @@ test("a conversation without a key is opened from the list", async () => {
   const { id } = await visitor.conversations.create({ agentId: example.agentId, title: "Without a key" });
   await page.getByRole("link", { name: "Without a key" }).click();
   await expect.poll(() => page.url()).toMatch(new RegExp(`#/${id}$`));
+  // The address changes before the page does.
+  await expect.poll(() => texts(page)).toEqual([]);
   await send(page, "there");
   await expect.poll(() => texts(page)).toEqual(["there", "You said: there"]);
   await page.reload();
