@@ -1,6 +1,7 @@
 import { ConnectionError, type ProblemError } from "./errors.js";
+import { type EventsOptions, followEvents, type LogEvent } from "./events.js";
 import { randomId } from "./random-id.js";
-import { createSharedConnection, type FeedFrame, type SharedConnection } from "./shared-connection.js";
+import { createSharedConnection, type FeedFrame, type Pass, type SharedConnection } from "./shared-connection.js";
 import { joinTabs, type Tabs } from "./tabs.js";
 import type { Transport } from "./transport.js";
 
@@ -31,7 +32,22 @@ interface Subscription {
 export interface Feed {
   /** Calls `receive` for each frame of a channel after the position `since`. Returns a function that ends this. */
   follow(channel: string, since: number, receive: (received: ChannelFrame) => void): () => void;
+  /** Returns the events of the log, over a connection of their own without sockets. */
+  events(options?: EventsOptions): AsyncGenerator<LogEvent, void>;
 }
+
+/**
+ * What a tab does. Each state ends when nothing is followed any more (left), or the page sleeps (asleep).
+ *
+ * | state | while | has | then |
+ * |---|---|---|---|
+ * | left | nothing is followed | | joining, to follow something |
+ * | asleep | the page sleeps, so another tab must lead | | joining, once it wakes |
+ * | joining | the principal is not known yet | | follower |
+ * | follower | another tab leads, or is elected | `tabs` | leader, once elected or alone |
+ * | leader | it serves all tabs; itself if it is alone | `tabs`, `connection` | follower, if another tab takes the lead |
+ */
+type State = "left" | "asleep" | "joining" | "follower" | "leader";
 
 /**
  * The tabs elect a leader, which holds the connection and passes every frame on. Each tab
@@ -42,72 +58,79 @@ export interface Feed {
 export const createFeed = (transport: Transport, webSocket: typeof WebSocket | null): Feed => {
   const tab = randomId();
   const subscriptions = new Set<Subscription>();
-  /** Aborts when this tab leaves the feed. */
-  let joined: AbortController | undefined;
+  let state: State = "left";
   let listening: AbortController | undefined;
-  let isAsleep = false;
   let tabs: Tabs<Message> | undefined;
-  /** Only while this tab leads. */
-  let shared: SharedConnection | undefined;
-  /** The number of the newest announcement, of the newest one that is served, and the leader that serves it. */
+  let connection: SharedConnection | undefined;
+  /** The number of the newest announcement, and the leader that serves it. */
   let number = 0;
-  let served = 0;
   let leader = "";
-  let silence: ReturnType<typeof setTimeout> | undefined;
-  let heartbeat: ReturnType<typeof setTimeout> | undefined;
+  /** Until a follower takes the lead, or the leader shows that it is alive. */
+  let timer: ReturnType<typeof setTimeout> | undefined;
 
   const announce = (isCheck = false): void => {
     const channels: Record<string, number> = {};
-    if (joined) for (const { channel, position } of subscriptions) channels[channel] = Math.min(position, channels[channel] ?? Infinity);
+    // A tab that leaves follows nothing.
+    if (state === "follower" || state === "leader") {
+      for (const { channel, position } of subscriptions) channels[channel] = Math.min(position, channels[channel] ?? Infinity);
+    }
     number += 1;
+    leader = "";
     tabs?.post({ type: "follow", tab, number, channels, isCheck });
   };
 
   /** Takes the lead if the leader is silent. */
   const watch = (milliseconds: number): void => {
-    clearTimeout(silence);
-    if (!shared) silence = setTimeout(() => tabs?.elect(true), milliseconds);
-  };
-
-  const awaitLeader = (): void => {
-    announce();
-    watch(SILENCE);
-  };
-
-  const end = (subscription: Subscription): void => {
-    if (!subscriptions.delete(subscription)) return;
-    if (subscriptions.size > 0) return announce();
-    leave();
-    listening?.abort();
-    listening = undefined;
-  };
-
-  /** Ends the subscriptions of this tab; another tab may have a credential that is accepted. */
-  const rejected = (error: ProblemError): void => {
-    for (const subscription of [...subscriptions]) {
-      end(subscription);
-      subscription.receive({ type: "rejected", error });
-    }
+    if (state !== "follower") return;
+    clearTimeout(timer);
+    timer = setTimeout(() => tabs?.elect(true), milliseconds);
   };
 
   const showAlive = (): void => {
     tabs?.post({ type: "leads", leader: tab });
-    heartbeat = setTimeout(showAlive, HEARTBEAT);
+    timer = setTimeout(showAlive, HEARTBEAT);
+  };
+
+  const enter = (next: State): void => {
+    state = next;
+    clearTimeout(timer);
+    connection?.close();
+    connection = next === "leader" ? createSharedConnection(transport, webSocket, pass, rejected) : undefined;
+    // To the next leader: also this tab does not know the announcements so far.
+    announce();
+    watch(SILENCE);
+    if (next === "leader") showAlive();
+    else if (next !== "follower") {
+      tabs?.close();
+      tabs = undefined;
+    }
+    if (next === "left") {
+      listening?.abort();
+      listening = undefined;
+    }
   };
 
   const lead = (isLeader: boolean): void => {
-    shared?.close();
-    shared = undefined;
-    // The next one, even this tab again, does not know the announcements so far.
-    leader = "";
-    clearTimeout(heartbeat);
-    if (!isLeader) {
-      // Another tab has taken the lead.
-      if (joined) awaitLeader();
-      return;
-    }
-    shared = createSharedConnection(transport, webSocket, (frame, channels, seq) => tabs?.post({ type: "frame", leader: tab, frame, channels, seq }), rejected);
-    showAlive();
+    if (state === (isLeader ? "follower" : "leader")) enter(isLeader ? "leader" : "follower");
+  };
+
+  const pass: Pass = (frame, channels, seq) => tabs?.post({ type: "frame", leader: tab, frame, channels, seq });
+
+  const end = (subscription: Subscription): void => {
+    if (!subscriptions.delete(subscription)) return;
+    announce();
+    // A page that follows something else at once keeps the connection.
+    setTimeout(() => {
+      if (subscriptions.size === 0) enter("left");
+    });
+  };
+
+  /** Ends the subscriptions of this tab; another tab may have a credential that is accepted. */
+  const rejected = (error: ProblemError): void => {
+    const ended = [...subscriptions];
+    subscriptions.clear();
+    enter("left");
+    for (const { receive } of ended) receive({ type: "rejected", error });
   };
 
   const deliver = ({ frame, channels, seq }: Extract<Message, { type: "frame" }>): void => {
@@ -122,58 +145,46 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | n
 
   const receive = (message: Message): void => {
     if (message.type === "follow") {
-      if (!shared) return;
-      shared.serve(message.tab, message.channels);
+      if (!connection) return;
+      connection.serve(message.tab, message.channels);
       tabs?.post({ type: "served", leader: tab, tab: message.tab, number: message.number });
-      shared.repeatReplies();
-      if (message.isCheck) shared.ping();
+      connection.repeatReplies();
+      if (message.isCheck) connection.ping();
       return;
     }
     watch(SILENCE);
     if (message.type === "leads" && message.leader !== leader) announce();
-    if (message.type === "served" && message.tab === tab) ({ leader, number: served } = message);
-    if (message.type === "frame" && message.leader === leader && served === number) deliver(message);
+    if (message.type === "served" && message.tab === tab && message.number === number) leader = message.leader;
+    if (message.type === "frame" && message.leader === leader) deliver(message);
   };
 
   const join = async (): Promise<void> => {
-    if (joined || isAsleep || subscriptions.size === 0) return;
-    const { signal } = (joined = new AbortController());
+    const { signal } = (listening ??= listen());
+    enter("joining");
     let identity: string[] | undefined;
     for (let attempt = 0; identity === undefined; attempt += 1) {
       identity = await transport.identity().catch(() => undefined);
       if (!identity) await transport.pause(attempt, new ConnectionError(), signal, Infinity).catch(() => {});
-      if (signal.aborted) return;
+      if (signal.aborted || state !== "joining") return;
     }
     tabs = joinTabs<Message>(`agent-service:${identity.join(" ")}`, { lead, receive });
+    enter("follower");
     tabs.elect();
-    awaitLeader();
-  };
-
-  const leave = (): void => {
-    joined?.abort();
-    joined = undefined;
-    announce();
-    lead(false);
-    tabs?.close();
-    tabs = undefined;
-    clearTimeout(silence);
   };
 
   /** Checks that the leader and its connection are alive. */
   const check = (): void => {
     announce(true);
-    if (tabs) watch(REPLY_TIMEOUT);
+    watch(REPLY_TIMEOUT);
   };
 
   const sleep = (): void => {
-    isAsleep = true;
-    leave();
+    if (state !== "left") enter("asleep");
   };
 
   const wake = (): void => {
-    isAsleep = false;
-    if (joined) check();
-    else void join();
+    if (state === "asleep") void join();
+    else check();
   };
 
   /** Follows the life of the page: one that sleeps must not lead, and one that wakes checks the connection. */
@@ -190,14 +201,15 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | n
     return listener;
   };
 
-  return {
+  const feed: Feed = {
+    events: (options) => followEvents(transport, webSocket ? feed : undefined, options),
     follow(channel, since, receive) {
       const subscription = { channel, position: since, receive };
       subscriptions.add(subscription);
-      listening ??= listen();
-      if (joined) announce();
-      else void join();
+      if (state === "left") void join();
+      else announce();
       return () => end(subscription);
     },
   };
+  return feed;
 };

@@ -10,7 +10,7 @@
  */
 import { type ChatMessage, streamChat } from "./chat.js";
 import { type Conversation, type ConversationOptions, createConversation, type SendOptions } from "./conversation.js";
-import { type EventsOptions, followEvents, type LogEvent } from "./events.js";
+import type { EventsOptions, LogEvent } from "./events.js";
 import { createLazyFeed } from "./lazy-feed.js";
 import { createRest, type Rest } from "./rest.js";
 import { type ClientOptions, createTransport, type RequestOptions, segment } from "./transport.js";
@@ -47,7 +47,7 @@ export const createClient = (options: ClientOptions): Client => {
   const feed = createLazyFeed(transport, webSocket);
   return {
     ...rest,
-    events: Object.assign((events?: EventsOptions) => followEvents(transport, webSocket ? feed : undefined, events), rest.events),
+    events: Object.assign(feed.events, rest.events),
     chat: (message, requestOptions) => streamChat(transport, message, requestOptions),
     follow: (id, { signal } = {}) => streamTurn(transport, { method: "GET", path: `/api/conversations/${segment(id)}/stream`, signal }, true),
     conversation: (conversation) => createConversation(transport, rest, feed, conversation),

@@ -1,8 +1,9 @@
 import { lost } from "./errors.js";
 import type { Feed } from "./feed.js";
+import { within } from "./pause.js";
 import type { Transport } from "./transport.js";
 
-/** Loads the code of the feed when a page follows something for the first time. */
+/** Loads the code of the feed and of events when a page follows something for the first time. */
 export const createLazyFeed = (transport: Transport, webSocket: typeof WebSocket | null): Feed => {
   /** Tries again like a lost connection: pages load the code over the network, too. */
   const load = async (): Promise<typeof import("./feed.js")> => {
@@ -16,12 +17,15 @@ export const createLazyFeed = (transport: Transport, webSocket: typeof WebSocket
   };
 
   let loading: Promise<Feed> | undefined;
+  const loaded = (): Promise<Feed> => (loading ??= load().then(({ createFeed }) => createFeed(transport, webSocket)));
   return {
+    async *events(options) {
+      yield* (await within(loaded(), options?.signal)).events(options);
+    },
     follow(channel, since, receive) {
-      loading ??= load().then(({ createFeed }) => createFeed(transport, webSocket));
       let isStopped = false;
       let stop = () => {};
-      void loading.then((feed) => {
+      void loaded().then((feed) => {
         if (!isStopped) stop = feed.follow(channel, since, receive);
       });
       return () => {

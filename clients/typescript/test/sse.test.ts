@@ -20,6 +20,8 @@ test("a connection that is silent is replaced, and one that shows comments is no
   };
   const client = createClient({ url: "http://service", apiKey: "key", fetch: silent, webSocket: null });
   const closing = new AbortController();
+  // Its loading takes real time.
+  await import("../src/feed.js");
   const next = client.events({ signal: closing.signal }).next().catch(() => "aborted");
   await vi.advanceTimersByTimeAsync(80_000);
   expect([streams, closed]).toEqual([1, 0]);
