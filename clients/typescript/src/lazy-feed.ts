@@ -1,6 +1,7 @@
 import { lost } from "./errors.js";
 import type { Feed } from "./feed.js";
 import { within } from "./pause.js";
+import { report } from "./report.js";
 import type { Transport } from "./transport.js";
 
 /** Loads the code of the feed and of events when a page follows something for the first time. */
@@ -11,6 +12,7 @@ export const createLazyFeed = (transport: Transport, webSocket: typeof WebSocket
       try {
         return await import("./feed.js");
       } catch (error) {
+        report("The code that follows events could not be loaded yet", error);
         await transport.pause(attempt, lost(error), undefined, Infinity);
       }
     }

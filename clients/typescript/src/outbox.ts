@@ -1,4 +1,5 @@
 import type { ChatMessage } from "./chat.js";
+import { report } from "./report.js";
 
 /** Storage for unsent messages that survives a reload: `sessionStorage`, or anything with its methods. */
 export interface KeyValueStorage {
@@ -25,6 +26,9 @@ export interface Outbox {
   remove(unsent: Unsent): void;
 }
 
+/** What is reported where the storage fails. */
+const LOST = "A reload loses unsent messages";
+
 /** Returns true unless another program has written an entry. */
 const isUnsent = (entry: Partial<Unsent> | null): entry is Unsent =>
   entry?.message instanceof Object && /^[\w-]{20,255}$/.test(entry.idempotencyKey ?? "");
@@ -42,19 +46,20 @@ export const createOutbox = (storage: () => KeyValueStorage | undefined): Outbox
 
   const readStored = (): Unsent[] => {
     try {
-      return (JSON.parse(storage()!.getItem(name)!) as (Partial<Unsent> | null)[]).filter(isUnsent).filter(isKept);
-    } catch {
-      // There is nothing, or what another program has written.
+      return (JSON.parse(storage()?.getItem(name) ?? "[]") as (Partial<Unsent> | null)[]).filter(isUnsent).filter(isKept);
+    } catch (error) {
+      // It may be what another program has written.
+      report(LOST, error);
       return [];
     }
   };
 
   const write = (kept: Unsent[]): void => {
     try {
-      if (kept.length > 0) storage()!.setItem(name, JSON.stringify(kept));
-      else storage()!.removeItem(name);
-    } catch {
-      // `readStored` shows it.
+      if (kept.length > 0) storage()?.setItem(name, JSON.stringify(kept));
+      else storage()?.removeItem(name);
+    } catch (error) {
+      report(LOST, error);
     }
   };
 

@@ -2,6 +2,7 @@ import type { ProblemError } from "./errors.js";
 import { openEventStreams } from "./event-streams.js";
 import type { components, ServerFrame } from "./generated/frames.js";
 import { sleep } from "./pause.js";
+import { report } from "./report.js";
 import { openSocket } from "./socket.js";
 import type { Transport } from "./transport.js";
 import { isLast } from "./turn.js";
@@ -40,7 +41,7 @@ export interface ConnectionEvents {
   /** The service rejects the connection for good. */
   rejected(error: ProblemError): void;
   /** The network or the service allows no connections of this kind. */
-  unusable(): void;
+  unusable(reason: unknown): void;
 }
 
 interface OpenChannel {
@@ -113,7 +114,8 @@ export const createSharedConnection = (
     connected() {
       for (const [channel, { position }] of open) subscribe(channel, position);
     },
-    unusable() {
+    unusable(reason) {
+      report("Server-sent events replace the socket", reason);
       connection.close();
       connection = openEventStreams(transport, events);
       events.connected();

@@ -98,7 +98,7 @@ export const openSocket = (transport: Transport, webSocket: typeof WebSocket, ev
         failures += 1;
         if (hasConnected) failures = attempt = 0;
         const wait = goodbye?.reconnectAfterMs;
-        if (failures === ATTEMPTS || (goodbye && wait == null && !CREDENTIAL_CODES.includes(goodbye.code))) return events.unusable();
+        if (failures === ATTEMPTS || (goodbye && wait == null && !CREDENTIAL_CODES.includes(goodbye.code))) return events.unusable(goodbye ?? lost());
         if (wait != null) {
           await sleep(wait, signal);
           continue;
@@ -106,6 +106,8 @@ export const openSocket = (transport: Transport, webSocket: typeof WebSocket, ev
         // The next ticket shows if the credential is rejected for good.
       } catch (caught) {
         error = caught;
+        // It is not of the request: no socket could be created.
+        if (lost(error) !== error && !signal.aborted) return events.unusable(error);
       }
       error = lost(error);
       const mayRetry = await transport.pause(attempt, error, signal, Infinity).catch(() => true);

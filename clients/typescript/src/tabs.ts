@@ -1,3 +1,5 @@
+import { report } from "./report.js";
+
 interface TabsEvents<Message> {
   /** This tab has become the leader, or another tab has taken its place. */
   lead(isLeader: boolean): void;
@@ -13,47 +15,70 @@ export interface Tabs<Message> {
   close(): void;
 }
 
+/** What is reported where Web Locks or BroadcastChannel fail. */
+const ALONE = "This tab shares its connection with no other";
+
 /**
- * Passes messages between tabs, and elects a leader. Without Web Locks and BroadcastChannel, each
- * tab is on its own and leads itself.
+ * Passes messages between tabs, and elects a leader. Where Web Locks or BroadcastChannel are missing
+ * or fail, each tab is on its own and leads itself.
  */
 export const joinTabs = <Message>(name: string, { lead, receive }: TabsEvents<Message>): Tabs<Message> => {
-  const locks = globalThis.BroadcastChannel && globalThis.navigator?.locks;
-  const channel = locks && new BroadcastChannel(name);
+  let locks: LockManager | undefined;
+  let channel: BroadcastChannel | undefined;
   let election = new AbortController();
-  if (channel) channel.onmessage = ({ data }) => receive(data as Message);
+  try {
+    locks = globalThis.navigator?.locks;
+    channel = locks && globalThis.BroadcastChannel && new BroadcastChannel(name);
+    if (channel) channel.onmessage = ({ data }) => receive(data as Message);
+  } catch (error) {
+    report(ALONE, error);
+  }
 
-  const elect = (steal = false): void => {
-    if (!locks) return lead(true);
+  const close = (): void => {
+    election.abort();
+    channel?.close();
+    channel = undefined;
+  };
+
+  const beAlone = (error: unknown): void => {
+    report(ALONE, error);
+    close();
+    lead(true);
+  };
+
+  const elect = async (steal = false): Promise<void> => {
+    if (!channel) return lead(true);
     election.abort();
     const { signal } = (election = new AbortController());
+    let isHeld = false;
     const hold = () => {
       if (signal.aborted) return undefined;
       lead(true);
+      isHeld = true;
       return new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
     };
-    void locks
-      .request(name, steal ? { steal } : { signal }, hold)
-      .catch((error: unknown) => error)
-      .then((error) => {
-        if (signal.aborted) return;
-        // A sandboxed page may not use locks.
-        if ((error as Error | undefined)?.name === "SecurityError") return lead(true);
-        // Another tab has stolen the lock.
-        lead(false);
-        elect();
-      });
+    try {
+      await locks?.request(name, steal ? { steal } : { signal }, hold);
+    } catch (error) {
+      if (signal.aborted) return;
+      // Any other error would come again: a sandboxed page, for example, may not use locks.
+      const isStolen = isHeld && (error as Error | undefined)?.name === "AbortError";
+      if (!isStolen) return beAlone(error);
+      lead(false);
+      void elect();
+    }
   };
 
   return {
     elect,
     post(message) {
-      channel?.postMessage(message);
+      try {
+        channel?.postMessage(message);
+      } catch (error) {
+        beAlone(error);
+      }
       receive(message);
     },
-    close() {
-      election.abort();
-      channel?.close();
-    },
+    close,
   };
 };

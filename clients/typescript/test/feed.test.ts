@@ -1,5 +1,6 @@
 // The states of a tab that follows something, and each way between them.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { joinTabs } from "../src/tabs.js";
 import { createTransport } from "../src/transport.js";
 import { Tab } from "./feed-tabs.js";
 import { createLocks } from "./locks.js";
@@ -173,4 +174,35 @@ test("a tab takes the lead from one that hangs, once it is looked at", async () 
   await tab.expectNothing();
   tab.look();
   await tab.expectToLead();
+});
+
+test("a tab that follows something else at once keeps its socket", async () => {
+  prepare({ navigator: { locks } });
+  const tab = await openTab();
+  await lead(tab);
+  for (let time = 0; time < 3; time += 1) {
+    tab.stop();
+    tab.follow();
+    await tab.expectToLead();
+  }
+  expect(tab.opened).toBe(1);
+});
+
+test.each([new TypeError("of the client"), new DOMException("of the client", "AbortError")])("an error of a tab that begins to lead starts no election: %s", async (error) => {
+  prepare({ navigator: { locks } });
+  const reported = vi.spyOn(console, "warn").mockImplementation(() => {});
+  const calls: boolean[] = [];
+  const tab = joinTabs("errors", {
+    lead(isLeader) {
+      calls.push(isLeader);
+      if (calls.length === 1) throw error;
+    },
+    receive() {},
+  });
+  tab.elect();
+  await expect.poll(() => calls.length).toBeGreaterThan(1);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(calls).toEqual([true, true]);
+  tab.close();
+  reported.mockRestore();
 });
