@@ -180,8 +180,43 @@ test("a message that was written offline is sent as soon as the browser is onlin
   await expect.poll(() => pages.service.turns(settings.agentId, settings.key)).toEqual(["completed"]);
 });
 
+/** The script that makes a browser, and the number of sockets of three tabs. */
+const browsers: [name: string, script: () => void, sockets: number][] = [
+  ["with Web Locks and BroadcastChannel", () => {}, 1],
+  ["without Web Locks", () => Object.defineProperty(Navigator.prototype, "locks", { value: undefined }), 3],
+  ["without BroadcastChannel", () => Object.defineProperty(globalThis, "BroadcastChannel", { value: undefined }), 3],
+];
+
+test.each(browsers)("%s, tabs hear each other over a reload, the end of a leader, and sleep", async (_name, script, count) => {
+  const [leader, sender, other] = [await openTab(script), await openTab(script), await openTab(script)];
+  await expect.poll(() => sockets).toHaveLength(count);
+  const all: string[] = [];
+  const expectHeard = async (...tabs: Page[]) => {
+    const length = all.length + 1;
+    all.push(`complete words ${length} 5`, `complete ${words(length)}`);
+    await send(sender, `words ${length} 5`);
+    for (const tab of tabs) await expect.poll(() => messagesOf(tab)).toEqual(all);
+  };
+  await expectHeard(leader, sender, other);
+  for (const tab of [leader, other]) {
+    await tab.reload();
+    await tab.evaluate((given) => window.start(given), settings);
+    await expectHeard(leader, sender, other);
+  }
+  for (const [sleep, wake] of [["pagehide", "pageshow"], ["freeze", "resume"]] as const) {
+    for (const tab of [leader, sender, other]) {
+      await tab.evaluate((name) => void (name === "freeze" ? document : window).dispatchEvent(new Event(name)), sleep);
+      await expectHeard(...[leader, sender, other].filter((awake) => awake !== tab));
+      await tab.evaluate((name) => void (name === "resume" ? document : window).dispatchEvent(new Event(name)), wake);
+      await expectHeard(leader, sender, other);
+    }
+  }
+  await leader.close();
+  await expectHeard(sender, other);
+});
+
 test("without Web Locks, each tab uses its own socket", async () => {
-  const withoutLocks = () => Object.defineProperty(Navigator.prototype, "locks", { value: undefined });
+  const [, withoutLocks] = browsers[1]!;
   const [sender, other] = [await openTab(withoutLocks), await openTab(withoutLocks)];
   await expect.poll(() => sockets).toHaveLength(2);
   await send(sender, "words 20 10");
