@@ -1,10 +1,11 @@
 import type { components } from "./generated/schema.js";
 import { randomId } from "./random-id.js";
+import type { WithUndefined } from "./rest.js";
 import type { RequestOptions, Transport } from "./transport.js";
 import { streamTurn, type TurnPart } from "./turn.js";
 
 /** A message to an agent. */
-export type ChatMessage = Omit<components["schemas"]["ChatRequest"], "stream">;
+export type ChatMessage = WithUndefined<Omit<components["schemas"]["ChatRequest"], "stream">>;
 
 /**
  * Sends a message and returns the parts of its turn. The message is stored once, however often the

@@ -7,13 +7,13 @@ import { randomId } from "./random-id.js";
 import type { Rest } from "./rest.js";
 import type { LiveState } from "./state.js";
 import type { Transport } from "./transport.js";
-import { streamTurn, type TurnPart } from "./turn.js";
+import { followTurn, type TurnPart } from "./turn.js";
 import { type ConversationName, createView, type NameParts } from "./view.js";
 
 /** Names a conversation. */
 export type ConversationOptions = ConversationName & {
   /** Keeps unsent messages over a reload; `sessionStorage` by default. */
-  storage?: KeyValueStorage;
+  storage?: KeyValueStorage | undefined;
 };
 
 /** What a message can have besides its text. `title` is that of the conversation, if the message creates it. */
@@ -46,7 +46,7 @@ const ATTEMPT = 5;
  * Returns true if the service may have accepted a message, with this or an earlier request: the
  * credential, the limits and the load of the service are checked before the key of the message.
  */
-const isUncertain = (error: unknown): boolean => !(error instanceof ProblemError) || error.status >= 500 || [401, 403, 408, 429].includes(error.status);
+const isUncertain = (error: unknown): boolean => !(error instanceof ProblemError) || /40[138]|429|5../.test(String(error.status));
 
 /** Shows a message that is being sent. A replacement is shown when the service has accepted it. */
 const withNew = (messages: Messages, message: ChatMessage): Messages =>
@@ -56,15 +56,18 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
   const name: NameParts = options;
   const { id, agentId, key, userId } = name;
   if (!id && !(agentId && key)) throw new TypeError("`id`, or `agentId` and `key`, are missing");
+  // Fails here rather than in `send`, where the runtime has no `crypto`.
+  randomId();
   const outbox = createOutbox(() => options.storage ?? globalThis.sessionStorage);
   const view = createView(transport, rest, feed, name);
   const { getSnapshot, subscribe, update } = view.shown;
+  const change = (changed: (messages: Messages) => Messages) => update((state) => ({ ...state, messages: changed(state.messages) }));
   let closing = new AbortController();
   let loading: Promise<void> | undefined;
   /** The end of the newest request: requests follow each other. */
   let last: Promise<void> = Promise.resolve();
   /** The messages that the service has rejected, by their ids. */
-  const rejected = new Map<string, ChatMessage>();
+  const rejected = new Map<unknown, ChatMessage>();
   /** True if the turn is to be cancelled as soon as it is known. */
   let isStopped = false;
   /** The conversation, for a message, and for the place where it is kept. */
@@ -136,8 +139,8 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
       // It is sent again with its key, unless it was rejected.
       if (!isUncertain(error)) {
         outbox.remove(unsent);
-        rejected.set(message.clientMessageId ?? "", message);
-        update((state) => ({ ...state, messages: withFailed(state.messages, message) }));
+        rejected.set(message.clientMessageId, message);
+        change((messages) => withFailed(messages, message));
       }
       throw error;
     }
@@ -153,7 +156,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
     const message = { ...target, clientMessageId: part.message && randomId(), ...part } as ChatMessage;
     const unsent = { message, idempotencyKey: randomId(), after: getSnapshot().messages.at(-1)?.id };
     update(({ status, messages }) => ({
-      status: status === "ready" || status === "failed" ? "sending" : status,
+      status: /ready|failed/.test(status) ? "sending" : status,
       messages: withNew(messages, message),
     }));
     // Kept before it is sent, so that it is sent once even if the page is reloaded meanwhile.
@@ -169,12 +172,11 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
     for (const unsent of outbox.read()) {
       // The conversation has continued without this replacement, or it was received already.
       if (unsent.message.supersedes && unsent.after !== newest) outbox.remove(unsent);
-      else update((state) => ({ ...state, messages: withNew(state.messages, unsent.message) }));
+      else change((messages) => withNew(messages, unsent.message));
     }
     await flush(signal);
     while (found?.openTurns?.length) {
-      const request = { method: "GET", path: `/api/conversations/${found.id}/stream`, signal };
-      await apply(streamTurn(transport, request, true), undefined, signal);
+      await apply(followTurn(transport, found.id, signal), undefined, signal);
       found = await view.read(signal);
     }
     // Unless a turn has failed meanwhile.
@@ -208,7 +210,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
       if (role === "agent" && newest.status !== "failed") return start({ supersedes: newest.id });
       if (!turnId) {
         // The service has rejected it.
-        update((state) => ({ ...state, messages: state.messages.filter((known) => known !== newest) }));
+        change((known) => known.filter((message) => message !== newest));
         return start(rejected.get(newest.id) ?? { message: text });
       }
       // A failed reply is not stored, so its message is sent again in its place.

@@ -17,12 +17,16 @@ export class ProblemError extends Error {
 }
 export interface ProblemError extends Readonly<Problem> {}
 
-/** The service cannot be reached, or the connection was lost, and repetitions did not help. It has members of a problem, too. */
+/**
+ * The service cannot be reached, or the connection was lost, and repetitions did not help; or the
+ * program or its runtime lacks something. It has members of a problem, too.
+ */
 export class ConnectionError extends Error {
   override readonly name = "ConnectionError";
   readonly code = "offline";
   readonly detail = this.message;
-  readonly retryable = true;
+  /** False for a mistake in the program, or a missing part of the runtime, which no repetition corrects. */
+  readonly retryable: boolean = !(this.cause instanceof ReferenceError);
   /** The seconds to wait before a repetition, if a proxy has told them. */
   retryAfter?: number | undefined;
 
@@ -32,19 +36,12 @@ export class ConnectionError extends Error {
   }
 }
 
-/** Returns a problem as it is, and any other error as a lost connection with this message. */
-export const lost = (error?: unknown, message = "the connection was lost", title?: string): ProblemError | ConnectionError =>
-  error instanceof ProblemError || error instanceof ConnectionError
-    ? error
-    : new ConnectionError(message, { cause: error }, title);
+/** What a request fails with, and what the states of hooks show. */
+export type ServiceError = ProblemError | ConnectionError;
 
-/** Returns the problem in a response; a response of another server, such as a proxy, has none. */
-export const problemOf = async (response: Response): Promise<ProblemError | ConnectionError> => {
-  const isProblem = response.headers.get("Content-Type")?.includes("problem+json");
-  if (isProblem) return new ProblemError((await response.json()) as Problem);
-  const error = new ConnectionError(`HTTP ${response.status} without a problem`);
-  const after = response.headers.get("Retry-After") ?? "";
-  // Seconds, or the date of the end.
-  error.retryAfter = Number(after) || (Date.parse(after) - Date.now()) / 1000 || undefined;
-  return error;
+/** Returns an error of this client as it is, one that shows a missing part of the runtime with a remedy, and any other as a lost connection. */
+export const lost = (error?: unknown, message = "the connection was lost", title?: string): ServiceError => {
+  if (error instanceof ProblemError || error instanceof ConnectionError) return error;
+  if (error instanceof ReferenceError) message = title = `Load a polyfill, or correct the program: ${error.message}`;
+  return new ConnectionError(message, { cause: error }, title);
 };

@@ -2,7 +2,7 @@ import { ProblemError } from "./errors.js";
 import { type LogEvent, streamEvents } from "./events.js";
 import type { Connection, ConnectionEvents, ConnectionFrame } from "./shared-connection.js";
 import type { Transport } from "./transport.js";
-import { streamTurn } from "./turn.js";
+import { followTurn } from "./turn.js";
 
 /** Replaces a socket where none can be opened: one stream of server-sent events for each channel. */
 export const openEventStreams = (transport: Transport, { frame, rejected }: ConnectionEvents): Connection => {
@@ -10,8 +10,7 @@ export const openEventStreams = (transport: Transport, { frame, rejected }: Conn
   let ids = 0;
 
   const followReply = async ({ conversationId, turnId }: LogEvent & { type: "turn.started" }, signal: AbortSignal): Promise<void> => {
-    const request = { method: "GET", path: `/api/conversations/${conversationId}/stream`, signal };
-    for await (const part of streamTurn(transport, request, true)) {
+    for await (const part of followTurn(transport, String(conversationId), signal)) {
       if (part.turnId !== turnId) return;
       if (/^(reply|tool)\./.test(part.type)) frame({ type: "live", event: part } as ConnectionFrame);
     }

@@ -10,18 +10,18 @@ export type LogEvent = components["schemas"]["Event"];
 
 export interface EventsOptions {
   /** The position after which the events start: 0 for the oldest. The next event by default. */
-  since?: number;
+  since?: number | undefined;
   /** Only events of these channels: `tenant` (all), `agent:<id>` or `conversation:<id>`. */
-  channels?: string[];
+  channels?: string[] | undefined;
   /** Only events of these types. */
-  types?: LogEvent["type"][];
+  types?: LogEvent["type"][] | undefined;
   /** Called if events were missed, because the log no longer reaches back: read again what is shown. */
-  onReload?: () => void;
-  signal?: AbortSignal;
+  onReload?: (() => void) | undefined;
+  signal?: AbortSignal | undefined;
 }
 
 /** Returns the only channel of the options; the one with all events if there are several. */
-const channelOf = ({ channels }: EventsOptions): string => (channels?.length === 1 ? channels[0] : undefined) ?? "tenant";
+const channelOf = ({ channels }: EventsOptions): string => (channels?.[1] ? undefined : channels?.[0]) ?? "tenant";
 
 /** Returns the query for the past events of a channel. */
 const queryOf = (channel: string, { types }: EventsOptions) => {
@@ -31,7 +31,7 @@ const queryOf = (channel: string, { types }: EventsOptions) => {
 
 /** Returns true if an event is of the channels and types. */
 export const isWanted = ({ channels, types }: Pick<EventsOptions, "channels" | "types">, { agentId, type, ...event }: LogEvent): boolean => {
-  const conversationId = "conversationId" in event ? event.conversationId : "";
+  const { conversationId } = event as { conversationId?: string };
   const own = ["tenant", `agent:${agentId}`, `conversation:${conversationId}`];
   return (channels?.some((channel) => own.includes(channel)) ?? true) && (types?.includes(type) ?? true);
 };
@@ -60,7 +60,7 @@ async function* sharedEvents(transport: Transport, feed: Feed, options: EventsOp
     try {
       for (let hasMore = true; hasMore; ) {
         const query = { ...queryOf(channel, options), since, limit: 100 };
-        const request = { method: "GET", path: "/api/events", query, signal, retries: Infinity };
+        const request = { path: "/api/events", query, signal, retries: Infinity };
         const page = await transport.send<components["schemas"]["EventPageBody"]>(request, (response) => response.json());
         yield* page.data;
         ({ nextSince: since, hasMore } = page);
@@ -74,8 +74,10 @@ async function* sharedEvents(transport: Transport, feed: Feed, options: EventsOp
     }
     for await (const received of follow(feed, channel, since ?? 0, signal)) {
       if (received.type === "rejected") throw received.error;
-      if (received.type === "end" && received.problem) throw new ProblemError(received.problem);
-      if (received.type === "end") return;
+      if (received.type === "end") {
+        if (received.problem) throw new ProblemError(received.problem);
+        return;
+      }
       // Too many events came meanwhile: the pages have them.
       if (received.type === "resync") break;
       if (received.type !== "event") continue;
@@ -118,7 +120,7 @@ export async function* streamEvents(
     let error: unknown;
     try {
       const headers = { Accept: "text/event-stream", "Last-Event-ID": position };
-      const { body } = await transport.send({ method: "GET", path: "/api/events", query, headers, signal });
+      const { body } = await transport.send({ path: "/api/events", query, headers, signal });
       for await (const { event, data } of readEvents(body, (id) => transport.reached(Number((position = id))))) {
         attempt = 0;
         if (event === "resync") onResync?.((JSON.parse(data) as { headSeq: number }).headSeq);

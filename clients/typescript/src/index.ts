@@ -14,9 +14,9 @@ import type { EventsOptions, LogEvent } from "./events.js";
 import { createLazyFeed } from "./lazy-feed.js";
 import { createRest, type Rest } from "./rest.js";
 import { type ClientOptions, createTransport, type RequestOptions, segment } from "./transport.js";
-import { streamTurn, type TurnPart } from "./turn.js";
+import { followTurn, type TurnPart } from "./turn.js";
 
-export { ConnectionError, ProblemError, type Problem, type ProblemCode } from "./errors.js";
+export { ConnectionError, ProblemError, type Problem, type ProblemCode, type ServiceError } from "./errors.js";
 export { randomId } from "./random-id.js";
 export type { ChatMessage, ClientOptions, EventsOptions, LogEvent, RequestOptions, Rest, TurnPart };
 export type { Conversation, ConversationOptions, SendOptions };
@@ -50,7 +50,7 @@ export const createClient = (options: ClientOptions): Client => {
     ...rest,
     events: Object.assign(feed.events, rest.events),
     chat: (message, requestOptions) => streamChat(transport, message, requestOptions),
-    follow: (id, { signal } = {}) => streamTurn(transport, { method: "GET", path: `/api/conversations/${segment(id)}/stream`, signal }, true),
+    follow: (id, { signal } = {}) => followTurn(transport, segment(id), signal),
     conversation: (conversation) => createConversation(transport, rest, feed, conversation),
     fetch: transport.fetch,
   };

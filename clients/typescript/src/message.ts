@@ -1,5 +1,5 @@
 import type { ChatMessage } from "./chat.js";
-import type { ConnectionError, ProblemError } from "./errors.js";
+import type { ServiceError } from "./errors.js";
 import type { ChannelFrame } from "./feed.js";
 import type { components } from "./generated/schema.js";
 import type { TurnPart } from "./turn.js";
@@ -13,7 +13,7 @@ export interface ToolCall {
   arguments: unknown;
   /** `running` until it has returned. */
   status: string;
-  result?: string | null;
+  result?: string | null | undefined;
   /** The position in the text, in bytes of UTF-8. */
   at: number;
 }
@@ -28,8 +28,8 @@ export interface ConversationMessage {
   status: "sending" | "streaming" | "complete" | "failed" | "cancelled";
   toolCalls: readonly ToolCall[];
   /** The client's own id of a user's message. */
-  clientMessageId?: string;
-  turnId?: string;
+  clientMessageId?: string | undefined;
+  turnId?: string | undefined;
 }
 
 /** The state of a conversation. It is replaced, never changed. */
@@ -38,12 +38,12 @@ export interface ConversationState {
   /** `sending` until the turn has started, then `streaming` to its end. */
   status: "loading" | "ready" | "sending" | "streaming" | "failed";
   /** The reason for `failed`: the newest turn, or a request, has failed. */
-  error?: ProblemError | ConnectionError;
+  error?: ServiceError | undefined;
 }
 
 const statusOf = ({ role, turnStatus, finishReason }: StoredMessage): ConversationMessage["status"] => {
-  const status = role === "agent" ? finishReason : turnStatus;
-  return status === "failed" || status === "cancelled" ? status : "complete";
+  const status = (role === "agent" ? finishReason : turnStatus) as string;
+  return /failed|cancelled/.test(status) ? (status as "failed" | "cancelled") : "complete";
 };
 
 /** Returns a stored message as a page shows it. */
@@ -70,16 +70,19 @@ const isEmptyFailure = ({ status, text, toolCalls }: ConversationMessage): boole
 const change = (messages: Messages, id: string, changed: Change, onlyReply = true): Messages =>
   messages.map((known) => (known.turnId === id && (known.role === "agent" || !onlyReply) ? { ...known, ...changed(known) } : known));
 
+/** Changes the message with an id of the client. */
+const changeSent = (messages: Messages, id: string | null | undefined, changed: Partial<ConversationMessage>): Messages =>
+  messages.map((known) => (id && known.clientMessageId === id ? { ...known, ...changed } : known));
+
 /** Applies a part of a turn. `sent` is the client's id of the message that it answers, if known. */
 export const applyPart = (messages: Messages, part: TurnPart, sent?: string | null): Messages => {
   const { turnId } = part;
   switch (part.type) {
     case "turn.queued":
-      return messages.map((known) => (sent && known.clientMessageId === sent ? { ...known, turnId, status: "complete" } : known));
+      return changeSent(messages, sent, { turnId, status: "complete" });
     case "turn.started": {
       const { messageId, replyId } = part;
-      const isAnswered = (known: ConversationMessage) => known.id === messageId || (!!sent && known.clientMessageId === sent);
-      const at = messages.findIndex(isAnswered);
+      const at = messages.findIndex((known) => known.id === messageId || (sent && known.clientMessageId === sent));
       const reply = { id: replyId, role: "agent", text: "", status: "streaming", toolCalls: [], turnId } as const;
       // An unfinished reply after the message is that of a turn that this one repeats.
       const isOutdated = ({ id, role, status }: ConversationMessage, index: number) =>
@@ -121,7 +124,7 @@ export const withSending = (messages: Messages, message: ChatMessage): Messages 
 
 /** Marks a message as not sent. */
 export const withFailed = (messages: Messages, { clientMessageId }: ChatMessage): Messages =>
-  messages.map((known) => (clientMessageId && known.clientMessageId === clientMessageId ? { ...known, status: "failed" } : known));
+  changeSent(messages, clientMessageId, { status: "failed" });
 
 /** Returns true if the messages contain the end of a turn. */
 export const hasEnded = (messages: Messages, id: string): boolean =>

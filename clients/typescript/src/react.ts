@@ -1,3 +1,5 @@
+"use client";
+
 /** Hooks for React 18 and later. */
 import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
 import type { Conversation } from "./conversation.js";
@@ -15,7 +17,16 @@ export type { AgentState, ConversationFilter, ConversationsState, EventFilter, E
 /** The state of a conversation with its actions. */
 export type Chat = ConversationState & Pick<Conversation, "send" | "stop" | "regenerate" | "edit">;
 
-const useLive = <State>({ subscribe, getSnapshot }: LiveState<State>): State => useSyncExternalStore(subscribe, getSnapshot, getSnapshot);
+/** Returns the current state. A state that is created in render loads again and again, since each of its changes renders. */
+const useLive = <State>(live: LiveState<State>): State => {
+  const seen = useRef({ live, changes: 0 }).current;
+  useEffect(() => {
+    seen.changes = seen.live === live ? 0 : seen.changes + 1;
+    seen.live = live;
+    if (seen.changes === 3) console.error("Create clients and conversations outside of components, or with `useMemo`.");
+  });
+  return useSyncExternalStore(live.subscribe, live.getSnapshot, live.getSnapshot);
+};
 
 /**
  * Loads a conversation and returns its state. Create the conversation outside of the component, or
@@ -45,9 +56,9 @@ export const useAgent = (client: Client, id: string): AgentState => useLive(useM
 
 export interface EventsHookOptions extends EventFilter {
   /** The number of events that are kept; 50 by default. */
-  limit?: number;
+  limit?: number | undefined;
   /** Called for each event. */
-  onEvent?: (event: LogEvent) => void;
+  onEvent?: ((event: LogEvent) => void) | undefined;
 }
 
 /** Returns the newest events since the component was mounted, the newest first. */

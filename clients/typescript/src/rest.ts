@@ -14,8 +14,8 @@ type Operation<Key extends string> = Key extends `${infer Method} ${infer Path}`
 type Content<Part> = Part extends { content: { "application/json": infer Body } } ? Body : never;
 type BodyOf<Of> = Of extends { requestBody: infer Part } ? Content<Part> : never;
 type OptionalBodyOf<Of> = Of extends { requestBody?: infer Part } ? Content<NonNullable<Part>> : never;
-/** The same parameters, of which the optional ones can be undefined: requests omit those. */
-type WithUndefined<Query> = { [Name in keyof Query]: {} extends Pick<Query, Name> ? Query[Name] | undefined : Query[Name] };
+/** The same members, of which the optional ones can be undefined: requests omit those. */
+export type WithUndefined<Input> = { [Name in keyof Input]: {} extends Pick<Input, Name> ? Input[Name] | undefined : Input[Name] };
 type QueryOf<Of> = Of extends { parameters: { query?: infer Query } } ? WithUndefined<NonNullable<Query>> : never;
 type ResultOf<Of> = Of extends { responses: infer Responses }
   ? Responses extends { 200: infer Part }
@@ -31,8 +31,8 @@ type InputOf<Key extends string> = Key extends `get ${string}` | `delete ${strin
     ? [query: QueryOf<Operation<Key>>]
     : [query?: QueryOf<Operation<Key>>]
   : [BodyOf<Operation<Key>>] extends [never]
-    ? [body?: OptionalBodyOf<Operation<Key>>]
-    : [body: BodyOf<Operation<Key>>];
+    ? [body?: WithUndefined<OptionalBodyOf<Operation<Key>>>]
+    : [body: WithUndefined<BodyOf<Operation<Key>>>];
 
 type Call<Key extends string> = (
   ...input: [...IdOf<Key>, ...InputOf<Key>, options?: RequestOptions]
@@ -48,16 +48,16 @@ export type Rest = {
 };
 
 const callOf = (transport: Transport, method: string, path: string) => {
-  const hasQuery = method === "get" || method === "delete";
+  const inputName = /get|delete/.test(method) ? "query" : "body";
   return async (...given: unknown[]): Promise<unknown> => {
-    const id = path.includes("{id}") ? String(given.shift()) : "";
+    const target = path.replace("{id}", () => segment(String(given.shift())));
     const [input, options] = given as [object | undefined, RequestOptions | undefined];
     const request = {
       idempotencyKey: method === "post" ? randomId() : undefined,
       ...options,
       method: method.toUpperCase(),
-      path: path.replace("{id}", segment(id)),
-      ...(hasQuery ? { query: input } : { body: input }),
+      path: target,
+      [inputName]: input,
     };
     // A body of another server, such as the page of a network that asks to sign in, is no response.
     return transport.send(request, async (response) => (response.status === 204 ? undefined : response.json()));

@@ -14,10 +14,10 @@ export interface ServerSentEvent {
  * also those between events.
  */
 export async function* readEvents(
-  body: ReadableStream<Uint8Array> | null,
+  body: ReadableStream<Uint8Array> | null | undefined,
   onId: (id: string) => void = () => {},
 ): AsyncGenerator<ServerSentEvent, void> {
-  if (body === null) return;
+  if (!body?.getReader) throw new ReferenceError("this `fetch` has no streams, unlike `expo/fetch`.");
   const reader = body.getReader();
   const decoder = new TextDecoder();
   let silence: ReturnType<typeof setTimeout> | undefined;
@@ -37,8 +37,7 @@ export async function* readEvents(
         // Unlike `.`, this matches the line separators of Unicode, which JSON can contain.
         const [, field, content = ""] = /^(\w+): ?([^]*)/.exec(line) ?? [];
         if (field === "data") event.data += content;
-        else if (field === "event") event.event = content;
-        else if (field === "id") event.id = content;
+        else if (field) event[field as "event" | "id"] = content;
         const isEnd = line === "";
         // The id of an event counts once the whole event has arrived.
         if (event.id !== undefined && (isEnd || !event.event)) onId(event.id);

@@ -1,37 +1,38 @@
-import { ConnectionError, lost, ProblemError, problemOf } from "./errors.js";
+import { ConnectionError, lost, type Problem, ProblemError } from "./errors.js";
 import { backoff, sleep, within } from "./pause.js";
 import { randomId } from "./random-id.js";
 
 /** The settings of a client. */
 export interface ClientOptions {
-  /** The address of the service, such as `https://agents.example.org`. It is read before each request, so a getter can change it. */
+  /** The address of the service, such as `https://agents.example.org`; empty for the origin of the page. It is read before each request, so a getter can change it. */
   url: string;
   /** An API key, for servers. Pages use `getToken`. */
-  apiKey?: string;
+  apiKey?: string | undefined;
   /**
    * Returns an access token. It is called when there is none yet, and again once the service has
    * rejected the token. If it fails, requests fail with its message.
    */
-  getToken?: () => string | Promise<string>;
+  getToken?: (() => string | Promise<string>) | undefined;
   /** Sends requests; `globalThis.fetch` by default. */
-  fetch?: typeof fetch;
+  fetch?: typeof fetch | undefined;
   /** Opens sockets; `globalThis.WebSocket` by default. With `null`, and where there are none, server-sent events replace them. */
-  webSocket?: typeof WebSocket | null;
+  webSocket?: typeof WebSocket | null | undefined;
   /** The number of times that a request is repeated after a lost connection or a problem that is retryable; 3 by default. */
-  retries?: number;
+  retries?: number | undefined;
 }
 
 /** Options of a single request. */
 export interface RequestOptions {
   signal?: AbortSignal | undefined;
   /** Further headers, such as `If-Match`. */
-  headers?: Record<string, string | undefined>;
+  headers?: Record<string, string | undefined> | undefined;
   /** The idempotency key of a creation, so that the caller itself can repeat it; a random one by default. */
   idempotencyKey?: string | undefined;
 }
 
 export interface TransportRequest extends RequestOptions {
-  method: string;
+  /** `GET` by default. */
+  method?: string;
   path: string;
   query?: object | undefined;
   body?: unknown;
@@ -59,21 +60,23 @@ export interface Transport {
   pause(attempt: number, error: unknown, signal?: AbortSignal, limit?: number): Promise<boolean>;
 }
 
-/** Returns the pause in milliseconds before a repetition; `undefined` if it would not help. */
-const pauseAfter = (error: unknown, attempt: number): number | undefined => {
-  const { retryable, retryAfter } = lost(error);
-  return retryable ? Math.max(Number(retryAfter) * 1000 || 0, backoff(attempt)) : undefined;
+/** Throws if a response is a failure. That of another server, such as a proxy, has no problem. */
+const checkResponse = async (response: Response): Promise<void> => {
+  const type = response.headers.get("Content-Type") ?? "";
+  if (type.includes("problem+json")) throw new ProblemError((await response.json()) as Problem);
+  if (response.ok && !type.includes("html")) return;
+  const error = new ConnectionError(`HTTP ${response.status} with ${type}: is \`url\` the address of Agent Service?`);
+  const after = response.headers.get("Retry-After") ?? "";
+  // Seconds, or the date of the end.
+  error.retryAfter = Number(after) || (Date.parse(after) - Date.now()) / 1000 || undefined;
+  throw error;
 };
 
-/** Returns a further reason for a lost request: browsers hide responses from pages that the service does not allow. */
-const hintFor = (url: string): string => {
+/** Returns why a request is lost. Browsers hide responses from pages that the service does not allow. */
+const reasonOf = (url: string, error: unknown): string => {
   const { origin, location, navigator } = globalThis;
-  try {
-    if (navigator.onLine && new URL(url, location.href).origin !== origin) return `, or does not allow ${origin} in SERVER__ALLOWED_ORIGINS`;
-  } catch {
-    // Other runtimes have no location, and this may be no address.
-  }
-  return "";
+  const isOther = location && navigator?.onLine && new URL(url).origin !== origin;
+  return `${url} cannot be reached${isOther ? `, or does not allow ${origin} in SERVER__ALLOWED_ORIGINS` : ""} (${error})`;
 };
 
 /** Returns the members that are present, as texts. */
@@ -107,9 +110,10 @@ const principalOf = (credential: string): string => {
 
 export const createTransport = (options: ClientOptions): Transport => {
   const { apiKey, getToken, retries = 3 } = options;
-  if (typeof options.url !== "string" || options.url === "") throw new TypeError("`url` is missing");
-  const base = () => options.url.replace(/\/+$/, "");
+  // A path is one of the page, as for `fetch`.
+  const base = () => `${options.url}`.replace(/^(?=\/|$)/, globalThis.location?.origin ?? "").replace(/\/+$/, "");
   const service = base();
+  if (!/^https?:..\S+$/.test(service)) throw new TypeError(`\`url\` needs https:// or http://: ${service}`);
   let token: Promise<string> | undefined;
   /** The newest position of the log that this client has seen. */
   let newest = 0;
@@ -122,11 +126,14 @@ export const createTransport = (options: ClientOptions): Transport => {
   let principal: string | undefined;
 
   const credential = async (signal?: AbortSignal | null): Promise<string> => {
-    if (apiKey !== undefined || getToken === undefined) return apiKey ?? "";
+    if (apiKey || !getToken) return apiKey ?? "";
     const requested = (token ??= (async () => getToken())());
     try {
       const received = await within(requested, signal);
-      if (principal !== undefined && principalOf(received) !== principal) throw new Error("This page belongs to another user.");
+      if (!received || typeof received !== "string") throw new ReferenceError("`getToken` returned no text.");
+      if (principal && principalOf(received) !== principal) {
+        throw new ConnectionError("`getToken` returned a token of another user: create another client.", {}, "This page belongs to another user.");
+      }
       return received;
     } catch (error) {
       signal?.throwIfAborted();
@@ -149,40 +156,39 @@ export const createTransport = (options: ClientOptions): Transport => {
       const response = await (options.fetch ?? fetch)(base() + path, { ...init, headers });
       isFar ||= response.headers.has("X-Served-By");
       reached(Number(response.headers.get("X-Consistency")));
-      if (response.status !== 401 || getToken === undefined || isRepeated) return response;
+      if (response.status !== 401 || !getToken || isRepeated) return response;
       // Another request may have replaced the token meanwhile.
       if (token === tokenUsed) token = undefined;
     }
   };
 
   const attempt = async <Result>(request: TransportRequest, receive: (response: Response) => Promise<Result>): Promise<Result> => {
-    const { method, path, query, body, headers, signal = null, idempotencyKey } = request;
+    const { method = "GET", path, query, body, headers, signal = null, idempotencyKey } = request;
     const type = body && "application/json";
     const named = { "Content-Type": type, "Idempotency-Key": idempotencyKey, ...headers };
     const init = { method, headers: textsOf(named), body: JSON.stringify(body), signal };
     const parameters = String(new URLSearchParams(textsOf(query)));
-    let problem: ProblemError | ConnectionError;
     try {
       const response = await authorizedFetch(path + (parameters && `?${parameters}`), init);
-      if (response.ok) return await receive(response);
-      problem = await problemOf(response);
+      await checkResponse(response);
+      return await receive(response);
     } catch (error) {
       signal?.throwIfAborted();
-      throw lost(error, `${base()} cannot be reached${hintFor(base())}`);
+      throw lost(error, reasonOf(base(), error));
     }
-    throw problem;
   };
 
   const pause = async (number: number, error: unknown, signal?: AbortSignal, limit = retries): Promise<boolean> => {
-    const milliseconds = number < limit ? pauseAfter(error, number) : undefined;
-    if (milliseconds === undefined) return false;
-    await sleep(milliseconds, signal, error instanceof ConnectionError);
+    // Errors that are none of this client are mistakes in the program.
+    const { retryable, retryAfter } = error as Partial<ConnectionError>;
+    if (!retryable || number >= limit) return false;
+    await sleep(Math.max(retryAfter! * 1000 || 0, backoff(number)), signal, error instanceof ConnectionError);
     return true;
   };
 
   const send: Transport["send"] = async (request, receive = async (response) => response as never) => {
     // The service executes a request with a key once, however often it arrives.
-    const canRepeat = request.method !== "POST" || request.idempotencyKey !== undefined;
+    const canRepeat = request.method !== "POST" || request.idempotencyKey;
     for (let number = 0; ; number += 1) {
       try {
         return await attempt(request, receive);
@@ -200,14 +206,14 @@ export const createTransport = (options: ClientOptions): Transport => {
 
   const lifetime = async () => {
     const { exp } = claimsOf(await credential());
-    return exp === undefined ? undefined : exp * 1000 - Date.now();
+    return exp && exp * 1000 - Date.now();
   };
 
   const renew = async () => {
     const previous = token;
     token = undefined;
     try {
-      return getToken === undefined ? undefined : await credential();
+      return getToken && (await credential());
     } catch (error) {
       // It may still be valid.
       token ??= previous;

@@ -9,38 +9,31 @@ export type TurnPart = components["schemas"]["ChatEvent"];
 /** Returns true for the end of a turn. */
 export const isLast = ({ type }: { type: string }): boolean => /^turn\.(completed|failed|cancelled)$/.test(type);
 
-/** The parts of a turn that were received, of which repeated streams return the rest. */
-class ReceivedParts {
-  #turnId = "";
-  #bytes = 0;
-  readonly #names = new Set<string>();
-
-  /** Returns what is new in a part; `undefined` if all of it was received before. */
-  take(part: TurnPart): TurnPart | undefined {
-    if (part.turnId !== this.#turnId) {
-      this.#turnId = part.turnId;
-      this.#bytes = 0;
-      this.#names.clear();
+/** Returns a function that returns what is new in a part; `undefined` if all of it was received before. */
+const receivedParts = () => {
+  let turnId = "";
+  let bytes = 0;
+  let names = new Set<string>();
+  return (part: TurnPart): TurnPart | undefined => {
+    if (part.turnId !== turnId) {
+      ({ turnId } = part);
+      bytes = 0;
+      names = new Set();
     }
-    if (part.type === "reply.delta") return this.#takeText(part);
-    const name = "id" in part ? `${part.type} ${part.id}` : part.type;
-    if (this.#names.has(name)) return undefined;
-    this.#names.add(name);
-    return part;
-  }
-
-  #takeText(part: Extract<TurnPart, { type: "reply.delta" }>): TurnPart | undefined {
+    if (part.type !== "reply.delta") {
+      const name = `${part.type} ${(part as { id?: string }).id}`;
+      return names.size < names.add(name).size ? part : undefined;
+    }
     // Positions are in bytes of UTF-8.
-    const known = this.#bytes - part.from;
+    const known = bytes - part.from;
     // A piece is missing.
     if (known < 0) throw lost();
-    if (part.to <= this.#bytes) return undefined;
-    this.#bytes = part.to;
-    if (known === 0) return part;
-    const rest = new TextEncoder().encode(part.text).subarray(known);
-    return { ...part, from: part.from + known, text: new TextDecoder().decode(rest) };
-  }
-}
+    if (part.to <= bytes) return undefined;
+    bytes = part.to;
+    const text = new TextDecoder().decode(new TextEncoder().encode(part.text).subarray(known));
+    return { ...part, from: part.from + known, text };
+  };
+};
 
 /**
  * Sends `request` and returns the parts of the turn that it starts or follows; nothing if the
@@ -53,14 +46,14 @@ export async function* streamTurn(
   request: TransportRequest,
   canRepeat: boolean,
 ): AsyncGenerator<TurnPart, void> {
-  const received = new ReceivedParts();
+  const takeNew = receivedParts();
   for (let attempt = 0; ; attempt += 1) {
     const { body } = await transport.send(request);
     if (body === null) return;
     let cause: unknown;
     try {
       for await (const { data } of readEvents(body)) {
-        const part = received.take(JSON.parse(data) as TurnPart);
+        const part = takeNew(JSON.parse(data) as TurnPart);
         if (part === undefined) continue;
         attempt = 0;
         // The last part has a position.
@@ -76,3 +69,7 @@ export async function* streamTurn(
     if (!canRepeat || !(await transport.pause(attempt, error, request.signal))) throw error;
   }
 }
+
+/** Returns the parts of the turn in progress of a conversation, or of the one that has just ended. */
+export const followTurn = (transport: Transport, conversationId: string, signal: AbortSignal | undefined): AsyncGenerator<TurnPart, void> =>
+  streamTurn(transport, { path: `/api/conversations/${conversationId}/stream`, signal }, true);

@@ -93,7 +93,7 @@ const Page = ({ use }: { use: () => AssistantRuntime }) => {
 /** Opens a page; with `threadId`, one that shows this thread. */
 const show = (threadId?: string) => {
   const client = open();
-  const use = () => useAgentRuntime(client, { agentId, ...(threadId === undefined ? {} : { threadId }) });
+  const use = () => useAgentRuntime(client, { agentId, threadId, userId: undefined, onThreadIdChange: undefined });
   render(<Page use={use} />, { wrapper: StrictMode });
 };
 const shown = (tag: string) => screen.queryAllByText((_, element) => element?.tagName === tag).map(({ textContent }) => textContent);

@@ -21,11 +21,12 @@ test("a page of an origin that is not allowed is told so, and so is the operator
     page.evaluate((given: Settings) => window.start(given).then(() => undefined, ({ code, title, detail }) => ({ code, title, detail })), settings);
   const unreachable = { code: "offline", title: "The service cannot be reached." };
   const detail = `${service.url} cannot be reached`;
+  const reason = " (TypeError: Failed to fetch)";
   const hint = `, or does not allow ${other} in SERVER__ALLOWED_ORIGINS`;
-  expect(await errorOf()).toEqual({ ...unreachable, detail: detail + hint });
-  expect(await errorOf()).toEqual({ ...unreachable, detail: detail + hint });
+  expect(await errorOf()).toEqual({ ...unreachable, detail: detail + hint + reason });
+  expect(await errorOf()).toEqual({ ...unreachable, detail: detail + hint + reason });
   await context.setOffline(true);
-  expect(await errorOf()).toEqual({ ...unreachable, detail });
+  expect(await errorOf()).toEqual({ ...unreachable, detail: detail + reason });
   await context.setOffline(false);
   await page.goto(origin);
   expect(await errorOf()).toBeUndefined();

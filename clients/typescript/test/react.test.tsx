@@ -1,8 +1,8 @@
 // @vitest-environment jsdom
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
-import { StrictMode, version } from "react";
+import { StrictMode, useMemo, version } from "react";
 import { renderToString } from "react-dom/server";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { type Service, startService } from "./service.js";
 import { type Client, type Conversation, createClient, type LogEvent } from "../src/index.js";
 import { useAgent, useChat, useConversations, useEvents } from "../src/react.js";
@@ -209,4 +209,36 @@ test("hooks render on a server without a request", async () => {
     </>,
   );
   expect(html).toContain("<output>loading</output>");
+});
+
+test("a conversation or a client that is created in render is told once", async () => {
+  const told = vi.spyOn(console, "error").mockImplementation(() => {});
+  const agentId = await service.newAgent();
+  const client = open();
+  const chat = client.conversation({ agentId, key: "outside" });
+  const Right = ({ id }: { id: string }) => <Page chat={useMemo(() => client.conversation({ agentId, key: id }), [id])} />;
+  const Chats = ({ number }: { number: number }) => <Page chat={number < 9 ? client.conversation({ agentId, key: "inside" }) : chat} />;
+  const Agents = () => <p>{useAgent(open(), agentId).agent?.name ?? "loading"}</p>;
+  try {
+    // To open one conversation after the other is right.
+    const right = render(<Right id="c0" />, { wrapper: StrictMode });
+    for (let number = 1; number < 9; number += 1) {
+      right.rerender(<Right id={`c${number}`} />);
+      await expect.poll(() => screen.getByRole<HTMLButtonElement>("button").disabled).toBe(false);
+    }
+    cleanup();
+    expect(told).not.toHaveBeenCalled();
+    const advice = "Create clients and conversations outside of components, or with `useMemo`.";
+    const wrong = render(<Chats number={0} />);
+    for (let number = 1; number < 9; number += 1) wrong.rerender(<Chats number={number} />);
+    expect(told.mock.calls).toEqual([[advice]]);
+    wrong.rerender(<Chats number={9} />);
+    cleanup();
+    const agents = render(<Agents />);
+    for (let number = 1; number < 9; number += 1) agents.rerender(<Agents />);
+    expect(told.mock.calls).toEqual([[advice], [advice]]);
+  } finally {
+    cleanup();
+    told.mockRestore();
+  }
 });

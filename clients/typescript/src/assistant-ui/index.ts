@@ -1,3 +1,5 @@
+"use client";
+
 /** Threads, history and a runtime for assistant-ui. */
 export type { ThreadOptions } from "./conversation.js";
 export { createHistoryAdapter } from "./history.js";

@@ -36,7 +36,7 @@ export interface AgentRuntimeOptions extends ThreadOptions {
   /** The thread that is shown, such as that of the address of the page. */
   threadId?: string | undefined;
   /** Called when the user opens another thread. */
-  onThreadIdChange?: (threadId: string | undefined) => void;
+  onThreadIdChange?: ((threadId: string | undefined) => void) | undefined;
 }
 
 /** Returns a runtime for the conversations with an agent: they are streamed, stopped, edited and resumed, and listed as threads. */

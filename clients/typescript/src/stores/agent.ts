@@ -1,4 +1,4 @@
-import { type ConnectionError, lost, type ProblemError } from "../errors.js";
+import { lost, type ServiceError } from "../errors.js";
 import type { components } from "../generated/schema.js";
 import type { Client } from "../index.js";
 import { createState, type LiveState } from "../state.js";
@@ -10,10 +10,10 @@ export type Agent = components["schemas"]["Agent"];
 
 /** An agent, as a page shows it. */
 export interface AgentState {
-  agent?: Agent;
+  agent?: Agent | undefined;
   status: "loading" | "ready" | "failed";
   /** The reason for `failed`, such as `agent_not_found`. */
-  error?: ProblemError | ConnectionError;
+  error?: ServiceError | undefined;
 }
 
 /** Returns an agent whose changes are followed. */

@@ -1,4 +1,4 @@
-import { type ConnectionError, lost, type ProblemError } from "../errors.js";
+import { lost, type ServiceError } from "../errors.js";
 import type { components } from "../generated/schema.js";
 import type { Client, LogEvent } from "../index.js";
 import { createState, type LiveState } from "../state.js";
@@ -26,7 +26,7 @@ export interface ConversationsState {
   status: "loading" | "ready" | "failed";
   /** True if `loadMore` returns older conversations. */
   hasMore: boolean;
-  error?: ProblemError | ConnectionError;
+  error?: ServiceError | undefined;
 }
 
 export interface LiveConversations extends LiveState<ConversationsState> {

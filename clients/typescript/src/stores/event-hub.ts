@@ -1,4 +1,4 @@
-import { lost } from "../errors.js";
+import type { ConnectionError } from "../errors.js";
 import type { LogEvent } from "../events.js";
 import type { Client } from "../index.js";
 import { sleep } from "../pause.js";
@@ -48,7 +48,7 @@ const createEventHub = (client: Client): EventHub => {
 
     /** Waits until the service can be reached. */
     const retryPosition = async (error: unknown): Promise<number> => {
-      if (!lost(error).retryable) throw error;
+      if (!(error as Partial<ConnectionError>).retryable) throw error;
       await sleep(RETRY_INTERVAL, signal, true);
       return readPosition().catch(retryPosition);
     };

@@ -1,4 +1,4 @@
-import { type ConnectionError, lost, type ProblemError } from "../errors.js";
+import { lost, type ServiceError } from "../errors.js";
 import { type EventsOptions, isWanted, type LogEvent } from "../events.js";
 import type { Client } from "../index.js";
 import { createState, type LiveState } from "../state.js";
@@ -13,7 +13,7 @@ export interface EventsState {
   /** The newest first. */
   events: readonly LogEvent[];
   status: "loading" | "ready" | "failed";
-  error?: ProblemError | ConnectionError;
+  error?: ServiceError | undefined;
 }
 
 /** Returns the newest `limit` events since the first listener, and calls `receive` for each. */

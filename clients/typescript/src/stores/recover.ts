@@ -1,4 +1,4 @@
-import { lost } from "../errors.js";
+import type { ConnectionError } from "../errors.js";
 import { sleep } from "../pause.js";
 
 /** The time between two attempts to reach the service, in milliseconds. */
@@ -8,5 +8,5 @@ export const RETRY_INTERVAL = 5_000;
 export const recover = (error: unknown, fail: (error: unknown) => void, read: () => unknown, signal: AbortSignal): void => {
   if (signal.aborted) return;
   fail(error);
-  if (lost(error).retryable) sleep(RETRY_INTERVAL, signal, true).then(read, () => {});
+  if ((error as Partial<ConnectionError>).retryable) sleep(RETRY_INTERVAL, signal, true).then(read, () => {});
 };
