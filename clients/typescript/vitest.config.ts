@@ -19,7 +19,7 @@ const readme = (): Plugin => ({
   enforce: "pre",
   resolveId(source, importer) {
     const name = /^readme:(.*)/.exec(source)?.[1];
-    if (name !== undefined) return fileURLToPath(new URL(`test/readme/${name}.jsx`, import.meta.url));
+    if (name !== undefined) return fileURLToPath(new URL(`test/readme/${name}.tsx`, import.meta.url));
     // One for each example, since each test has settings of its own.
     if (source === "./config.js") return `\0config of ${importer}`;
     const path = /^agent-service-client(\/.*)?$/.exec(source);
@@ -27,10 +27,10 @@ const readme = (): Plugin => ({
   },
   load(id) {
     if (id.startsWith("\0config")) return "export const { url, agentId, getToken } = globalThis.settings;";
-    const name = /test\/readme\/(.*)\.jsx$/.exec(id)?.[1];
+    const name = /test\/readme\/(.*)\.tsx$/.exec(id)?.[1];
     if (name === undefined) return undefined;
     const text = ["README.md", "adapters.md"].map((file) => readFileSync(new URL(file, import.meta.url), "utf8")).join("\n");
-    return text.split(`\n## ${name}\n`)[1]?.split("```jsx\n")[1]?.split("```")[0];
+    return text.split(`\n## ${name}\n`)[1]?.split("```tsx\n")[1]?.split("```")[0];
   },
 });
 

@@ -231,7 +231,7 @@ test("a start says in one line what is missing", async () => {
 });
 
 test("the page has at most 60 lines, and page and backend have at most 80 lines of code", () => {
-  const [page, backend] = ["src/main.jsx", "server.mjs"].map((file) => readFileSync(join(folder, file), "utf8").trimEnd().split("\n")) as [string[], string[]];
+  const [page, backend] = ["src/main.tsx", "server.mjs"].map((file) => readFileSync(join(folder, file), "utf8").trimEnd().split("\n")) as [string[], string[]];
   const isCode = (line: string) => !/^\s*(\/\/|$)/.test(line);
   expect(page.length).toBeLessThanOrEqual(60);
   expect(backend.length).toBeLessThanOrEqual(30);

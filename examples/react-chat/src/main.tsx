@@ -5,19 +5,20 @@ import { createRoot } from "react-dom/client";
 import Markdown from "react-markdown";
 import remarkGfm from "remark-gfm";
 
-const getToken = async () => {
+const getToken = async (): Promise<string> => {
   const { token, detail } = await fetch("/token", { method: "POST" }).then((response) => response.json().catch(() => ({})));
   if (token) return token;
   throw new Error(detail ?? "The backend cannot be reached.");
 };
 const service = createClient({ url: SERVICE, getToken });
 // The address of the page ends with the key of a conversation, or a slash and its id.
-const nameOf = ({ id, key }) => key ?? `/${id}`;
-const open = (name) => service.conversation(name.startsWith("/") ? { id: name.slice(1) } : { agentId: AGENT, key: name });
-const Chat = ({ name }) => {
+const nameOf = ({ id, key }: { id: string; key?: string | null }) => key ?? `/${id}`;
+const open = (name: string) => service.conversation(name.startsWith("/") ? { id: name.slice(1) } : { agentId: AGENT, key: name });
+const Chat = ({ name }: { name: string }) => {
   const { messages, status, error, send, stop, regenerate, edit } = useChat(useMemo(() => open(name), [name]));
   const isBusy = status === "sending" || status === "streaming";
-  const change = (id, text) => text && edit(id, text);
+  const change = (id: string, text: string | null) => text && edit(id, text);
+  const submit = (text: string) => void send(text, { title: text.slice(0, 60) });
   return (
     <main className={status}>
       <section><div>
@@ -30,14 +31,14 @@ const Chat = ({ name }) => {
         {error && <p role="alert">{error.title}</p>}
         {!isBusy && (error || messages.length > 0) && <button onClick={() => regenerate()}>{error ? "Try again" : "Regenerate"}</button>}
       </div></section>
-      <form action={(form) => void send(form.get("text"), { title: form.get("text").slice(0, 60) })}>
+      <form action={(form) => submit(String(form.get("text")))}>
         <input name="text" aria-label="Message" placeholder="Message" autoComplete="off" required />
         {isBusy ? <button key="stop" type="button" onClick={stop}>Stop</button> : <button>Send</button>}
       </form>
     </main>
   );
 };
-const Conversations = ({ current }) => {
+const Conversations = ({ current }: { current: string }) => {
   const { conversations, hasMore, loadMore } = useConversations(service, { agentId: AGENT });
   return (
     <nav>
@@ -49,12 +50,11 @@ const Conversations = ({ current }) => {
     </nav>
   );
 };
-const Activity = () => {
-  const { events } = useEvents(service, { limit: 8 });
-  return <aside>{events.map(({ seq, time, type }) => <p key={seq}><time>{new Date(time).toLocaleTimeString()}</time> {type}</p>)}</aside>;
-};
-const root = createRoot(document.getElementById("root"));
-const show = (name) => root.render(<><Conversations current={name} /><Chat key={name} name={name} /><Activity /></>);
+const Activity = () => (
+  <aside>{useEvents(service, { limit: 8 }).events.map(({ seq, time, type }) => <p key={seq}><time>{new Date(time).toLocaleTimeString()}</time> {type}</p>)}</aside>
+);
+const root = createRoot(document.getElementById("root")!);
+const show = (name: string) => root.render(<><Conversations current={name} /><Chat key={name} name={name} /><Activity /></>);
 addEventListener("hashchange", () => show(location.hash.slice(1)));
 location.hash ||= crypto.randomUUID();
 show(location.hash.slice(1));
