@@ -56,8 +56,6 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
   const name: NameParts = options;
   const { id, agentId, key, userId } = name;
   if (!id && !(agentId && key)) throw new TypeError("`id`, or `agentId` and `key`, are missing");
-  // Fails here rather than in `send`, where the runtime has no `crypto`.
-  randomId();
   const outbox = createOutbox(() => options.storage ?? globalThis.sessionStorage);
   const view = createView(transport, rest, feed, name);
   const { getSnapshot, subscribe, update } = view.shown;

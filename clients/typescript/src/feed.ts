@@ -1,4 +1,4 @@
-import { ConnectionError, type ProblemError } from "./errors.js";
+import { ConnectionError, type ServiceError } from "./errors.js";
 import { type EventsOptions, followEvents, type LogEvent } from "./events.js";
 import { randomId } from "./random-id.js";
 import { createSharedConnection, type FeedFrame, type Pass, type SharedConnection } from "./shared-connection.js";
@@ -20,7 +20,7 @@ type Message =
   | { type: "frame"; leader: string; frame: FeedFrame; channels: string[]; seq: number | undefined };
 
 /** A frame for a subscription. No other follows `rejected` or `end`. */
-export type ChannelFrame = FeedFrame | { type: "rejected"; error: ProblemError | ConnectionError };
+export type ChannelFrame = FeedFrame | { type: "rejected"; error: ServiceError };
 
 interface Subscription {
   channel: string;
@@ -126,7 +126,7 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | n
   };
 
   /** Ends the subscriptions of this tab; another tab may have a credential that is accepted. */
-  const rejected = (error: ProblemError): void => {
+  const rejected = (error: ServiceError): void => {
     const ended = [...subscriptions];
     subscriptions.clear();
     enter("left");

@@ -12,7 +12,7 @@ export const createLazyFeed = (transport: Transport, webSocket: typeof WebSocket
       try {
         return await import("./feed.js");
       } catch (error) {
-        report("The code that follows events could not be loaded yet", error);
+        report("Events cannot be followed yet", error);
         await transport.pause(attempt, lost(error), undefined, Infinity);
       }
     }

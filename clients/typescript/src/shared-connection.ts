@@ -1,4 +1,4 @@
-import type { ProblemError } from "./errors.js";
+import type { ServiceError } from "./errors.js";
 import { openEventStreams } from "./event-streams.js";
 import type { components, ServerFrame } from "./generated/frames.js";
 import { sleep } from "./pause.js";
@@ -38,8 +38,8 @@ export interface Connection {
 export interface ConnectionEvents {
   connected(): void;
   frame(frame: ConnectionFrame): void;
-  /** The service rejects the connection for good. */
-  rejected(error: ProblemError): void;
+  /** The service rejects the connection for good, or the runtime cannot have one. */
+  rejected(error: ServiceError): void;
   /** The network or the service allows no connections of this kind. */
   unusable(reason: unknown): void;
 }
@@ -63,7 +63,7 @@ export const createSharedConnection = (
   transport: Transport,
   webSocket: typeof WebSocket | null,
   pass: Pass,
-  rejected: (error: ProblemError) => void,
+  rejected: (error: ServiceError) => void,
 ): SharedConnection => {
   const wanted = new Map<string, string[]>();
   const open = new Map<string, OpenChannel>();

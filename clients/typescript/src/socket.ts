@@ -1,4 +1,4 @@
-import { lost, type ProblemError } from "./errors.js";
+import { lost, type ServiceError } from "./errors.js";
 import type { Command, components, ServerFrame } from "./generated/frames.js";
 import type { Connection, ConnectionEvents } from "./shared-connection.js";
 import { sleep } from "./pause.js";
@@ -111,7 +111,7 @@ export const openSocket = (transport: Transport, webSocket: typeof WebSocket, ev
       }
       error = lost(error);
       const mayRetry = await transport.pause(attempt, error, signal, Infinity).catch(() => true);
-      if (!mayRetry) return events.rejected(error as ProblemError);
+      if (!mayRetry) return events.rejected(error as ServiceError);
     }
   };
   void run();

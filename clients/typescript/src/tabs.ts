@@ -16,7 +16,7 @@ export interface Tabs<Message> {
 }
 
 /** What is reported where Web Locks or BroadcastChannel fail. */
-const ALONE = "This tab shares its connection with no other";
+const ALONE = "Each tab has a connection of its own";
 
 /**
  * Passes messages between tabs, and elects a leader. Where Web Locks or BroadcastChannel are missing

@@ -66,7 +66,7 @@ const followThree = async (page: Page): Promise<number> => {
 
 const complete = (...texts: string[]) => texts.map((text) => `complete ${text}`);
 
-const LOCKS = "This tab shares its connection with no other";
+const LOCKS = "Each tab has a connection of its own";
 const SOCKETS = "Server-sent events replace the socket";
 const STORAGE = "A reload loses unsent messages";
 
@@ -199,7 +199,7 @@ test("a page whose code for events is lost sends meanwhile, and follows once it 
   await expect.poll(() => losses).toBe(3);
   await openDevice().send("two");
   await expect.poll(async () => (await messagesOf(page)).at(-1)).toBe("complete You said: two");
-  expect(reports.get(page)).toEqual([expect.stringContaining("The code that follows events could not be loaded yet")]);
+  expect(reports.get(page)).toEqual([expect.stringContaining("Events cannot be followed yet")]);
 });
 
 test.each([undefined, {}])("a client tells what is missing where `crypto` is %o", (crypto) => {

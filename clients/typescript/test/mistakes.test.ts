@@ -92,12 +92,6 @@ test("a runtime without `TextDecoder` is told", async () => {
   expect(requests).toBe(1);
 });
 
-test("a runtime without `crypto` is told before something is sent", () => {
-  remove("crypto");
-  expect(() => open().conversation(name)).toThrow("crypto is not defined");
-  expect(() => open().chat({ agentId: "agent", message: "Hello" })).toThrow("crypto is not defined");
-});
-
 test("pages and proxies of others are told, and repeated: a network may ask to sign in first", async () => {
   const page = createServer((request, response) => {
     requests += 1;
