@@ -80,6 +80,7 @@ fn main() -> ExitCode {
             test::run(&test::Options {
                 install,
                 heavy: false,
+                toolchains: false,
                 arguments: vec![],
             })
         }),

@@ -1,6 +1,6 @@
 //! `cargo xtask test`: runs every test.
 
-use std::{num::NonZero, process::Command, thread::available_parallelism};
+use std::{num::NonZero, path::PathBuf, process::Command, thread::available_parallelism};
 
 use anyhow::Result;
 use dev_tools::{
@@ -32,6 +32,10 @@ pub(crate) struct Options {
     /// server that is built from its source
     #[arg(long)]
     pub(crate) heavy: bool,
+    /// Run only the TypeScript client in new projects of other toolchains, such as Next.js and Deno,
+    /// which npm installs; `-- next deno` names some
+    #[arg(long, conflicts_with = "heavy")]
+    pub(crate) toolchains: bool,
     /// Arguments of `cargo nextest run`, or of `cargo test` if nextest is missing, such as names of
     /// tests
     #[arg(last = true)]
@@ -41,6 +45,9 @@ pub(crate) struct Options {
 /// Runs the tests; a throw-away database is removed afterwards.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let mut steps = Steps::default();
+    if options.toolchains {
+        return test_toolchains(&mut steps, &options.arguments);
+    }
     let database = steps.run("database", || Database::provide(options.install))?;
     if needs_redis(&options.arguments) {
         steps.run("Redis", || RedisProcess::provide(options.install))?;
@@ -94,10 +101,30 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
+/// Builds the service, and tries the TypeScript client in new projects.
+fn test_toolchains(steps: &mut Steps, names: &[String]) -> Result<()> {
+    steps.run("service", || {
+        run_program(&mut cargo([
+            "build",
+            "--locked",
+            "--package",
+            "agent-service",
+        ]))
+    })?;
+    steps.run("toolchains", || {
+        typescript::test_toolchains(&built_service(), names)
+    })
+}
+
+/// The service that cargo has built for tests.
+fn built_service() -> PathBuf {
+    let target = variable("CARGO_TARGET_DIR").unwrap_or_else(|| "target".to_owned());
+    root().join(target).join("debug/agent-service")
+}
+
 /// Tests the packages in TypeScript against the service that the tests have built.
 fn test_typescript(steps: &mut Steps, database: &Database) -> Result<()> {
-    let target = variable("CARGO_TARGET_DIR").unwrap_or_else(|| "target".to_owned());
-    let service = root().join(target).join("debug/agent-service");
+    let service = built_service();
     steps.run("TypeScript client", || {
         typescript::test_client(&service, database)
     })?;

@@ -29,6 +29,15 @@ pub(crate) fn test_client(service: &Path, database: &Database) -> Result<()> {
     Ok(())
 }
 
+/// Tries the packed client against `service` in new projects of these toolchains, by default of all.
+pub(crate) fn test_toolchains(service: &Path, names: &[String]) -> Result<()> {
+    install(CLIENT)?;
+    let mut command = Command::new("node");
+    command.current_dir(root().join(CLIENT));
+    command.arg("toolchains/run.mjs").args(names);
+    run_program(command.env(BINARY_VARIABLE, service))
+}
+
 /// Compares the built console with its source, and runs its tests against `service`. The client must
 /// be built.
 pub(crate) fn test_console(service: &Path) -> Result<()> {
