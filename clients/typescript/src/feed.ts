@@ -96,7 +96,7 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | n
     clearTimeout(timer);
     connection?.close();
     connection = next === "leader" ? createSharedConnection(transport, webSocket, pass, rejected) : undefined;
-    // To the next leader: also this tab does not know the announcements so far.
+    // The next leader, even this tab again, does not know the announcements so far.
     announce();
     watch(SILENCE);
     if (next === "leader") showAlive();

@@ -51,12 +51,14 @@ export const joinTabs = <Message>(name: string, { lead, receive }: TabsEvents<Me
     election.abort();
     const { signal } = (election = new AbortController());
     let isHeld = false;
-    const hold = () => {
-      if (signal.aborted) return undefined;
-      lead(true);
-      isHeld = true;
-      return new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
-    };
+    const hold = () =>
+      new Promise<void>((release) => {
+        // Also if the election ends while this tab begins to lead.
+        signal.addEventListener("abort", () => release());
+        if (signal.aborted) return release();
+        lead(true);
+        isHeld = true;
+      });
     try {
       await locks?.request(name, steal ? { steal } : { signal }, hold);
     } catch (error) {

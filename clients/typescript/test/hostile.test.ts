@@ -95,6 +95,13 @@ const browsers: [name: string, script: () => void, sockets: number, report?: str
       postMessage.call(this, message);
     };
   }, 2, LOCKS],
+  ["postMessage throws as a tab begins to lead", () => {
+    const { postMessage } = BroadcastChannel.prototype;
+    BroadcastChannel.prototype.postMessage = function (message: { type: string }) {
+      if (message.type === "leads") throw new TypeError("expected i32");
+      postMessage.call(this, message);
+    };
+  }, 2, LOCKS],
   ["a lock is rejected as insecure", () => {
     LockManager.prototype.request = async () => {
       throw new DOMException("The request was denied.", "SecurityError");
