@@ -76,7 +76,7 @@ impl AuthContext {
             principal: self.principal.clone(),
             credential: self.credential.clone(),
             allowed_origins: self.allowed_origins.clone(),
-            limits: self.limits,
+            limits: self.limits.clone(),
             source: self.source.clone(),
             credential_ends_at: self.ends_at,
             origin: None,

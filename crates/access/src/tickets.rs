@@ -69,8 +69,8 @@ impl Tickets {
         scopes: Option<Scopes>,
         origin: Option<&str>,
     ) -> Result<IssuedTicket, TicketError> {
-        let scopes = scopes.unwrap_or(caller.principal.scopes);
-        check(&caller.principal, scopes)?;
+        let scopes = scopes.unwrap_or_else(|| caller.principal.scopes.clone());
+        check(&caller.principal, &scopes)?;
         let mut random = [0; 32];
         self.ids.fill_random(&mut random);
         let text = TicketText::mint(&random);
@@ -123,7 +123,7 @@ impl Tickets {
 }
 
 /// Rejects a ticket that cannot open a socket, and one with more scopes than its caller has.
-fn check(caller: &Principal, scopes: Scopes) -> Result<(), TicketError> {
+fn check(caller: &Principal, scopes: &Scopes) -> Result<(), TicketError> {
     if !scopes.contains(Scope::EventsRead) {
         let detail = format!(
             "must contain {}, which every socket requires",
@@ -132,10 +132,11 @@ fn check(caller: &Principal, scopes: Scopes) -> Result<(), TicketError> {
         let fault = InputFault::new("/scopes", FaultCode::Required, detail);
         return Err(TicketError::Invalid(vec![fault]));
     }
-    match scopes.without(caller.scopes) {
-        Scopes::NONE => Ok(()),
-        missing => Err(TicketError::MissingScopes(missing)),
+    let missing = scopes.without(&caller.scopes);
+    if missing == Scopes::NONE {
+        return Ok(());
     }
+    Err(TicketError::MissingScopes(missing))
 }
 
 impl From<Ticket> for AuthContext {

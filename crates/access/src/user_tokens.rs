@@ -84,15 +84,15 @@ impl UserTokens {
         caller: &AuthContext,
         request: UserTokenRequest,
     ) -> Result<IssuedToken, UserTokenError> {
-        let held = caller.principal.scopes;
+        let held = &caller.principal.scopes;
         let default = Scopes::default_of_user_tokens().intersection(held);
-        let scopes = request.scopes.unwrap_or(default);
+        let scopes = request.scopes.clone().unwrap_or(default);
         let issuer = self.issuer(caller).await?;
-        let faults = self.check(&request, scopes, &issuer);
+        let faults = self.check(&request, &scopes, &issuer);
         if !faults.is_empty() {
             return Err(UserTokenError::Invalid(faults));
         }
-        if !held.includes(scopes) {
+        if !held.includes(&scopes) {
             return Err(UserTokenError::MissingScopes(scopes.without(held)));
         }
         let lifetime = Duration::from_secs(request.expires_in.into());
@@ -137,7 +137,7 @@ impl UserTokens {
     fn check(
         &self,
         request: &UserTokenRequest,
-        scopes: Scopes,
+        scopes: &Scopes,
         issuer: &Credential,
     ) -> Vec<InputFault> {
         let mut faults: Vec<_> = self.check_user_id(&request.user_id).into_iter().collect();
@@ -145,7 +145,7 @@ impl UserTokens {
             let detail = format!("at most {}", Scopes::of_user_tokens().joined(", "));
             faults.push(InputFault::new("/scopes", FaultCode::UnknownValue, detail));
         }
-        if scopes == Scopes::default() {
+        if *scopes == Scopes::NONE {
             let detail = format!(
                 "at least one: the caller has none of the default scopes, which are {}",
                 Scopes::default_of_user_tokens().joined(", ")

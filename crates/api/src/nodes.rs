@@ -44,6 +44,11 @@ pub struct NodeEntry {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     started_at: Option<Timestamp>,
+    /// The level of its program: what it can read and continue. While nodes have several levels, some
+    /// new features wait for the last one to be replaced. Absent for versions that do not report it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    level: Option<i32>,
     /// The time at which its lease ends unless it is renewed. Other nodes then fail its turns. A node
     /// of a far region is then no longer listed.
     lease_expires_at: Timestamp,
@@ -73,6 +78,7 @@ impl NodeEntry {
             connected_at,
             version: node.version,
             started_at: node.started_at,
+            level: node.level,
             lease_expires_at: node.lease_until,
             renewed_milliseconds_ago: u64::try_from(renewed_ago.as_millis()).unwrap_or(u64::MAX),
             running_turns: node.running_turns,

@@ -36,6 +36,6 @@ pub async fn get_principal(authorized: Authorized<AnyCredential>) -> HttpRespons
         id: principal.id.clone(),
         tenant_id: principal.tenant.clone(),
         user_id: principal.user_id.clone(),
-        scopes: principal.scopes,
+        scopes: principal.scopes.clone(),
     })
 }

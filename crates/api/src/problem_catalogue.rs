@@ -88,12 +88,12 @@ pub async fn get_problem(
     let code = ProblemCode::ALL
         .iter()
         .copied()
-        .find(|code| code.slug() == slug);
+        .find(|code| code.as_str() == slug);
     let entry = ProblemEntry::from(code.ok_or(ProblemCode::RouteNotFound)?);
     if prefers_html(&request) {
         let base = &state.base_path;
         let links = home_link(base) + &format!("<a href=\"{base}/problems\">All problems</a>");
-        let code = format!("<code>{}</code>", entry.code.slug());
+        let code = format!("<code>{}</code>", entry.code.as_str());
         let body = format!("{}<p>{}</p>", facts(&code, &entry), marked_up(entry.remedy));
         return Ok(page(&links, entry.title, &body));
     }
@@ -105,7 +105,7 @@ pub async fn get_problem(
 
 /// Returns a problem as an item of the list.
 fn item(base: &str, entry: &ProblemEntry) -> String {
-    let code = entry.code.slug();
+    let code = entry.code.as_str();
     let link = format!("<a href=\"{base}/problems/{code}\"><code>{code}</code></a>");
     format!(
         "<li id=\"{code}\">{}<p>{}</p><p class=\"muted\">{}</p></li>",

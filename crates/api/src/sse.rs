@@ -4,6 +4,7 @@
 //! client causes no work and uses no memory.
 
 use std::{
+    borrow::Cow,
     fmt::{self, Display, Write as _},
     iter,
     pin::Pin,
@@ -42,7 +43,7 @@ pub struct Event {
     /// The id that a client that reconnects sends.
     pub id: Option<EventId>,
     /// The name of its type; absent where the data contains it.
-    pub name: Option<&'static str>,
+    pub name: Option<Cow<'static, str>>,
     /// The data; shared, because many streams may send the same event.
     pub data: Arc<str>,
 }
@@ -196,7 +197,7 @@ fn encode(frame: &Frame) -> Bytes {
 
 fn encode_event(text: &mut String, event: &Event) {
     text.reserve(event.data.len() + 96);
-    if let Some(name) = event.name {
+    if let Some(name) = &event.name {
         field(text, "event", name);
     }
     if let Some(id) = &event.id {

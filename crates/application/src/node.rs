@@ -2,12 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{NodeId, RegionName};
+use domain::{LEVEL, NodeId, RegionName};
 use futures::StreamExt as _;
 use parking_lot::RwLock;
 use ports::{
-    EventBus, FarNodeReport, IdSource, LiveNode, Membership, NodeProcess, NodeRepository,
-    RepositoryError, Signal,
+    EventBus, FarNodeReport, IdSource, LiveNode, LiveNodes, Membership, NodeProcess,
+    NodeRepository, RepositoryError, Signal,
 };
 use tokio::{
     sync::{Mutex, watch},
@@ -76,9 +76,10 @@ impl Node {
         let process = NodeProcess {
             version: version.to_owned(),
             running_for: Duration::ZERO,
+            level: LEVEL,
         };
-        let live_nodes = match nodes.insert(id, &process, LEASE).await {
-            Ok(live_nodes) => Some(live_nodes),
+        let live = match nodes.insert(id, &process, LEASE).await {
+            Ok(live) => Some(live),
             Err(error @ RepositoryError::Unavailable(_)) => {
                 let error = ports::error::one_line(&error);
                 tracing::warn!(error, "cannot register the node; retrying");
@@ -89,7 +90,11 @@ impl Node {
         bus.publish(Signal::NodeJoined);
         let membership = Membership {
             node: id,
-            live_nodes: live_nodes.unwrap_or(1),
+            // Until the store is read, other nodes may be of any level.
+            live: live.unwrap_or(LiveNodes {
+                count: 1,
+                lowest_level: 0,
+            }),
         };
         report(membership);
         Ok(Self {
@@ -102,7 +107,7 @@ impl Node {
             membership: watch::Sender::new(membership),
             renewed_at: RwLock::new(Instant::now()),
             renewing: Mutex::new(()),
-            streak: RwLock::new(live_nodes.map(|_| RenewalStreak::begin())),
+            streak: RwLock::new(live.map(|_| RenewalStreak::begin())),
         })
     }
 
@@ -117,7 +122,7 @@ impl Node {
         self.id.subscribe()
     }
 
-    /// Subscribes to the number of live nodes, and to the id.
+    /// Subscribes to the number and the lowest level of the live nodes, and to the id.
     pub fn watch_membership(&self) -> watch::Receiver<Membership> {
         self.membership.subscribe()
     }
@@ -187,8 +192,9 @@ impl Node {
         let process = NodeProcess {
             version: self.version.clone(),
             running_for: self.started.elapsed(),
+            level: LEVEL,
         };
-        let live_nodes = self.nodes.insert(id, &process, LEASE).await?;
+        let live = self.nodes.insert(id, &process, LEASE).await?;
         tracing::warn!(
             before = %dead,
             now = %id,
@@ -196,7 +202,7 @@ impl Node {
              node id"
         );
         self.id.send_replace(id);
-        self.set_membership(id, live_nodes);
+        self.set_membership(id, live);
         self.bus.publish(Signal::NodeJoined);
         Ok(())
     }
@@ -206,16 +212,16 @@ impl Node {
     async fn renew(&self) -> Result<bool, RepositoryError> {
         let _lock = self.renewing.lock().await;
         let id = self.id();
-        let live_nodes = self.nodes.renew(id, LEASE).await?;
-        match live_nodes {
-            Some(live_nodes) => self.set_membership(id, live_nodes),
+        let live = self.nodes.renew(id, LEASE).await?;
+        match live {
+            Some(live) => self.set_membership(id, live),
             None => self.replace_identity(id).await?,
         }
-        Ok(live_nodes.is_some())
+        Ok(live.is_some())
     }
 
-    fn set_membership(&self, node: NodeId, live_nodes: u32) {
-        let membership = Membership { node, live_nodes };
+    fn set_membership(&self, node: NodeId, live: LiveNodes) {
+        let membership = Membership { node, live };
         report(membership);
         *self.renewed_at.write() = Instant::now();
         self.membership.send_if_modified(|known| {
@@ -259,9 +265,10 @@ impl Node {
     }
 }
 
-/// Publishes the number of nodes, after each renewal.
+/// Publishes the number of nodes and their lowest level, after each renewal.
 fn report(membership: Membership) {
-    metrics::gauge!("live_nodes").set(membership.live_nodes);
+    metrics::gauge!("live_nodes").set(membership.live.count);
+    metrics::gauge!("lowest_node_level").set(membership.live.lowest_level);
 }
 
 impl RenewalStreak {

@@ -27,10 +27,7 @@ pub async fn a_deletion_writes_agent_deleted_and_no_conversation_events(storage:
         (event.agent_id, event.time),
         (Some(agent.id), fixture::at(1_000))
     );
-    let left = Tombstone {
-        id: agent.id,
-        version: 2,
-    };
+    let left = Tombstone::new(agent.id, 2);
     assert_eq!(event.data, EventData::AgentDeleted { agent: left });
     assert_eq!(log::head(storage, &fixture::tenant()).await, committed.last);
 }

@@ -102,10 +102,7 @@ pub async fn a_deletion_writes_conversation_deleted(storage: &Storage) {
     assert_eq!(event.agent_id, Some(agent.id));
     assert_eq!(event.conversation_id, Some(conversation.id));
     assert_eq!(event.user_id, conversation.user_id);
-    let left = Tombstone {
-        id: conversation.id,
-        version: 2,
-    };
+    let left = Tombstone::new(conversation.id, 2);
     assert_eq!(
         event.data,
         EventData::ConversationDeleted { conversation: left }

@@ -17,7 +17,7 @@ use crate::{
 fn full(credential: Credential) -> Credential {
     Credential {
         name: "Clé 🔑".to_owned(),
-        scopes: Scopes::all(),
+        scopes: Scopes::read(vec!["agents:read".to_owned(), "of:newer".to_owned()]),
         expires_at: Some(fixture::at(12)),
         last_used_at: Some(fixture::at(13)),
         revoked_at: Some(fixture::at(14)),
@@ -31,6 +31,7 @@ fn full(credential: Credential) -> Credential {
             chat_per_minute: Some(1),
             chat_burst: None,
             streams: Some(2),
+            unknown: fixture::unknown_members(),
         },
         ..credential
     }

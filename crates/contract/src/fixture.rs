@@ -7,8 +7,8 @@ mod ids;
 
 use domain::{
     Agent, AgentConfig, AgentId, Conversation, Fingerprint, IdempotencyEntry, Message, MessageId,
-    Problem, ProblemCode, Role, Stamp, ToolCall, admission::OnBusy, config::Metadata,
-    conversation::excerpt,
+    Problem, ProblemCode, Role, Stamp, ToolCall, UnknownMembers, admission::OnBusy,
+    config::Metadata, conversation::excerpt,
 };
 use ports::{
     AnsweredMessage, BeginTurn, CompletedTurn, ConversationName, ConversationTarget, FinishTurn,
@@ -35,7 +35,14 @@ pub fn agent(number: u32) -> Agent {
         version: 1,
         created_at: at(i64::from(number)),
         updated_at: at(i64::from(number)),
+        unknown: UnknownMembers::default(),
     }
+}
+
+/// Members that a newer version has added to a stored document.
+pub fn unknown_members() -> UnknownMembers {
+    let members = [("of newer".to_owned(), json!({"deep": [1.5, null]}))];
+    UnknownMembers(members.into_iter().collect())
 }
 
 /// A new agent with this name.
@@ -225,6 +232,7 @@ pub fn tool_call() -> ToolCall {
         status: "ok".to_owned(),
         duration_ms: 12,
         result: Some("12:00 🕛".to_owned()),
+        unknown: unknown_members(),
     }
 }
 

@@ -24,6 +24,7 @@ pub(crate) async fn fork(
         forked_from: Some(ForkOrigin {
             conversation_id: original.id,
             message_id: Some(last.id),
+            unknown: fixture::unknown_members(),
         }),
         last_message_at: Some(last.created_at),
         ..fixture::conversation(number, original.agent_id)

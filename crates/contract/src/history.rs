@@ -17,6 +17,7 @@ async fn history(
         limits: HistoryLimits {
             max_messages,
             max_characters,
+            ..HistoryLimits::default()
         },
     };
     let tenant = fixture::tenant();

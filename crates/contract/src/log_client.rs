@@ -102,7 +102,7 @@ impl LogClient {
         conversation: &Conversation,
         greeting: Option<&Message>,
     ) -> Vec<ShownMessage> {
-        let Some(origin) = conversation.forked_from else {
+        let Some(origin) = &conversation.forked_from else {
             return greeting.map(ShownMessage::from).into_iter().collect();
         };
         let original = self.messages(origin.conversation_id);

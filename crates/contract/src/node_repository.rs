@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use ports::{FarNodeReport, Storage};
+use domain::NodeId;
+use ports::{FarNodeReport, LiveNode, LiveNodes, NodeProcess, Storage};
 
 use crate::{
     fixture,
@@ -79,6 +80,11 @@ pub async fn deleting_a_node_can_be_repeated(storage: &Storage) {
     assert!(storage.nodes.renew(other, LEASE).await.success().is_some());
 }
 
+async fn renewed(storage: &Storage, id: NodeId) -> LiveNodes {
+    let renewed = storage.nodes.renew(id, LEASE).await.success();
+    renewed.expect("the node is alive")
+}
+
 /// `insert` and `renew` return the number of nodes that are not marked as dead.
 pub async fn live_nodes_are_counted(storage: &Storage) {
     let process = fixture::process();
@@ -88,15 +94,59 @@ pub async fn live_nodes_are_counted(storage: &Storage) {
         fixture::node_id(3),
     );
     let insert = |id, lease| storage.nodes.insert(id, &process, lease);
-    assert_eq!(insert(one, LEASE).await.success(), 1);
-    assert_eq!(insert(other, LEASE).await.success(), 2);
+    assert_eq!(insert(one, LEASE).await.success().count, 1);
+    assert_eq!(insert(other, LEASE).await.success().count, 2);
     // An expired lease is not a mark.
-    assert_eq!(insert(late, Duration::ZERO).await.success(), 3);
-    assert_eq!(storage.nodes.renew(one, LEASE).await.success(), Some(3));
+    assert_eq!(insert(late, Duration::ZERO).await.success().count, 3);
+    assert_eq!(renewed(storage, one).await.count, 3);
     storage.nodes.delete(late).await.success();
-    assert_eq!(storage.nodes.renew(one, LEASE).await.success(), Some(2));
+    assert_eq!(renewed(storage, one).await.count, 2);
     storage.nodes.delete(one).await.success();
-    assert_eq!(storage.nodes.renew(other, LEASE).await.success(), Some(1));
+    assert_eq!(renewed(storage, other).await.count, 1);
+}
+
+/// `insert` and `renew` return the lowest level of these nodes and of those of far regions. One that
+/// reports no level has level 0.
+pub async fn the_lowest_level_of_all_nodes_is_known(storage: &Storage) {
+    let process = |level| NodeProcess {
+        level,
+        ..fixture::process()
+    };
+    let (high, low) = (fixture::node_id(1), fixture::node_id(2));
+    let inserted = storage.nodes.insert(high, &process(7), LEASE).await;
+    assert_eq!(inserted.success().lowest_level, 7);
+    let inserted = storage.nodes.insert(low, &process(5), LEASE).await;
+    assert_eq!(inserted.success().lowest_level, 5);
+    assert_eq!(renewed(storage, high).await.lowest_level, 5);
+    let levels = |nodes: Vec<LiveNode>| nodes.iter().map(|node| node.level).collect::<Vec<_>>();
+    assert_eq!(
+        levels(storage.nodes.list().await.success()),
+        [Some(7), Some(5)]
+    );
+
+    let (region, far) = (fixture::region(), fixture::node_id(3));
+    for (level, lease, lowest) in [
+        (Some(6), LEASE, 5),
+        (Some(4), LEASE, 4),
+        (None, LEASE, 0),
+        (Some(3), Duration::ZERO, 5),
+    ] {
+        let report = FarNodeReport {
+            id: far,
+            version: "1.2.4".to_owned(),
+            running_for: Duration::ZERO,
+            connected_for: None,
+            level,
+        };
+        storage
+            .nodes
+            .report_far(&region, &report, lease)
+            .await
+            .success();
+        assert_eq!(renewed(storage, high).await.lowest_level, lowest);
+    }
+    storage.nodes.delete(low).await.success();
+    assert_eq!(renewed(storage, high).await.lowest_level, 7);
 }
 
 /// `list` returns the nodes with a valid lease, by id, with what they have reported.
@@ -143,6 +193,7 @@ pub async fn nodes_of_far_regions_are_listed_and_not_counted(storage: &Storage) 
         version: "1.2.4".to_owned(),
         running_for: Duration::from_mins(1),
         connected_for,
+        level: None,
     };
     let second = Some(Duration::from_secs(1));
     for (report, lease) in [
@@ -170,5 +221,5 @@ pub async fn nodes_of_far_regions_are_listed_and_not_counted(storage: &Storage) 
     let far = listed[1].far_region.as_ref().expect("a far region");
     let connected_at = far.connected_at.expect("a stream").milliseconds();
     assert!((0..=1_000).contains(&(now.milliseconds() - connected_at)));
-    assert_eq!(storage.nodes.renew(own, LEASE).await.success(), Some(1));
+    assert_eq!(renewed(storage, own).await.count, 1);
 }

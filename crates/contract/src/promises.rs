@@ -145,6 +145,7 @@ macro_rules! storage_promises {
                 an_expired_lease_can_be_renewed,
                 a_node_with_an_expired_lease_may_begin_turns,
                 live_nodes_are_counted,
+                the_lowest_level_of_all_nodes_is_known,
                 live_nodes_are_listed,
                 running_turns_are_listed,
                 nodes_of_far_regions_are_listed_and_not_counted,

@@ -133,6 +133,7 @@ pub async fn a_test_of_rules_returns_the_reply_and_a_result_for_each_rule<
         replies: None,
         capability: None,
         priority: None,
+        unknown: domain::UnknownMembers::default(),
     };
     for patterns in [&[][..], &["absent", "hello", "what"], &["absent"]] {
         let mut request = request(0);

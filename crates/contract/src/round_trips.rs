@@ -55,6 +55,7 @@ fn full_config(text: &str) -> AgentConfig {
             replies: Some(vec![text.to_owned()]),
             capability: None,
             priority: Some(i32::MIN),
+            unknown: fixture::unknown_members(),
         }]),
         llm: Some(LlmSettings {
             model: some(),
@@ -64,13 +65,16 @@ fn full_config(text: &str) -> AgentConfig {
             seed: Some(-9_007_199_254_740_991),
             stop: Some(Vec::new()),
             system_role: Some(false),
+            unknown: fixture::unknown_members(),
         }),
         history: Some(HistoryLimits {
             max_messages: Some(0),
             max_characters: None,
+            unknown: fixture::unknown_members(),
         }),
         timeout_ms: Some(600_000),
         metadata: Some([(text.to_owned(), text.to_owned())].into()),
+        unknown: fixture::unknown_members(),
     }
 }
 
@@ -149,6 +153,7 @@ fn turn_with_message(number: u32, text: &str) -> CompletedTurn {
         arguments: serde_json::json!({ text: [text, 0.5, 1.0, i64::MAX, u64::MAX, null] }),
         status: text.to_owned(),
         duration_ms: i64::MAX,
+        unknown: fixture::unknown_members(),
     }];
     turn
 }
@@ -258,17 +263,19 @@ pub async fn times_are_read_back_as_written(storage: &Storage) {
 /// Every finish reason is read as written.
 pub async fn finish_reasons_are_read_back_as_written(storage: &Storage) {
     let (agent, conversation) = setup::chat(storage).await;
-    for (number, reason) in (0..).zip(domain::FinishReason::ALL) {
+    let of_newer = domain::FinishReason::read("requires_action");
+    let reasons = domain::FinishReason::ALL.iter().chain([&of_newer]);
+    for (number, reason) in (0..).zip(reasons) {
         let target = fixture::existing(&conversation, i64::from(number));
         let mut turn = fixture::completed_turn(number, &agent, target);
-        turn.reply.finish_reason = reason;
+        turn.reply.finish_reason = *reason;
         turn.reply.degraded = number % 2 == 1;
         setup::record_turn(storage, turn).await;
         let turn = lookup::turn(storage, fixture::turn_id(number)).await;
         let turn = turn.expect("the turn exists");
         assert_eq!(
             (turn.finish_reason, turn.degraded),
-            (Some(reason), number % 2 == 1)
+            (Some(*reason), number % 2 == 1)
         );
     }
 }

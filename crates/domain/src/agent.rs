@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentConfig, AgentId, FaultCode, InputFault, Sizes, Timestamp, fault::push_index};
+use crate::{
+    AgentConfig, AgentId, FaultCode, InputFault, Sizes, Timestamp, UnknownMembers,
+    fault::push_index,
+};
 
 /// An agent as clients receive it and as the event log stores it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,6 +29,10 @@ pub struct Agent {
     pub created_at: Timestamp,
     /// The time of the last change.
     pub updated_at: Timestamp,
+    /// The members that only a newer version knows.
+    #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schema(ignore))]
+    pub unknown: UnknownMembers,
 }
 
 /// The part of an agent that a client sets: the body of a creation, and the document that a merge
@@ -125,6 +132,7 @@ impl AgentDraft {
             version: 1,
             created_at: now,
             updated_at: now,
+            unknown: UnknownMembers::default(),
         }
     }
 }
@@ -149,6 +157,7 @@ impl Agent {
         Some(Self {
             version: self.version + 1,
             created_at: self.created_at,
+            unknown: self.unknown.clone(),
             // The clock of the process that wrote the previous version may be ahead.
             ..draft.into_agent(self.id, now.max(self.updated_at))
         })

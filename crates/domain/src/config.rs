@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    FaultCode, HistoryLimits, InputFault, Rule, Sizes,
+    FaultCode, HistoryLimits, InputFault, Rule, Sizes, UnknownMembers,
     fault::push_index,
     sizes::{METADATA_KEY_CHARACTERS, METADATA_PAIRS, METADATA_VALUE_CHARACTERS},
 };
@@ -52,7 +52,7 @@ impl utoipa::ToSchema for MetadataSchema {
 /// The configuration of an agent. Absent members stay absent and have their default effect.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct AgentConfig {
     /// Name of the reply engine (`GET /api/engines` lists them). Default: the server's default
     /// engine, which is the one that the operator chose, otherwise `llm` if a model is configured,
@@ -129,6 +129,10 @@ pub struct AgentConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false, value_type = Option<MetadataSchema>))]
     pub metadata: Option<Metadata>,
+    /// The members that only a newer version knows.
+    #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schema(ignore))]
+    pub unknown: UnknownMembers,
 }
 
 /// The name of one of `fallbacks`.
@@ -146,7 +150,7 @@ pub struct StopText(#[expect(dead_code, reason = "exists only for its schema")] 
 /// Settings of the language model.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct LlmSettings {
     /// The model's name at the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -188,6 +192,10 @@ pub struct LlmSettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub system_role: Option<bool>,
+    /// The members that only a newer version knows.
+    #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schema(ignore))]
+    pub unknown: UnknownMembers,
 }
 
 impl AgentConfig {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentId, ConversationId, ConversationKey, InputFault, MessageId, Timestamp, TurnId, TurnStatus,
+    UnknownMembers,
     config::{Metadata, check_metadata},
 };
 
@@ -45,6 +46,10 @@ pub struct Conversation {
     pub updated_at: Timestamp,
     /// The time of the last message.
     pub last_message_at: Option<Timestamp>,
+    /// The members that only a newer version knows.
+    #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schema(ignore))]
+    pub unknown: UnknownMembers,
 }
 
 impl Conversation {
@@ -65,6 +70,7 @@ impl Conversation {
             created_at: now,
             updated_at: now,
             last_message_at: None,
+            unknown: UnknownMembers::default(),
         }
     }
 
@@ -106,7 +112,7 @@ pub struct OpenTurn {
 }
 
 /// The origin of a fork.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ForkOrigin {
@@ -114,6 +120,10 @@ pub struct ForkOrigin {
     pub conversation_id: ConversationId,
     /// The last message that was copied; null if there was none.
     pub message_id: Option<MessageId>,
+    /// The members that only a newer version knows.
+    #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schema(ignore))]
+    pub unknown: UnknownMembers,
 }
 
 /// The maximum length of an excerpt in characters.

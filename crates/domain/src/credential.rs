@@ -6,7 +6,7 @@ use std::{fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{PrincipalId, Scopes, SecretDigest, TenantId, Timestamp, base62};
+use crate::{PrincipalId, Scopes, SecretDigest, TenantId, Timestamp, UnknownMembers, base62};
 
 pub(crate) const PREFIX_LENGTH: usize = 4;
 pub(crate) const ID_DIGITS: usize = 12;
@@ -111,9 +111,9 @@ impl fmt::Display for CredentialId {
 
 /// Rate limits of one key or client, in place of the server's. Absent members keep the server's
 /// limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct LimitOverrides {
     /// Requests per minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -150,6 +150,10 @@ pub struct LimitOverrides {
         schema(minimum = 0, maximum = 1_000_000, nullable = false)
     )]
     pub streams: Option<u32>,
+    /// The members that only a newer version knows.
+    #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schema(ignore))]
+    pub unknown: UnknownMembers,
 }
 
 /// The stored data of a credential's secret.

@@ -4,12 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Agent, AgentId, Conversation, ConversationId, Message, MessageId, Role, ToolCall, Turn, TurnId,
+    UnknownMembers,
     sizes::{EVENT_MESSAGE_BYTES, EVENT_TOOL_BYTES},
     tool_call::json_bytes,
 };
 
 /// The content of an event.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 #[expect(clippy::large_enum_variant, reason = "short-lived, and most are turns")]
@@ -72,6 +73,8 @@ pub enum EventData {
         /// The id and last version of the conversation.
         conversation: Tombstone<ConversationId>,
     },
+    /// The content of an event whose type only a newer version knows: `{}`.
+    Unknown {},
 }
 
 impl EventData {
@@ -119,18 +122,32 @@ pub fn omit_large_tool_data(calls: &mut [ToolCall]) -> bool {
 }
 
 /// The id and version of a deleted resource.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(deny_unknown_fields)]
 pub struct Tombstone<Id> {
     /// The resource's id.
     pub id: Id,
     /// The resource's last version.
     pub version: i64,
+    /// The members that only a newer version knows.
+    #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schema(ignore))]
+    pub unknown: UnknownMembers,
+}
+
+impl<Id> Tombstone<Id> {
+    /// Creates the tombstone of a resource.
+    pub fn new(id: Id, version: i64) -> Self {
+        Self {
+            id,
+            version,
+            unknown: UnknownMembers::default(),
+        }
+    }
 }
 
 /// A message in an event. A message above 32 KiB is omitted and can be read from its turn.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 pub enum EventMessage {

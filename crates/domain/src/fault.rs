@@ -6,39 +6,40 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-/// The kind of a fault, for programs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum FaultCode {
-    /// A required member is missing.
-    Required,
-    /// The object has no such member.
-    UnknownMember,
-    /// A member occurs twice in one object.
-    DuplicateMember,
-    /// The value has the wrong JSON type.
-    WrongType,
-    /// The text has fewer characters, or the list fewer items, than required.
-    TooShort,
-    /// More characters than allowed.
-    TooLong,
-    /// A number below the minimum.
-    TooSmall,
-    /// A number above the maximum.
-    TooLarge,
-    /// More items or members than allowed.
-    TooMany,
-    /// The text has a character that is not allowed.
-    BadCharacter,
-    /// The text does not have the required form.
-    BadFormat,
-    /// An item occurs twice in one list.
-    DuplicateItem,
-    /// The value is not one of the known values.
-    UnknownValue,
-    /// Members that exclude each other, or values that contradict each other.
-    NotCombinable,
+use crate::open_enum::open_enum;
+
+open_enum! {
+    /// The kind of a fault, for programs.
+    FaultCode {
+        /// A required member is missing.
+        Required = "required",
+        /// The object has no such member.
+        UnknownMember = "unknown_member",
+        /// A member occurs twice in one object.
+        DuplicateMember = "duplicate_member",
+        /// The value has the wrong JSON type.
+        WrongType = "wrong_type",
+        /// The text has fewer characters, or the list fewer items, than required.
+        TooShort = "too_short",
+        /// More characters than allowed.
+        TooLong = "too_long",
+        /// A number below the minimum.
+        TooSmall = "too_small",
+        /// A number above the maximum.
+        TooLarge = "too_large",
+        /// More items or members than allowed.
+        TooMany = "too_many",
+        /// The text has a character that is not allowed.
+        BadCharacter = "bad_character",
+        /// The text does not have the required form.
+        BadFormat = "bad_format",
+        /// An item occurs twice in one list.
+        DuplicateItem = "duplicate_item",
+        /// The value is not one of the known values.
+        UnknownValue = "unknown_value",
+        /// Members that exclude each other, or values that contradict each other.
+        NotCombinable = "not_combinable",
+    }
 }
 
 /// One fault of a body.

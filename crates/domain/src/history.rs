@@ -3,12 +3,12 @@
 use bytestring::ByteString;
 use serde::{Deserialize, Serialize};
 
-use crate::Role;
+use crate::{Role, UnknownMembers};
 
 /// Limits of the conversation history that the engine receives; both apply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct HistoryLimits {
     /// Maximum number of messages. Default 40.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -24,6 +24,10 @@ pub struct HistoryLimits {
         schema(minimum = 0, maximum = 1_000_000, nullable = false)
     )]
     pub max_characters: Option<u32>,
+    /// The members that only a newer version knows.
+    #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schema(ignore))]
+    pub unknown: UnknownMembers,
 }
 
 impl HistoryLimits {
@@ -74,6 +78,7 @@ mod tests {
         let limits = HistoryLimits {
             max_messages: Some(max_messages),
             max_characters: Some(max_characters),
+            ..HistoryLimits::default()
         };
         limits.fitting(newest_first.iter().copied())
     }

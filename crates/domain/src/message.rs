@@ -4,27 +4,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ConversationId, FinishReason, MessageId, Problem, ProblemCode, Timestamp, ToolCall, TurnId,
-    TurnStatus, Usage,
+    TurnStatus, Usage, open_enum::open_enum,
 };
 
-/// The author of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// The user, or a program in its place.
-    User,
-    /// The agent.
-    Agent,
-}
-
-impl Role {
-    /// Returns the name in stores and in the API.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Agent => "agent",
-        }
+open_enum! {
+    /// The author of a message.
+    Role {
+        /// The user, or a program in its place.
+        User = "user",
+        /// The agent.
+        Agent = "agent",
     }
 }
 
@@ -100,18 +89,20 @@ pub struct MessageError {
 impl MessageError {
     /// Returns the reason why a turn has ended without a complete reply, if it has.
     pub fn of_turn(status: TurnStatus, error: Option<&Problem>) -> Option<Self> {
-        let (code, retryable) = match (status, error) {
-            (TurnStatus::Failed, Some(problem)) => (problem.code, problem.retryable),
-            (TurnStatus::Failed, None) => (ProblemCode::Internal, true),
-            (TurnStatus::Cancelled, _) => (ProblemCode::TurnCancelled, false),
-            (TurnStatus::Queued | TurnStatus::InProgress | TurnStatus::Completed, _) => {
-                return None;
-            }
-        };
-        Some(Self {
+        let known = |code: ProblemCode, retryable| Self {
             code,
             title: code.title().to_owned(),
             retryable,
-        })
+        };
+        match (status, error) {
+            (TurnStatus::Failed, Some(problem)) => Some(Self {
+                code: problem.code,
+                title: problem.title.clone().into_owned(),
+                retryable: problem.retryable,
+            }),
+            (TurnStatus::Failed, None) => Some(known(ProblemCode::Internal, true)),
+            (TurnStatus::Cancelled, _) => Some(known(ProblemCode::TurnCancelled, false)),
+            (TurnStatus::Queued | TurnStatus::InProgress | TurnStatus::Completed, _) => None,
+        }
     }
 }

@@ -5,9 +5,9 @@
 
 use std::{borrow::Cow, fmt::Write as _, sync::OnceLock, time::Duration};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::IntoDeserializer as _};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{FaultCode, InputFault, ProblemCode};
+use crate::{FaultCode, InputFault, ProblemCode, UnknownMembers};
 
 /// The path under which clients reach the service.
 static BASE_PATH: OnceLock<String> = OnceLock::new();
@@ -30,7 +30,7 @@ pub struct ProblemType(pub ProblemCode);
 impl Serialize for ProblemType {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let base = base_path();
-        serializer.collect_str(&format_args!("{base}/problems/{}", self.0.slug()))
+        serializer.collect_str(&format_args!("{base}/problems/{}", self.0.as_str()))
     }
 }
 
@@ -38,7 +38,7 @@ impl<'de> Deserialize<'de> for ProblemType {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let path = String::deserialize(deserializer)?;
         let slug = path.rsplit('/').next().unwrap_or_default();
-        ProblemCode::deserialize(slug.into_deserializer()).map(Self)
+        Ok(Self(ProblemCode::read(slug)))
     }
 }
 
@@ -82,6 +82,10 @@ pub struct Problem {
     /// All faults of the request, if there can be several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<ProblemFault>,
+    /// The members that only a newer version knows.
+    #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schema(ignore))]
+    pub unknown: UnknownMembers,
 }
 
 /// One fault of a request, in its body, its query or its headers.
@@ -104,6 +108,10 @@ pub struct ProblemFault {
     pub code: FaultCode,
     /// The explanation for people.
     pub detail: String,
+    /// The members that only a newer version knows.
+    #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schema(ignore))]
+    pub unknown: UnknownMembers,
 }
 
 impl From<InputFault> for ProblemFault {
@@ -114,6 +122,7 @@ impl From<InputFault> for ProblemFault {
             header: None,
             code: fault.code,
             detail: fault.detail,
+            unknown: UnknownMembers::default(),
         }
     }
 }
@@ -143,6 +152,7 @@ impl Problem {
             retry_after: code.default_retry_after(),
             cause: None,
             errors: Vec::new(),
+            unknown: UnknownMembers::default(),
         }
     }
 
@@ -199,7 +209,7 @@ mod tests {
     #[test]
     fn the_slug_is_the_wire_form_of_the_code() {
         for code in ProblemCode::ALL {
-            assert_eq!(serde_json::to_value(code).unwrap(), code.slug());
+            assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
             assert_eq!(Problem::new(*code).status, code.status());
         }
     }

@@ -1,44 +1,38 @@
 //! The error catalogue: every problem code that a client can receive, in one table.
 
-use serde::{Deserialize, Serialize};
+use crate::open_enum::open_enum;
 
 macro_rules! problem_codes {
     ($($name:ident = $slug:literal, $status:literal, $title:literal, $retryable:literal, $remedy:literal;)*) => {
-        /// The kind of a problem, for programs.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-        #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-        #[serde(rename_all = "snake_case")]
-        pub enum ProblemCode {
-            $(#[doc = $title] $name,)*
+        open_enum! {
+            /// The kind of a problem, for programs.
+            ProblemCode {
+                $(#[doc = $title] $name = $slug,)*
+            }
         }
 
         impl ProblemCode {
-            /// Every code, in the order of the catalogue.
-            pub const ALL: &'static [Self] = &[$(Self::$name),*];
-
-            /// Returns the code in the API; also the last part of the problem's `type`.
-            pub const fn slug(self) -> &'static str {
-                match self { $(Self::$name => $slug),* }
-            }
-
             /// Returns the HTTP status of the code.
             pub const fn status(self) -> u16 {
-                match self { $(Self::$name => $status),* }
+                match self { $(Self::$name => $status,)* Self::Other(_) => 500 }
             }
 
             /// Returns a short sentence for people.
             pub const fn title(self) -> &'static str {
-                match self { $(Self::$name => $title),* }
+                match self {
+                    $(Self::$name => $title,)*
+                    Self::Other(_) => "An error of a newer version.",
+                }
             }
 
             /// Returns `true` if the same request can succeed later.
             pub const fn is_retryable(self) -> bool {
-                match self { $(Self::$name => $retryable),* }
+                match self { $(Self::$name => $retryable,)* Self::Other(_) => false }
             }
 
             /// Returns the advice for the client.
             pub const fn remedy(self) -> &'static str {
-                match self { $(Self::$name => $remedy),* }
+                match self { $(Self::$name => $remedy,)* Self::Other(_) => "See the server's log." }
             }
         }
     };

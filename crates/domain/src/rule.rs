@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{FaultCode, InputFault};
+use crate::{FaultCode, InputFault, UnknownMembers};
 
 /// One rule: it matches by `pattern` or by `keywords`, and replies with `reply` or `replies`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Rule {
     /// The name, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,6 +72,10 @@ pub struct Rule {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(minimum = -1_000_000, maximum = 1_000_000, nullable = false))]
     pub priority: Option<i32>,
+    /// The members that only a newer version knows.
+    #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schema(ignore))]
+    pub unknown: UnknownMembers,
 }
 
 /// One word of `keywords`.

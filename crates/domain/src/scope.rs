@@ -1,8 +1,8 @@
 //! Permissions: scopes and sets of them.
 
-use std::{fmt, str::FromStr};
+use std::{collections::BTreeSet, fmt, str::FromStr};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 macro_rules! scopes {
     ($(#[doc = $doc:literal] $name:ident = $text:literal,)*) => {
@@ -64,13 +64,8 @@ const DEFAULT_OF_USERS: [Scope; 4] = [
 #[cfg(feature = "schema")]
 impl utoipa::PartialSchema for Scope {
     fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
-        use utoipa::openapi::schema::{ObjectBuilder, Type};
-        ObjectBuilder::new()
-            .schema_type(Type::String)
-            .description(Some("One permission."))
-            .enum_values(Some(Self::ALL.iter().map(|value| value.as_str())))
-            .build()
-            .into()
+        let names = Self::ALL.iter().map(|value| value.as_str());
+        crate::open_enum::schema("One permission.", names)
     }
 }
 
@@ -105,25 +100,45 @@ impl FromStr for Scope {
     }
 }
 
-/// A set of scopes, one bit each.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
-pub struct Scopes(u16);
+/// A set of scopes. It keeps the names of scopes that this version does not know, since a newer
+/// one, which runs beside it, may have granted them: they permit nothing here, but whoever holds
+/// less than all of them holds less than the set.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Scopes {
+    /// One bit for each known scope.
+    known: u16,
+    unknown: BTreeSet<String>,
+}
 
 impl Scopes {
     /// No permission at all.
-    pub const NONE: Self = Self(0);
+    pub const NONE: Self = Self {
+        known: 0,
+        unknown: BTreeSet::new(),
+    };
 
     /// Every permission.
     pub fn all() -> Self {
         Scope::ALL.iter().copied().collect()
     }
 
+    /// Reads stored names.
+    pub fn read(names: Vec<String>) -> Self {
+        let mut scopes = Self::NONE;
+        for name in names {
+            match name.parse::<Scope>() {
+                Ok(scope) => scopes.known |= 1 << scope as u16,
+                Err(UnknownScope(name)) => {
+                    scopes.unknown.insert(name);
+                }
+            }
+        }
+        scopes
+    }
+
     /// The permissions that a user token can have.
     pub fn of_user_tokens() -> Self {
-        Self::default_of_user_tokens()
-            .iter()
-            .chain([Scope::AgentsRead])
-            .collect()
+        Self::default_of_user_tokens().with(Scope::AgentsRead)
     }
 
     /// The permissions that a user token has by default, as far as its issuer holds them.
@@ -131,75 +146,83 @@ impl Scopes {
         DEFAULT_OF_USERS.into_iter().collect()
     }
 
+    /// Adds a scope.
+    #[must_use]
+    pub fn with(mut self, scope: Scope) -> Self {
+        self.known |= 1 << scope as u16;
+        self
+    }
+
     /// Returns the scopes that are in both sets.
     #[must_use]
-    pub const fn intersection(self, other: Self) -> Self {
-        Self(self.0 & other.0)
+    pub fn intersection(&self, other: &Self) -> Self {
+        Self {
+            known: self.known & other.known,
+            unknown: &self.unknown & &other.unknown,
+        }
     }
 
     /// Returns `true` if `scope` is in the set.
-    pub const fn contains(self, scope: Scope) -> bool {
-        self.0 & (1 << scope as u16) != 0
+    pub const fn contains(&self, scope: Scope) -> bool {
+        self.known & (1 << scope as u16) != 0
     }
 
     /// Returns `true` if every scope of `other` is in this set.
-    pub const fn includes(self, other: Self) -> bool {
-        other.0 & !self.0 == 0
+    pub fn includes(&self, other: &Self) -> bool {
+        other.without(self) == Self::NONE
     }
 
     /// Returns the scopes of this set that are not in `other`.
     #[must_use]
-    pub const fn without(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
+    pub fn without(&self, other: &Self) -> Self {
+        Self {
+            known: self.known & !other.known,
+            unknown: &self.unknown - &other.unknown,
+        }
     }
 
-    /// Returns the scopes in the set, in the order of the documentation.
-    pub fn iter(self) -> impl Iterator<Item = Scope> {
-        Scope::ALL
-            .iter()
-            .copied()
-            .filter(move |scope| self.contains(*scope))
+    /// Returns the known scopes in the set, in the order of the documentation.
+    pub fn iter(&self) -> impl Iterator<Item = Scope> {
+        let known = self.known;
+        let scopes = Scope::ALL.iter().copied();
+        scopes.filter(move |scope| known & (1 << *scope as u16) != 0)
+    }
+
+    /// Returns the names of the scopes in the set: the known ones in the order of the documentation,
+    /// then the others.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let known = self.iter().map(|scope| -> &str { scope.as_str() });
+        known.chain(self.unknown.iter().map(String::as_str))
     }
 
     /// Returns the names of the scopes in the set, joined by `separator`.
-    pub fn joined(self, separator: &str) -> String {
-        let names: Vec<&str> = self.iter().map(Scope::as_str).collect();
+    pub fn joined(&self, separator: &str) -> String {
+        let names: Vec<&str> = self.names().collect();
         names.join(separator)
     }
 }
 
 impl FromIterator<Scope> for Scopes {
     fn from_iter<I: IntoIterator<Item = Scope>>(scopes: I) -> Self {
-        Self(
-            scopes
-                .into_iter()
-                .fold(0, |bits, scope| bits | 1 << scope as u16),
-        )
+        scopes.into_iter().fold(Self::NONE, Self::with)
     }
 }
 
 impl fmt::Debug for Scopes {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_set()
-            .entries(self.iter().map(Scope::as_str))
-            .finish()
+        formatter.debug_set().entries(self.names()).finish()
     }
 }
 
 impl Serialize for Scopes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.iter())
+        serializer.collect_seq(self.names())
     }
 }
 
 impl<'de> Deserialize<'de> for Scopes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let names = Vec::<String>::deserialize(deserializer)?;
-        names
-            .iter()
-            .map(|name| name.parse().map_err(D::Error::custom))
-            .collect()
+        Vec::deserialize(deserializer).map(Self::read)
     }
 }
 
@@ -213,10 +236,10 @@ mod tests {
             assert_eq!(scope.as_str().parse(), Ok(*scope));
             let alone: Scopes = [*scope].into_iter().collect();
             assert_eq!(alone.iter().collect::<Vec<_>>(), [*scope]);
-            assert!(Scopes::all().includes(alone));
-            assert!(!alone.includes(Scopes::all()));
-            assert!(!Scopes::all().without(alone).contains(*scope));
-            assert_eq!(alone.without(Scopes::NONE), alone);
+            assert!(Scopes::all().includes(&alone));
+            assert!(!alone.includes(&Scopes::all()));
+            assert!(!Scopes::all().without(&alone).contains(*scope));
+            assert_eq!(alone.without(&Scopes::NONE), alone);
         }
     }
 
@@ -225,5 +248,21 @@ mod tests {
         let two: Scopes = [Scope::ChatWrite, Scope::AgentsRead].into_iter().collect();
         assert_eq!(two.joined(" and "), "agents:read and chat:write");
         assert_eq!(Scopes::NONE.joined(" "), "");
+    }
+
+    #[test]
+    fn unknown_scopes_are_kept_and_permit_nothing() {
+        let names = serde_json::json!(["tools:approve", "agents:read"]);
+        let newer: Scopes = serde_json::from_value(names).unwrap();
+        assert_eq!(newer.joined(" "), "agents:read tools:approve");
+        assert_eq!(serde_json::to_value(&newer).unwrap()[1], "tools:approve");
+        assert_eq!(newer.iter().collect::<Vec<_>>(), [Scope::AgentsRead]);
+        let missing = newer.without(&Scopes::all());
+        assert_eq!(missing.joined(" "), "tools:approve");
+        assert!(
+            !Scopes::all().includes(&newer),
+            "its secret is not for them"
+        );
+        assert_eq!(newer.intersection(&missing), missing);
     }
 }

@@ -5,6 +5,8 @@ use std::io;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::UnknownMembers;
+
 /// One call of a tool during a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -31,6 +33,10 @@ pub struct ToolCall {
     /// 64 KiB, or 1 MiB together with the other results of the turn.
     #[serde(default)]
     pub result: Option<String>,
+    /// The members that only a newer version knows.
+    #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schema(ignore))]
+    pub unknown: UnknownMembers,
 }
 
 impl ToolCall {

@@ -1,13 +1,15 @@
 //! Turns: one user message and the work of replying to it.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
-    AgentId, ConversationId, Message, Problem, Timestamp, ToolCall, TurnId, config::Metadata,
+    AgentId, ConversationId, Message, Problem, Timestamp, ToolCall, TurnId,
+    config::Metadata,
+    open_enum::{TextVisitor, open_enum},
 };
 
 /// The state of a turn. The last three are final, and every turn reaches exactly one of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TurnStatus {
@@ -44,44 +46,40 @@ impl TurnStatus {
         }
     }
 
+    /// Returns the status of a stored text that this version knows.
+    pub fn known(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.as_str() == text)
+    }
+
+    /// Returns the status of a stored text. A turn whose status only a newer version knows is in
+    /// progress: it may neither be started nor count as ended.
+    pub fn read(text: &str) -> Self {
+        Self::known(text).unwrap_or(Self::InProgress)
+    }
+
     /// Returns `true` if the turn has ended.
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
 }
 
-/// The reason why a reply ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum FinishReason {
-    /// The reply is complete.
-    Stop,
-    /// The reply reached the maximum length.
-    Length,
-    /// The provider's filter cut off the reply.
-    ContentFilter,
-    /// The turn was cancelled; the reply has the text up to then.
-    Cancelled,
+impl<'de> Deserialize<'de> for TurnStatus {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(TextVisitor(Self::read))
+    }
 }
 
-impl FinishReason {
-    /// Every reason.
-    pub const ALL: [Self; 4] = [
-        Self::Stop,
-        Self::Length,
-        Self::ContentFilter,
-        Self::Cancelled,
-    ];
-
-    /// Returns the name in stores and in the API.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Stop => "stop",
-            Self::Length => "length",
-            Self::ContentFilter => "content_filter",
-            Self::Cancelled => "cancelled",
-        }
+open_enum! {
+    /// The reason why a reply ended.
+    FinishReason {
+        /// The reply is complete.
+        Stop = "stop",
+        /// The reply reached the maximum length.
+        Length = "length",
+        /// The provider's filter cut off the reply.
+        ContentFilter = "content_filter",
+        /// The turn was cancelled; the reply has the text up to then.
+        Cancelled = "cancelled",
     }
 }
 

@@ -128,7 +128,7 @@ pub enum FirstMessages {
 }
 
 /// The part of a conversation that an engine receives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryQuery {
     /// Only messages with a smaller `seq`.
     pub before: i64,

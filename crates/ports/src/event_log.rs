@@ -8,7 +8,8 @@ use crate::RepositoryError;
 /// The events of a log that a principal may read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventVisibility {
-    /// Events of agents are visible.
+    /// Events of agents are visible. Events of neither an agent nor a conversation are visible only to
+    /// those who see all others.
     pub agents: bool,
     /// Events of conversations and turns are visible. If `false`, only events of turns that
     /// `principal` started are.
@@ -22,10 +23,13 @@ pub struct EventVisibility {
 impl EventVisibility {
     /// Returns `true` if an event is visible. [`EventLog::page`] filters by the same rule.
     pub fn shows(&self, logged: &LoggedEvent) -> bool {
-        if logged.event.conversation_id.is_none() {
-            return self.agents;
+        let event = &logged.event;
+        if event.conversation_id.is_none() {
+            // An event with neither is of a newer version, and can be about anything in the tenant.
+            let shows_all = self.conversations && self.user_id.is_none();
+            return self.agents && (event.agent_id.is_some() || shows_all);
         }
-        self.shows_within(logged.event.user_id.as_deref(), logged.started_by.as_ref())
+        self.shows_within(event.user_id.as_deref(), logged.started_by.as_ref())
     }
 
     /// Returns `true` if a change in a conversation of `user_id` is visible. `started_by` is the

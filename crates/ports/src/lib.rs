@@ -54,7 +54,7 @@ pub use idempotency_repository::IdempotencyRepository;
 pub use idempotent::{Committed, DeleteOutcome, Idempotent};
 pub use maintenance::{Maintenance, RetentionCutoffs};
 pub use node_repository::{
-    FarNodeReport, LiveNode, Membership, NodeInFarRegion, NodeProcess, NodeRepository,
+    FarNodeReport, LiveNode, LiveNodes, Membership, NodeInFarRegion, NodeProcess, NodeRepository,
 };
 pub use rate_limiter::{QuotaDecision, RateLimiter, RateLimiterError, StreamSlot};
 pub use reply_engine::{

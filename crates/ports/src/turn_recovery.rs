@@ -46,7 +46,9 @@ pub struct TurnAddress {
 }
 
 /// Recovery of turns without a live node and of turns that waited too long. The actor of each event
-/// is the principal that started the turn.
+/// is the principal that started the turn. Turns that a version of a higher level has marked with it
+/// MUST be left to nodes of that level: no method returns, ends or promotes them, or promotes a turn
+/// that waits behind one.
 #[async_trait]
 pub trait TurnRecovery: Send + Sync {
     /// Returns `true` if only one process can open this store, so that all other registered

@@ -27,14 +27,14 @@ pub fn operator(tenant: TenantId) -> Principal {
 /// Rejects a caller with less access than a credential of these scopes would have. Keys and clients
 /// act for the whole tenant. For a user who is confined to their own conversations, a credential
 /// that reaches conversations therefore counts as one with `conversations:all`.
-pub(super) fn check(caller: &Principal, scopes: Scopes) -> Result<(), CredentialError> {
+pub(super) fn check(caller: &Principal, scopes: &Scopes) -> Result<(), CredentialError> {
     let reaches_all = REACHES_CONVERSATIONS.iter().any(|it| scopes.contains(*it));
     let implied = caller
         .confined_to()
         .filter(|_| reaches_all)
         .map(|_| Scope::ConversationsAll);
-    let wanted: Scopes = scopes.iter().chain(implied).collect();
-    let missing = wanted.without(caller.scopes);
+    let wanted = implied.into_iter().fold(scopes.clone(), Scopes::with);
+    let missing = wanted.without(&caller.scopes);
     if missing == Scopes::NONE {
         return Ok(());
     }

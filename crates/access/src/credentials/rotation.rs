@@ -114,7 +114,7 @@ impl CredentialService {
         entry: Option<&IdempotencyEntry>,
     ) -> Result<Idempotent<IssuedCredential>, CredentialError> {
         let before = self.get(caller, kind, id).await?;
-        privilege::check(caller, before.scopes)?;
+        privilege::check(caller, &before.scopes)?;
         let now = self.clock.now();
         if !before.is_alive(now) {
             return Err(CredentialError::RevokedOrExpired(kind));

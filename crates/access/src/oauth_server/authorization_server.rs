@@ -174,17 +174,17 @@ impl AuthorizationServer {
 /// default all scopes of the client.
 fn requested_scopes(client: &Credential, requested: Option<&str>) -> Result<Scopes, OAuthError> {
     let Some(requested) = requested else {
-        return Ok(client.scopes);
+        return Ok(client.scopes.clone());
     };
     let parse = |name: &str| {
         name.parse::<Scope>()
             .map_err(|_unknown| unknown_scope(name))
     };
     let scopes: Scopes = requested.split(' ').map(parse).collect::<Result<_, _>>()?;
-    if client.scopes.includes(scopes) {
+    if client.scopes.includes(&scopes) {
         return Ok(scopes);
     }
-    let missing = scopes.without(client.scopes).joined(" and ");
+    let missing = scopes.without(&client.scopes).joined(" and ");
     Err(OAuthError::InvalidScope(format!(
         "the client does not hold {missing}"
     )))

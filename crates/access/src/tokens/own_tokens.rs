@@ -148,10 +148,10 @@ impl OwnTokens {
         if self.tokens.is_revoked(content.id).await? {
             return Err(AccessError::Invalid);
         }
-        let mut scopes = content.scopes.intersection(credential.scopes);
+        let mut scopes = content.scopes.intersection(&credential.scopes);
         let user = match content.user {
             Some((id, claims)) => {
-                scopes = scopes.intersection(Scopes::of_user_tokens());
+                scopes = scopes.intersection(&Scopes::of_user_tokens());
                 Some(self.verify_user(id, claims, &credential).await?)
             }
             None => None,

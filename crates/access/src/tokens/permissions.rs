@@ -18,7 +18,7 @@ pub(super) fn granted_scopes(claims: &Claims, issuer: &IssuerConfig) -> Scopes {
         .filter_map(|path| path.find(claims.members()));
     let granted = found.flat_map(words);
     granted
-        .flat_map(|word| scopes(word, &issuer.role_scopes).iter())
+        .flat_map(|word| scopes(word, &issuer.role_scopes))
         .filter(|scope| *scope != Scope::UserTokensIssue)
         .collect()
 }
@@ -42,8 +42,7 @@ fn is_held(value: &Value) -> bool {
     !matches!(value, Value::Null | Value::Bool(false))
 }
 
-fn scopes(word: &str, roles: &BTreeMap<String, Scopes>) -> Scopes {
-    let of_role = roles.get(word).copied().unwrap_or_default();
-    let named = word.parse::<Scope>().ok();
-    of_role.iter().chain(named).collect()
+fn scopes(word: &str, roles: &BTreeMap<String, Scopes>) -> impl Iterator<Item = Scope> {
+    let of_role = roles.get(word).into_iter().flat_map(Scopes::iter);
+    of_role.chain(word.parse().ok())
 }

@@ -77,7 +77,9 @@ async fn a_token_authenticates_its_client_until_it_expires() {
         chat_burst: Some(3),
         ..LimitOverrides::default()
     };
-    let (client, secret) = fixture.client(|client| client.limits = limits).await;
+    let (client, secret) = fixture
+        .client(|client| client.limits = limits.clone())
+        .await;
     let token = node.token(&secret).await;
     let (header, claims) = read_elsewhere(&token, &node.server.published_keys()[0]);
     let text = |value: &Value| value.as_str().expect("text").to_owned();

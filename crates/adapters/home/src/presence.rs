@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::NodeId;
+use domain::{LEVEL, NodeId};
 use ports::{FarNodeReport, Home as _, HomeRequest};
 use tokio::{
     sync::watch,
@@ -42,6 +42,7 @@ pub(crate) async fn report(home: Arc<HomeClient>, process: Uuid, version: &'stat
             version: version.to_owned(),
             running_for: started_at.elapsed(),
             connected_for: since.map(|since| since.elapsed()),
+            level: Some(LEVEL),
         };
         // All members are serialisable.
         let report = serde_json::to_vec(&report).unwrap_or_default();

@@ -4,7 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use domain::{NodeId, RegionName};
-use ports::{FarNodeReport, LiveNode, NodeProcess, NodeRepository, RepositoryError, Storage};
+use ports::{
+    FarNodeReport, LiveNode, LiveNodes, NodeProcess, NodeRepository, RepositoryError, Storage,
+};
 
 /// Returns the ports of a replica without those that write on their own account: a far node has no
 /// lease.
@@ -18,6 +20,12 @@ pub fn replica_storage(replica: Storage) -> Storage {
 /// The nodes of a far region: none of them runs turns, so none has a lease.
 struct NoLeases;
 
+/// A far node writes nothing, so it decides nothing by the level of others and need not know it.
+const ALONE: LiveNodes = LiveNodes {
+    count: 1,
+    lowest_level: 0,
+};
+
 #[async_trait]
 impl NodeRepository for NoLeases {
     async fn insert(
@@ -25,12 +33,12 @@ impl NodeRepository for NoLeases {
         _: NodeId,
         _: &NodeProcess,
         _: Duration,
-    ) -> Result<u32, RepositoryError> {
-        Ok(1)
+    ) -> Result<LiveNodes, RepositoryError> {
+        Ok(ALONE)
     }
 
-    async fn renew(&self, _: NodeId, _: Duration) -> Result<Option<u32>, RepositoryError> {
-        Ok(Some(1))
+    async fn renew(&self, _: NodeId, _: Duration) -> Result<Option<LiveNodes>, RepositoryError> {
+        Ok(Some(ALONE))
     }
 
     async fn report_far(

@@ -102,14 +102,18 @@ impl Prompt {
         let history = leading_user(&self.history);
         let new = iter::once((Role::User, &*self.message));
         let messages = alternating(system.chain(history).chain(new));
-        messages.into_iter().map(|(role, content)| match role {
-            Role::User => PromptMessage::User { content },
-            Role::Agent => PromptMessage::Assistant {
-                content: Some(content),
-                reasoning_content: None,
-                tool_calls: Vec::new(),
-            },
-        })
+        messages
+            .into_iter()
+            .filter_map(|(role, content)| match role {
+                Role::User => Some(PromptMessage::User { content }),
+                Role::Agent => Some(PromptMessage::Assistant {
+                    content: Some(content),
+                    reasoning_content: None,
+                    tool_calls: Vec::new(),
+                }),
+                // Histories do not contain it.
+                Role::Other(_) => None,
+            })
     }
 }
 

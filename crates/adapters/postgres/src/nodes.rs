@@ -12,18 +12,22 @@ use crate::{
     error::{conflict_on, from_sqlx},
 };
 
-/// The number of other nodes that are not marked as dead, and the node $1.
+/// The number of other nodes that are not marked as dead, and the node $1, whose level is the column
+/// `level`; and the lowest level of these and of the nodes of far regions.
 macro_rules! live_nodes {
     () => {
-        "1 + (select count(*) from nodes o \
-             where o.id <> $1 and not o.swept)"
+        "1 + (select count(*) from nodes o where o.id <> $1 and not o.swept), \
+         least(coalesce(level, 0), \
+             (select min(coalesce(o.level, 0)) from nodes o where o.id <> $1 and not o.swept), \
+             (select min(coalesce(f.level, 0)) from far_nodes f \
+                 where f.lease_until > clock_timestamp()))"
     };
 }
 
 const INSERT: &str = concat!(
-    "insert into nodes (id, lease_until, version, started_at) \
+    "insert into nodes (id, lease_until, version, started_at, level) \
      values ($1, clock_timestamp() + $2 * interval '1 millisecond', $3, \
-         clock_timestamp() - $4 * interval '1 millisecond') \
+         clock_timestamp() - $4 * interval '1 millisecond', $5) \
      returning ",
     live_nodes!()
 );
@@ -33,25 +37,25 @@ const RENEW: &str = concat!(
     live_nodes!()
 );
 const LIST: &str = "\
-    select n.id, n.version, n.started_at, n.lease_until, \
+    select n.id, n.version, n.started_at, n.level, n.lease_until, \
         (extract(epoch from n.lease_until - clock_timestamp()) * 1000)::int8 as lease_left, \
         (select count(*) from turns r where r.node_id = n.id and r.status = 'in_progress') \
             as running_turns, \
         null::text as region, null::timestamptz as connected_at \
     from nodes n where not n.swept and n.lease_until > clock_timestamp() \
     union all \
-    select id, version, started_at, lease_until, \
+    select id, version, started_at, level, lease_until, \
         (extract(epoch from lease_until - clock_timestamp()) * 1000)::int8, 0, region, connected_at \
     from far_nodes where lease_until > clock_timestamp() order by id";
 const REPORT_FAR: &str = "\
     with expired as (delete from far_nodes where lease_until < clock_timestamp() and id <> $1) \
-    insert into far_nodes (id, region, version, started_at, connected_at, lease_until) \
+    insert into far_nodes (id, region, version, started_at, connected_at, lease_until, level) \
     values ($1, $2, $3, clock_timestamp() - $4 * interval '1 millisecond', \
         clock_timestamp() - $5 * interval '1 millisecond', \
-        clock_timestamp() + $6 * interval '1 millisecond') \
+        clock_timestamp() + $6 * interval '1 millisecond', $7) \
     on conflict (id) do update set region = excluded.region, version = excluded.version, \
         started_at = excluded.started_at, connected_at = excluded.connected_at, \
-        lease_until = excluded.lease_until";
+        lease_until = excluded.lease_until, level = excluded.level";
 const DELETE: &str = "delete from nodes where id = $1";
 
 /// The statements of this file.
@@ -68,12 +72,13 @@ impl NodeSql for PostgresStore {
         id: NodeId,
         process: &NodeProcess,
         lease: Duration,
-    ) -> Result<i64, RepositoryError> {
-        let insert = sqlx::query_scalar(INSERT)
+    ) -> Result<(i64, i32), RepositoryError> {
+        let insert = sqlx::query_as(INSERT)
             .bind(id.uuid())
             .bind(milliseconds(lease))
             .bind(&process.version)
-            .bind(milliseconds(process.running_for));
+            .bind(milliseconds(process.running_for))
+            .bind(process.level);
         let inserted = insert.fetch_one(connection).await;
         inserted.map_err(conflict_on("node"))
     }
@@ -82,8 +87,8 @@ impl NodeSql for PostgresStore {
         connection: &mut PgConnection,
         id: NodeId,
         lease: Duration,
-    ) -> Result<Option<i64>, RepositoryError> {
-        let renew = sqlx::query_scalar(RENEW)
+    ) -> Result<Option<(i64, i32)>, RepositoryError> {
+        let renew = sqlx::query_as(RENEW)
             .bind(id.uuid())
             .bind(milliseconds(lease));
         renew.fetch_optional(connection).await.map_err(from_sqlx)
@@ -101,7 +106,8 @@ impl NodeSql for PostgresStore {
             .bind(&report.version)
             .bind(milliseconds(report.running_for))
             .bind(report.connected_for.map(milliseconds))
-            .bind(milliseconds(lease));
+            .bind(milliseconds(lease))
+            .bind(report.level);
         self.execute(insert, from_sqlx).await.map(drop)
     }
 

@@ -5,7 +5,7 @@ use std::{collections::HashSet, time::Duration};
 use domain::{ConversationId, NodeId, TurnId};
 use ports::{RepositoryError, Sweep};
 use relational::{
-    Store as _, page_budget,
+    Store as _, level_permits, page_budget,
     plan::{self, SweptConversation, WaitingTurn},
     read,
     repositories::RecoverySql,
@@ -37,19 +37,29 @@ macro_rules! lost_nodes {
     };
 }
 
-/// The condition that turn `q` was queued for longer than the first parameter, in milliseconds.
+/// The condition that turn `q` was queued for longer than the first parameter, in milliseconds, and
+/// is not left to newer nodes.
 macro_rules! is_expired {
     () => {
-        "q.queued_at <= clock_timestamp() - $1 * interval '1 millisecond'"
+        concat!(
+            "(q.queued_at <= clock_timestamp() - $1 * interval '1 millisecond' and ",
+            level_permits!("q"),
+            ")"
+        )
     };
 }
 
-/// The condition that no turn is in progress in the conversation of turn `q`.
+/// The condition that nothing in its conversation keeps turn `q` from starting: no turn in progress,
+/// and none before it that is left to newer nodes.
 macro_rules! is_free {
     () => {
-        "(select not bool_or(r.status = 'in_progress') from turns r \
+        concat!(
+            "(select not bool_or(r.status = 'in_progress' or not ",
+            level_permits!("r"),
+            " and r.queued_seq <= q.queued_seq) from turns r \
              where r.tenant_id = q.tenant_id and r.agent_id = q.agent_id \
              and r.conversation_id = q.conversation_id and r.status in ('queued', 'in_progress'))"
+        )
     };
 }
 
@@ -69,7 +79,9 @@ const TENANTS_TO_SWEEP: &str = concat!(
     lost_nodes!(),
     "select r.tenant_id from lost l cross join lateral ( \
          select distinct r.tenant_id from turns r where r.node_id = l.node_id \
-             and r.status = 'in_progress') r \
+             and r.status = 'in_progress' and ",
+    level_permits!("r"),
+    ") r \
      union \
      select q.tenant_id from turns q where q.status = 'queued' and (",
     is_expired!(),
@@ -81,7 +93,9 @@ const LOST_TURNS: &str = concat!(
     lost_nodes!(),
     "select r.conversation_id, r.id, r.agent_id from lost l cross join lateral ( \
          select r.conversation_id, r.id, r.agent_id from turns r where r.node_id = l.node_id \
-             and r.status = 'in_progress' and r.tenant_id = $1 order by r.id limit $2) r \
+             and r.status = 'in_progress' and r.tenant_id = $1 and ",
+    level_permits!("r"),
+    " order by r.id limit $2) r \
      order by r.id limit $2"
 );
 /// Expired turns are the oldest ones, so they come first. The condition on `queued_at` holds for
@@ -106,13 +120,17 @@ const QUEUED_TURNS: &str = concat!(
              and r.status = 'queued' offset 0) q \
      order by q.queued_seq"
 );
-const IN_PROGRESS_UNDER: &str = "\
-    select tenant_id, conversation_id, id from turns \
-    where node_id = $1 and status = 'in_progress'";
+const IN_PROGRESS_UNDER: &str = concat!(
+    "select r.tenant_id, r.conversation_id, r.id from turns r \
+     where r.node_id = $1 and r.status = 'in_progress' and ",
+    level_permits!("r")
+);
 /// The order makes the planner use the index of queued turns.
-const ALL_QUEUED_TURNS: &str = "\
-    select tenant_id, conversation_id, id from turns \
-    where status = 'queued' order by tenant_id, queued_at";
+const ALL_QUEUED_TURNS: &str = concat!(
+    "select q.tenant_id, q.conversation_id, q.id from turns q where q.status = 'queued' and ",
+    level_permits!("q"),
+    " order by q.tenant_id, q.queued_at"
+);
 
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[

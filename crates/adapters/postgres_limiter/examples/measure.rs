@@ -10,7 +10,7 @@ use std::{
 
 use domain::{NodeId, PrincipalId, Quota, QuotaHolder, RatePolicy, TenantId};
 use local_limiter::LocalRateLimiter;
-use ports::{Membership, QuotaDecision, RateLimiter};
+use ports::{LiveNodes, Membership, QuotaDecision, RateLimiter};
 use postgres_limiter::PostgresRateLimiter;
 use sqlx::postgres::PgConnectOptions;
 use tokio::{sync::watch, task::JoinSet, time::sleep};
@@ -36,7 +36,13 @@ fn start(live_nodes: u32) -> Arc<dyn RateLimiter> {
     let connect = PgConnectOptions::from_str(&url).expect("a URL of Postgres");
     let node = NodeId::new(Uuid::nil());
     // Nothing changes the membership.
-    let membership = watch::channel(Membership { node, live_nodes });
+    let membership = watch::channel(Membership {
+        node,
+        live: LiveNodes {
+            count: live_nodes,
+            lowest_level: 0,
+        },
+    });
     let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
     let limiter = PostgresRateLimiter::start(&connect, membership.1, &tasks, &stop);
     std::mem::forget(membership.0);

@@ -110,7 +110,7 @@ impl ConnectionTask {
     }
 
     fn is_alone(&mut self) -> bool {
-        self.membership.borrow_and_update().live_nodes <= 1
+        self.membership.borrow_and_update().live.count <= 1
     }
 
     /// Counts in memory, since the rows cannot be reached.

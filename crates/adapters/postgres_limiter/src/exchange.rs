@@ -79,7 +79,7 @@ impl Exchange {
         connection: &mut PgConnection,
         membership: Membership,
     ) -> Result<(), sqlx::Error> {
-        let (node, nodes) = (membership.node.uuid(), membership.live_nodes);
+        let (node, nodes) = (membership.node.uuid(), membership.live.count);
         let Queue { buckets, holders } = self.shared.take(MAX_ROWS);
         if let Err(error) = self.query_buckets(connection, nodes, &buckets).await {
             self.shared.push(buckets, holders);

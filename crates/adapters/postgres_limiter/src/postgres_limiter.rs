@@ -48,7 +48,7 @@ impl PostgresRateLimiter {
         tasks: &TaskTracker,
         stop: &CancellationToken,
     ) -> Self {
-        let shared = Arc::new(Shared::new(membership.borrow().live_nodes > 1));
+        let shared = Arc::new(Shared::new(membership.borrow().live.count > 1));
         let stop = stop.child_token();
         let connection = ConnectionTask::new(Arc::clone(&shared), connect.clone(), membership);
         tasks.spawn(stop.clone().run_until_cancelled_owned(connection.run()));

@@ -2,9 +2,7 @@
 
 use std::str::FromStr;
 
-use domain::{
-    EventType, Fingerprint, FinishReason, HistoryMessage, Role, Timestamp, TurnStatus, Usage,
-};
+use domain::{Fingerprint, HistoryMessage, Role, Timestamp, Usage};
 use ports::{BoxError, RepositoryError};
 use sqlx::{Database, Decode, Type, ValueRef as _, error::BoxDynError, types::Json};
 use time::OffsetDateTime;
@@ -82,44 +80,6 @@ where
     text.parse().map_err(corrupt(column))
 }
 
-/// Parses a text of `column` that is the spelling of one of the values in `known`.
-pub fn parse_enum<T: Copy>(
-    column: &'static str,
-    text: &str,
-    known: impl IntoIterator<Item = T>,
-    spelled: impl Fn(T) -> &'static str,
-) -> Result<T, RepositoryError> {
-    let mut known = known.into_iter();
-    known
-        .find(|known| spelled(*known) == text)
-        .ok_or_else(|| corrupt(column)("unknown value"))
-}
-
-/// Parses the type of an event.
-pub fn event_type(text: &str) -> Result<EventType, RepositoryError> {
-    let known = EventType::ALL.iter().copied();
-    parse_enum("events.type", text, known, EventType::as_str)
-}
-
-/// Parses the status of a turn.
-pub fn turn_status(text: &str) -> Result<TurnStatus, RepositoryError> {
-    let known = TurnStatus::ALL;
-    parse_enum("turns.status", text, known, TurnStatus::as_str)
-}
-
-/// Parses the role of a message's author.
-pub fn role(text: &str) -> Result<Role, RepositoryError> {
-    let known = [Role::User, Role::Agent];
-    parse_enum("messages.role", text, known, Role::as_str)
-}
-
-/// Parses the finish reason of a message, if it has one.
-pub fn finish_reason(text: Option<&str>) -> Result<Option<FinishReason>, RepositoryError> {
-    let known = FinishReason::ALL;
-    let parse = |text| parse_enum("messages.finish_reason", text, known, FinishReason::as_str);
-    text.map(parse).transpose()
-}
-
 /// Builds the token counts of a message, if both are stored.
 pub fn usage(input_tokens: Option<i64>, output_tokens: Option<i64>) -> Option<Usage> {
     let (input_tokens, output_tokens) = input_tokens.zip(output_tokens)?;
@@ -129,15 +89,17 @@ pub fn usage(input_tokens: Option<i64>, output_tokens: Option<i64>) -> Option<Us
     })
 }
 
-/// Builds a message of the history from its columns `seq`, `role` and `content`.
-pub fn history_message(
-    (seq, role_text, content): (i64, String, String),
-) -> Result<HistoryMessage, RepositoryError> {
-    Ok(HistoryMessage {
-        seq,
-        role: role(&role_text)?,
-        content: content.into(),
-    })
+/// Builds the history from the columns `seq`, `role` and `content` of its messages. An engine cannot
+/// tell what a message of an unknown role is, so it is left out.
+pub fn history(messages: Vec<(i64, String, String)>) -> Vec<HistoryMessage> {
+    let known = |(seq, role, content): (i64, String, String)| {
+        Some(HistoryMessage {
+            seq,
+            role: Role::known(&role)?,
+            content: content.into(),
+        })
+    };
+    messages.into_iter().filter_map(known).collect()
 }
 
 /// Reads the fingerprint of an idempotency record.

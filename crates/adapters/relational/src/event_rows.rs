@@ -47,7 +47,7 @@ pub fn agent_updated(position: LogPosition<'_>, agent: &Agent) -> EventRow {
 pub fn agent_deleted(position: LogPosition<'_>, id: AgentId, version: i64) -> EventRow {
     EventRow {
         agent_id: Some(id),
-        data: Some(json(&Tombstone { id, version })),
+        data: Some(json(&Tombstone::new(id, version))),
         ..base_row(position, EventType::AgentDeleted)
     }
 }
@@ -92,10 +92,7 @@ pub fn conversation_deleted(
     id: ConversationId,
     conversation: &ConversationFacts,
 ) -> EventRow {
-    let tombstone = Tombstone {
-        id,
-        version: conversation.version,
-    };
+    let tombstone = Tombstone::new(id, conversation.version);
     EventRow {
         agent_id: Some(conversation.agent_id),
         conversation_id: Some(id),

@@ -1,6 +1,6 @@
 //! Test fixtures.
 
-use domain::{Agent, AgentConfig, Rule, Timestamp};
+use domain::{Agent, AgentConfig, Rule, Timestamp, UnknownMembers};
 
 /// An agent without rules.
 pub(crate) fn agent() -> Agent {
@@ -13,6 +13,7 @@ pub(crate) fn agent() -> Agent {
         version: 1,
         created_at: Timestamp::from_milliseconds(0),
         updated_at: Timestamp::from_milliseconds(0),
+        unknown: UnknownMembers::default(),
     }
 }
 
@@ -26,5 +27,6 @@ pub(crate) fn pattern_rule(pattern: &str, reply: &str) -> Rule {
         replies: None,
         capability: None,
         priority: None,
+        unknown: UnknownMembers::default(),
     }
 }

@@ -135,7 +135,7 @@ pub(crate) async fn page(
         "messages",
         &rows,
         query.limit,
-        |row: StoredListedMessage| row.try_into(),
+        |row: StoredListedMessage| Ok(row.into()),
     )?;
     read::if_found("conversations", &rows, page)
 }
@@ -171,7 +171,7 @@ pub(crate) async fn at(
         .bind(id.uuid())
         .bind(seq);
     let row = store.fetch_optional(find).await?;
-    read::one("messages", row, |row: StoredListedMessage| row.try_into())
+    read::one("messages", row, |row: StoredListedMessage| Ok(row.into()))
 }
 
 /// Implements `ConversationRepository::history`.
@@ -188,5 +188,5 @@ pub(crate) async fn history(
         .bind(i64::from(query.limits.messages()))
         .bind(i64::from(query.limits.characters()));
     let rows = store.fetch_all(history).await?;
-    read::rows("messages", rows, column::history_message)
+    read::rows("messages", rows, Ok).map(column::history)
 }

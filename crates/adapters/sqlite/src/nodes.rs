@@ -12,19 +12,29 @@ use crate::{
     error::{conflict_on, from_sqlx},
 };
 
-/// The number of other nodes that are not marked as dead, and the node ?1.
+/// The number of other nodes that are not marked as dead, and the node ?1, whose level is the column
+/// `level`; and the lowest level of these and of the nodes of far regions.
 macro_rules! live_nodes {
     () => {
-        "1 + (select count(*) from nodes where id <> ?1 and swept = 0)"
+        concat!(
+            "1 + (select count(*) from nodes o where o.id <> ?1 and o.swept = 0), \
+             min(coalesce(level, 0), \
+                 coalesce((select min(coalesce(o.level, 0)) from nodes o \
+                     where o.id <> ?1 and o.swept = 0), level, 0), \
+                 coalesce((select min(coalesce(f.level, 0)) from far_nodes f \
+                     where f.lease_until > ",
+            now!(),
+            "), level, 0))"
+        )
     };
 }
 
 const INSERT: &str = concat!(
-    "insert into nodes (id, lease_until, version, started_at) values (?1, ",
+    "insert into nodes (id, lease_until, version, started_at, level) values (?1, ",
     now!(),
     " + ?2, ?3, ",
     now!(),
-    " - ?4) returning ",
+    " - ?4, ?5) returning ",
     live_nodes!()
 );
 const RENEW: &str = concat!(
@@ -34,30 +44,31 @@ const RENEW: &str = concat!(
     live_nodes!()
 );
 const LIST: &str = concat!(
-    "select id, version, started_at, lease_until, lease_until - t.now as lease_left, \
+    "select id, version, started_at, level, lease_until, lease_until - t.now as lease_left, \
          (select count(*) from turns r where r.node_id = nodes.id and r.status = 'in_progress') \
              as running_turns, null as region, null as connected_at \
      from nodes cross join (select ",
     now!(),
     " as now) t where swept = 0 and lease_until > t.now \
      union all \
-     select id, version, started_at, lease_until, lease_until - t.now, 0, region, connected_at \
+     select id, version, started_at, level, lease_until, lease_until - t.now, 0, region, \
+         connected_at \
      from far_nodes cross join (select ",
     now!(),
     " as now) t where lease_until > t.now order by id"
 );
 const REPORT_FAR: &str = concat!(
-    "insert into far_nodes (id, region, version, started_at, connected_at, lease_until) \
+    "insert into far_nodes (id, region, version, started_at, connected_at, lease_until, level) \
      values (?1, ?2, ?3, ",
     now!(),
     " - ?4, ",
     now!(),
     " - ?5, ",
     now!(),
-    " + ?6) \
+    " + ?6, ?7) \
      on conflict (id) do update set region = excluded.region, version = excluded.version, \
          started_at = excluded.started_at, connected_at = excluded.connected_at, \
-         lease_until = excluded.lease_until"
+         lease_until = excluded.lease_until, level = excluded.level"
 );
 const DELETE: &str = "delete from nodes where id = ?1";
 
@@ -75,12 +86,13 @@ impl NodeSql for SqliteStore {
         id: NodeId,
         process: &NodeProcess,
         lease: Duration,
-    ) -> Result<i64, RepositoryError> {
-        let insert = sqlx::query_scalar(INSERT)
+    ) -> Result<(i64, i32), RepositoryError> {
+        let insert = sqlx::query_as(INSERT)
             .bind(id.uuid())
             .bind(milliseconds(lease))
             .bind(&process.version)
-            .bind(milliseconds(process.running_for));
+            .bind(milliseconds(process.running_for))
+            .bind(process.level);
         let inserted = insert.fetch_one(connection).await;
         inserted.map_err(conflict_on("node"))
     }
@@ -89,8 +101,8 @@ impl NodeSql for SqliteStore {
         connection: &mut SqliteConnection,
         id: NodeId,
         lease: Duration,
-    ) -> Result<Option<i64>, RepositoryError> {
-        let renew = sqlx::query_scalar(RENEW)
+    ) -> Result<Option<(i64, i32)>, RepositoryError> {
+        let renew = sqlx::query_as(RENEW)
             .bind(id.uuid())
             .bind(milliseconds(lease));
         renew.fetch_optional(connection).await.map_err(from_sqlx)
@@ -108,7 +120,8 @@ impl NodeSql for SqliteStore {
             .bind(&report.version)
             .bind(milliseconds(report.running_for))
             .bind(report.connected_for.map(milliseconds))
-            .bind(milliseconds(lease));
+            .bind(milliseconds(lease))
+            .bind(report.level);
         self.execute(insert, from_sqlx).await.map(drop)
     }
 

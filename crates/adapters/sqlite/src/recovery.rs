@@ -5,7 +5,7 @@ use std::{collections::HashSet, time::Duration};
 use domain::{ConversationId, NodeId, TurnId};
 use ports::{RepositoryError, Sweep};
 use relational::{
-    Store as _, page_budget,
+    Store as _, level_permits, page_budget,
     plan::{self, SweptConversation, WaitingTurn},
     repositories::RecoverySql,
 };
@@ -35,19 +35,31 @@ macro_rules! lost_nodes {
     };
 }
 
-/// The condition that turn `q` was queued for longer than the first parameter, in milliseconds.
+/// The condition that turn `q` was queued for longer than the first parameter, in milliseconds, and
+/// is not left to newer nodes.
 macro_rules! is_expired {
     () => {
-        concat!("q.queued_at <= ", now!(), " - ?1")
+        concat!(
+            "(q.queued_at <= ",
+            now!(),
+            " - ?1 and ",
+            level_permits!("q"),
+            ")"
+        )
     };
 }
 
-/// The condition that no turn is in progress in the conversation of turn `q`.
+/// The condition that nothing in its conversation keeps turn `q` from starting: no turn in progress,
+/// and none before it that is left to newer nodes.
 macro_rules! is_free {
     () => {
-        "not exists (select 1 from turns r where r.tenant_id = q.tenant_id \
+        concat!(
+            "not exists (select 1 from turns r where r.tenant_id = q.tenant_id \
              and r.agent_id = q.agent_id and r.conversation_id = q.conversation_id \
-             and r.status in ('queued', 'in_progress') and r.status = 'in_progress')"
+             and r.status in ('queued', 'in_progress') and (r.status = 'in_progress' or not ",
+            level_permits!("r"),
+            " and r.queued_seq <= q.queued_seq))"
+        )
     };
 }
 
@@ -59,8 +71,9 @@ const DELETE_DEAD_NODES: &str = "\
 const TENANTS_TO_SWEEP: &str = concat!(
     lost_nodes!(),
     "select r.tenant_id from lost cross join turns r indexed by turns_running_by_node \
-         on r.node_id = lost.node_id and r.status = 'in_progress' \
-     union \
+         on r.node_id = lost.node_id and r.status = 'in_progress' and ",
+    level_permits!("r"),
+    " union \
      select q.tenant_id from turns q indexed by turns_waiting where q.status = 'queued' and (",
     is_expired!(),
     " or ",
@@ -70,8 +83,9 @@ const TENANTS_TO_SWEEP: &str = concat!(
 const LOST_TURNS: &str = concat!(
     lost_nodes!(),
     "select r.conversation_id, r.id from lost cross join turns r indexed by turns_running_by_node \
-         on r.node_id = lost.node_id and r.status = 'in_progress' and r.tenant_id = ?1 \
-     order by r.id limit ?2"
+         on r.node_id = lost.node_id and r.status = 'in_progress' and r.tenant_id = ?1 and ",
+    level_permits!("r"),
+    " order by r.id limit ?2"
 );
 /// Expired turns are the oldest ones, so they come first.
 const DUE_CONVERSATIONS: &str = concat!(
@@ -93,12 +107,16 @@ const QUEUED_TURNS: &str = concat!(
          and q.status = 'queued' \
      order by q.queued_seq"
 );
-const IN_PROGRESS_UNDER: &str = "\
-    select tenant_id, conversation_id, id from turns \
-    where node_id = ?1 and status = 'in_progress'";
-const ALL_QUEUED_TURNS: &str = "\
-    select tenant_id, conversation_id, id from turns indexed by turns_waiting \
-    where status = 'queued'";
+const IN_PROGRESS_UNDER: &str = concat!(
+    "select r.tenant_id, r.conversation_id, r.id from turns r \
+     where r.node_id = ?1 and r.status = 'in_progress' and ",
+    level_permits!("r")
+);
+const ALL_QUEUED_TURNS: &str = concat!(
+    "select q.tenant_id, q.conversation_id, q.id from turns q indexed by turns_waiting \
+     where q.status = 'queued' and ",
+    level_permits!("q")
+);
 
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[

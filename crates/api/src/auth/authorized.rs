@@ -83,7 +83,7 @@ impl SealedServices {
         &self,
         auth_context: Arc<AuthContext>,
     ) -> Result<Authorized<R>, ApiError> {
-        let held = auth_context.principal.scopes;
+        let held = &auth_context.principal.scopes;
         if !R::ANY_OF.is_empty() && !R::ANY_OF.iter().any(|scope| held.contains(*scope)) {
             return Err(missing_any_scope(R::ANY_OF));
         }

@@ -208,7 +208,7 @@ fn event(turn_event: TurnEvent, seq: Option<Seq>) -> Event {
         }),
     };
     Event {
-        name: Some(data.name()),
+        name: Some(data.name().into()),
         ..Event::json(&data)
     }
 }

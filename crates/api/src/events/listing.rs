@@ -38,7 +38,7 @@ fn event_types(query: &mut QueryParameters) -> Vec<EventType> {
     let Some(text) = query.text("types") else {
         return Vec::new();
     };
-    let types: Option<Vec<EventType>> = text.split(',').map(EventType::parse).collect();
+    let types: Option<Vec<EventType>> = text.split(',').map(EventType::known).collect();
     types.unwrap_or_else(|| {
         query.add_fault(
             "types",

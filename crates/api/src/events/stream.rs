@@ -202,7 +202,7 @@ fn frames(follower: Follower, slot: Option<StreamSlot>) -> impl Stream<Item = Fr
 fn sse_event(event: &SerializedEvent) -> Event {
     Event {
         id: Some(EventId::Position(event.seq())),
-        name: Some(event.logged.event.kind.as_str()),
+        name: Some(event.logged.event.kind.text()),
         data: Arc::clone(&event.json),
     }
 }
@@ -214,7 +214,7 @@ fn resync(first_seq: Seq, head_seq: Seq) -> Event {
     };
     Event {
         id: Some(EventId::Position(head_seq)),
-        name: Some("resync"),
+        name: Some("resync".into()),
         // Serialization cannot fail: the data is two numbers.
         data: serde_json::to_string(&resync).unwrap_or_default().into(),
     }

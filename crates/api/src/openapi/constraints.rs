@@ -24,6 +24,16 @@ pub(super) fn apply(document: &mut Value) -> Result<(), MissingComponent> {
             exactly_one("reply", "replies")
         ]),
     );
+    // Stored, these may have members of a newer version; sent, they may not.
+    for name in [
+        "AgentConfig",
+        "HistoryLimits",
+        "LimitOverrides",
+        "LlmSettings",
+        "Rule",
+    ] {
+        component_mut(document, name)?.insert("additionalProperties".to_owned(), false.into());
+    }
     component_mut(document, "Origin")?.insert("pattern".to_owned(), ENTRY_PATTERN.into());
     for (component, member) in [
         ("AgentDraft", "capabilities"),

@@ -69,5 +69,7 @@ const fn content(kind: EventType) -> &'static str {
         | EventType::TurnCompleted
         | EventType::TurnFailed
         | EventType::TurnCancelled => "TurnEventData",
+        // Only known types are published.
+        EventType::Other(_) => "EventData",
     }
 }

@@ -9,7 +9,8 @@ use std::{borrow::Cow, fmt};
 use actix_web::{HttpResponse, ResponseError, http::StatusCode};
 pub use domain::problem::seconds_to_wait;
 use domain::{
-    ConversationId, FaultCode, InputFault, ProblemCode, RatePolicy, TurnId, problem::ProblemFault,
+    ConversationId, FaultCode, InputFault, ProblemCode, RatePolicy, TurnId, UnknownMembers,
+    problem::ProblemFault,
 };
 use ports::BoxError;
 use serde::Serialize;
@@ -120,6 +121,7 @@ impl ApiError {
             header: Some(name.to_owned()),
             code: FaultCode::BadFormat,
             detail: detail.into(),
+            unknown: UnknownMembers::default(),
         };
         Self {
             faults: vec![fault],
@@ -136,6 +138,7 @@ pub fn parameter_fault(name: &str, code: FaultCode, detail: impl Into<String>) -
         header: None,
         code,
         detail: detail.into(),
+        unknown: UnknownMembers::default(),
     }
 }
 
@@ -191,7 +194,7 @@ impl From<ProblemCode> for ApiError {
 
 impl fmt::Display for ApiError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.code.slug())
+        formatter.write_str(self.code.as_str())
     }
 }
 

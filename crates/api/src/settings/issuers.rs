@@ -169,12 +169,14 @@ fn role(text: &str) -> Option<(String, Scopes)> {
     let role = audience(role.trim())?;
     let scopes = scopes.split('+').map(|scope| scope.trim().parse::<Scope>());
     let scopes: Scopes = scopes.collect::<Result<_, _>>().ok()?;
-    scopes_of_roles().includes(scopes).then_some((role, scopes))
+    scopes_of_roles()
+        .includes(&scopes)
+        .then_some((role, scopes))
 }
 
 /// The scopes that users of an issuer can have.
 fn scopes_of_roles() -> Scopes {
-    Scopes::all().without([Scope::UserTokensIssue].into_iter().collect())
+    Scopes::all().without(&Scopes::NONE.with(Scope::UserTokensIssue))
 }
 
 fn role_scopes_form() -> String {

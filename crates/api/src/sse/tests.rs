@@ -7,7 +7,7 @@ use super::*;
 fn event(seq: i64, data: &str) -> Event {
     Event {
         id: Some(EventId::Position(Seq(seq))),
-        name: Some("agent.created"),
+        name: Some("agent.created".into()),
         data: data.into(),
     }
 }

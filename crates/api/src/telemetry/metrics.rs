@@ -140,6 +140,11 @@ fn describe_connections() {
         "Nodes that are not known to be dead, this one included."
     );
     describe_gauge!(
+        "lowest_node_level",
+        Unit::Count,
+        "The lowest level of the live nodes, those of far regions included."
+    );
+    describe_gauge!(
         "node_lease_age",
         Unit::Seconds,
         "Time since the last renewal of the lease of this node."

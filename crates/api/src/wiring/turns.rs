@@ -137,7 +137,7 @@ impl Turns {
     async fn wait_for_other_nodes(&self, deadline: Instant) {
         let live = &self.context.live;
         let membership = self.context.node.watch_membership();
-        let is_alone = || membership.borrow().live_nodes <= 1;
+        let is_alone = || membership.borrow().live.count <= 1;
         let is_awaited = || live.in_progress() > 0 || !live.queued().is_empty();
         while is_awaited() && !is_alone() && Instant::now() < deadline {
             tokio::time::sleep(POLL_INTERVAL).await;

@@ -155,7 +155,7 @@ async fn a_failure_is_returned_and_stored_with_or_without_text() {
                 (&turn["status"], &turn["reply"]),
                 (&json!("failed"), &Value::Null)
             );
-            assert_eq!(turn["error"]["code"], code.slug());
+            assert_eq!(turn["error"]["code"], code.as_str());
             assert_eq!(turn["error"]["detail"], code.remedy());
             let conversation = turn["conversationId"].as_str().unwrap();
             assert_eq!(contents(&api, conversation).await, ["Hello"]);

@@ -194,7 +194,7 @@ impl ApiResponse {
         assert_eq!(body["status"], self.status, "{body}");
         assert_eq!(self.status, code.status(), "{body}");
         // The path is relative to the public URL's path, if it has one.
-        let page = format!("/problems/{}", code.slug());
+        let page = format!("/problems/{}", code.as_str());
         let is_page = body["type"].as_str().is_some_and(|it| it.ends_with(&page));
         assert!(is_page, "{body}");
         assert_eq!(body["title"], code.title());
@@ -211,7 +211,7 @@ impl ApiResponse {
                 .strip_suffix(code.remedy())
                 .expect("the remedy of the code");
             let may_be_told =
-                code.slug().starts_with("engine_") && inner.starts_with("The cause: ");
+                code.as_str().starts_with("engine_") && inner.starts_with("The cause: ");
             assert!(
                 inner.is_empty() || may_be_told,
                 "no inner detail may leave: {body}"
@@ -264,7 +264,7 @@ impl ApiResponse {
     pub(crate) fn problem(&self, code: ProblemCode) -> Value {
         assert!(self.status >= 400, "{}: {}", self.status, self.text());
         let body = self.json();
-        assert_eq!(body["code"], code.slug(), "{body}");
+        assert_eq!(body["code"], code.as_str(), "{body}");
         body
     }
 

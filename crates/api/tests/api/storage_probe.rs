@@ -18,10 +18,10 @@ use ports::{
     ConversationName, ConversationQuery, ConversationRepository, CredentialRepository,
     DeleteOutcome, EventLog, EventPage, EventQuery, FarNodeReport, FinishOutcome, FinishTurn,
     FirstMessages, FoundMessage, FoundTurn, HistoryQuery, IdempotencyRepository, Idempotent,
-    LiveNode, LogBounds, LogHead, LoggedChange, Maintenance, MessageQuery, MessageReference,
-    NewProof, NodeProcess, NodeRepository, RecordTurnOutcome, Reply, RepositoryError,
-    RetentionCutoffs, ShowKey, SigningKeyRepository, Storage, TokenRepository, TurnQuery,
-    TurnRepository,
+    LiveNode, LiveNodes, LogBounds, LogHead, LoggedChange, Maintenance, MessageQuery,
+    MessageReference, NewProof, NodeProcess, NodeRepository, RecordTurnOutcome, Reply,
+    RepositoryError, RetentionCutoffs, ShowKey, SigningKeyRepository, Storage, TokenRepository,
+    TurnQuery, TurnRepository,
 };
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -245,8 +245,8 @@ probed! { SigningKeys of SigningKeyRepository as "signing_keys" {
 } }
 
 probed! { Nodes of NodeRepository as "nodes" {
-    fn insert(id: NodeId, process: &NodeProcess, lease: Duration) -> u32;
-    fn renew(id: NodeId, lease: Duration) -> Option<u32>;
+    fn insert(id: NodeId, process: &NodeProcess, lease: Duration) -> LiveNodes;
+    fn renew(id: NodeId, lease: Duration) -> Option<LiveNodes>;
     fn report_far(region: &RegionName, report: &FarNodeReport, lease: Duration) -> ();
     fn list() -> Vec<LiveNode>;
     fn delete(id: NodeId) -> ();

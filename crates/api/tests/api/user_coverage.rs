@@ -84,7 +84,7 @@ async fn resources_of_other_users_are_not_found() {
     let user = api.caller(Some(&issuer.token("ada", &scopes_without_other_users())));
     get_with_keys(&user, "/api/agents").await.ok();
     let never = [Scope::ConversationsAll, Scope::UserTokensIssue];
-    let held = Scopes::all().without(never.into_iter().collect());
+    let held = Scopes::all().without(&never.into_iter().collect());
     walk_as_user(&api, &user, held, "another user").await;
     api.stop().await;
 }

@@ -27,7 +27,7 @@ pub enum AgentError {
     #[error("too many agents are waiting for validation")]
     Overloaded,
     /// The rules could not be tested.
-    #[error("the engine failed: {}", .0.code.slug())]
+    #[error("the engine failed: {}", .0.code.as_str())]
     Failed(Problem),
     /// Concurrent changes of the agent continued; nothing was written.
     #[error("other requests change the agent at the same time")]

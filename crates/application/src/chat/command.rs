@@ -141,7 +141,7 @@ pub enum ChatError {
     #[error("the turn was cancelled")]
     Cancelled,
     /// The turn failed, or waited too long for the turns before it.
-    #[error("the turn failed: {}", .0.code.slug())]
+    #[error("the turn failed: {}", .0.code.as_str())]
     Failed(Problem),
     /// The idempotency key was used before.
     #[error(transparent)]

@@ -81,7 +81,7 @@ impl TurnRunner {
             turn_number: user_messages(&chat.history),
             user_id: chat.user_id,
             history: Arc::new(history(
-                &agent.config.history.unwrap_or_default(),
+                &agent.config.history.clone().unwrap_or_default(),
                 chat.history,
             )),
             message: chat.message,

@@ -225,6 +225,11 @@ fn answered_message(found: &FoundMessage, has_text: bool) -> Result<Option<Messa
             };
             Ok(Some(answered.ok_or_else(greeting)?.clone()))
         }
+        Role::Other(_) => {
+            let detail = "a message of this role cannot be superseded";
+            let code = FaultCode::NotCombinable;
+            Err(InputFault::new("/supersedes", code, detail))
+        }
     }
 }
 

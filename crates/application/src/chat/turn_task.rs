@@ -139,7 +139,7 @@ impl RunningTask<'_> {
         let TurnTask { request, place, .. } = &*self.task;
         let query = HistoryQuery {
             before: place.message.seq,
-            limits: request.agent.config.history.unwrap_or_default(),
+            limits: request.agent.config.history.clone().unwrap_or_default(),
         };
         let (tenant, conversation) = (&request.tenant, self.conversation());
         let histories = &self.context.histories;
@@ -192,7 +192,7 @@ impl RunningTask<'_> {
         }));
         let query = HistoryQuery {
             before: place.reply_seq + 1,
-            limits: request.agent.config.history.unwrap_or_default(),
+            limits: request.agent.config.history.clone().unwrap_or_default(),
         };
         let histories = &self.context.histories;
         let next_turn = place.turn_number + 1;

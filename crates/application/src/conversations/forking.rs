@@ -2,7 +2,7 @@
 
 use domain::{
     ConversationId, FaultCode, ForkOrigin, InputFault, Message, MessageId, Principal,
-    conversation::excerpt,
+    UnknownMembers, conversation::excerpt,
 };
 use ports::{
     FirstMessages, ForkedMessages, ListingOrder, MessageQuery, MessageReference, RepositoryError,
@@ -74,6 +74,7 @@ impl ConversationService {
             forked_from: Some(ForkOrigin {
                 conversation_id: from,
                 message_id: last.map(|message| message.id),
+                unknown: UnknownMembers::default(),
             }),
         })
     }

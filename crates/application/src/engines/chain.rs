@@ -169,12 +169,9 @@ fn no_engine_called(wait: Option<Duration>) -> Problem {
 /// Records the time and the outcome of an attempt as a metric.
 fn record<T>(candidate: &Candidate, took: Duration, result: &Result<T, FailedAttempt>) {
     let outcome = match result {
-        Ok(_) => "ok",
-        Err(failure) => engine_code(&failure.error).slug(),
+        Ok(_) => "ok".to_owned(),
+        Err(failure) => engine_code(&failure.error).as_str().to_owned(),
     };
-    let labels = [
-        ("engine", candidate.name.clone()),
-        ("outcome", outcome.to_owned()),
-    ];
+    let labels = [("engine", candidate.name.clone()), ("outcome", outcome)];
     metrics::histogram!("engine_seconds", &labels).record(took.as_secs_f64());
 }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use domain::{
-    ToolCall, TurnId,
+    ToolCall, TurnId, UnknownMembers,
     sizes::{ARGUMENT_LEVELS, TOOL_RESULT_BYTES, TURN_ARGUMENT_BYTES, TURN_RESULT_BYTES},
     tool_call::{is_nested_deeper, json_bytes},
 };
@@ -235,6 +235,7 @@ impl PartialReply {
             status: String::new(),
             duration_ms: 0,
             result: None,
+            unknown: UnknownMembers::default(),
         };
         self.calls.push(CallEntry {
             call,

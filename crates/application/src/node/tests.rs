@@ -14,6 +14,13 @@ use uuid::Uuid;
 
 use super::*;
 
+fn live(count: u32) -> LiveNodes {
+    LiveNodes {
+        count,
+        lowest_level: LEVEL,
+    }
+}
+
 /// The result of a renewal.
 #[derive(Debug, Clone, Copy)]
 enum Renewal {
@@ -43,25 +50,25 @@ impl NodeRepository for Leases {
         id: NodeId,
         _: &NodeProcess,
         _: Duration,
-    ) -> Result<u32, RepositoryError> {
+    ) -> Result<LiveNodes, RepositoryError> {
         if self.is_read_only.load(Ordering::SeqCst) {
             return Err(RepositoryError::Unavailable("read-only".into()));
         }
         self.registered.lock().unwrap().push(id);
-        Ok(1)
+        Ok(live(1))
     }
 
-    async fn renew(&self, _: NodeId, _: Duration) -> Result<Option<u32>, RepositoryError> {
+    async fn renew(&self, _: NodeId, _: Duration) -> Result<Option<LiveNodes>, RepositoryError> {
         let answer = self.answers.lock().unwrap().pop_front();
         match answer.unwrap_or(Renewal::Valid) {
-            Renewal::Valid => Ok(Some(1)),
-            Renewal::Others(others) => Ok(Some(1 + others)),
+            Renewal::Valid => Ok(Some(live(1))),
+            Renewal::Others(others) => Ok(Some(live(1 + others))),
             Renewal::Expired => Ok(None),
             Renewal::Unavailable => Err(RepositoryError::Unavailable("unavailable".into())),
             Renewal::Panic => panic!("requested by the test"),
             Renewal::ValidAfter(time) => {
                 tokio::time::sleep(time).await;
-                Ok(Some(1))
+                Ok(Some(live(1)))
             }
         }
     }
@@ -80,6 +87,7 @@ impl NodeRepository for Leases {
             id,
             version: None,
             started_at: None,
+            level: None,
             lease_until: Timestamp::from_milliseconds(10_000),
             lease_left: Duration::from_secs(8),
             running_turns: 0,
@@ -251,14 +259,14 @@ async fn changes_of_the_number_of_nodes_are_reported() {
     let others = [Renewal::Others(1), Renewal::Others(1), Renewal::Valid];
     let (node, _) = running(others).await;
     let mut membership = node.watch_membership();
-    assert_eq!(membership.borrow_and_update().live_nodes, 1);
+    assert_eq!(membership.borrow_and_update().live.count, 1);
     after(1).await;
-    assert_eq!(membership.borrow_and_update().live_nodes, 2);
+    assert_eq!(membership.borrow_and_update().live.count, 2);
     after(3).await;
     assert!(!membership.has_changed().expect("the node exists"));
     after(3).await;
     let membership = *membership.borrow_and_update();
-    assert_eq!((membership.node, membership.live_nodes), (node.id(), 1));
+    assert_eq!((membership.node, membership.live.count), (node.id(), 1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -269,15 +277,15 @@ async fn a_node_that_joins_is_noticed_at_once() {
     after(1).await;
     let since = Instant::now();
     let mut membership = node.watch_membership();
-    assert_eq!(membership.borrow_and_update().live_nodes, 1);
+    assert_eq!(membership.borrow_and_update().live.count, 1);
     // Several at once need one renewal.
     bus.publish(Signal::NodeJoined);
     bus.publish(Signal::NodeJoined);
     membership.changed().await.expect("the node exists");
-    assert_eq!(membership.borrow_and_update().live_nodes, 2);
+    assert_eq!(membership.borrow_and_update().live.count, 2);
     bus.publish(Signal::SignalsLost);
     membership.changed().await.expect("the node exists");
-    assert_eq!(membership.borrow_and_update().live_nodes, 3);
+    assert_eq!(membership.borrow_and_update().live.count, 3);
     assert_eq!(
         since.elapsed(),
         Duration::ZERO,
@@ -303,7 +311,7 @@ async fn the_result_of_the_last_renewal_is_kept() {
     // The renewal of the third second has not ended yet.
     bus.publish(Signal::NodeJoined);
     tokio::time::sleep(Duration::from_millis(1_500)).await;
-    assert_eq!(node.watch_membership().borrow().live_nodes, 3);
+    assert_eq!(node.watch_membership().borrow().live.count, 3);
 }
 
 #[tokio::test(start_paused = true)]

@@ -98,6 +98,7 @@ impl<'s> Sequence<'s> {
             forked_from: Some(ForkOrigin {
                 conversation_id: original.id,
                 message_id: Some(last.id),
+                unknown: fixture::unknown_members(),
             }),
             ..fixture::conversation(fork, self.agent.id)
         };

@@ -72,7 +72,7 @@ impl Backend {
             principal: Principal {
                 id: issuer.principal(),
                 tenant: issuer.tenant.clone(),
-                scopes: issuer.scopes,
+                scopes: issuer.scopes.clone(),
                 user_id: None,
             },
             credential: Some(id.clone()),
@@ -88,7 +88,7 @@ impl Backend {
                 },
             },
             allowed_origins: issuer.allowed_origins.clone(),
-            limits: issuer.limits,
+            limits: issuer.limits.clone(),
             ends_at: None,
         };
         Self {

@@ -98,7 +98,7 @@ async fn a_token_has_no_more_scopes_than_its_issuer() {
         .await;
     let missing = scopes(&[Scope::EventsRead]);
     assert!(matches!(outcome, Err(UserTokenError::MissingScopes(it)) if it == missing));
-    for forbidden in Scopes::all().without(Scopes::of_user_tokens()).iter() {
+    for forbidden in Scopes::all().without(&Scopes::of_user_tokens()).iter() {
         let outcome = backend.issue(asking(&[forbidden])).await;
         assert_eq!(pointers(outcome), ["/scopes"], "{forbidden}");
     }

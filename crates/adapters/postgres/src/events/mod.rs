@@ -70,7 +70,7 @@ impl EventSql for PostgresStore {
         tenant: &TenantId,
         ids: Vec<Uuid>,
     ) -> Result<Vec<Message>, RepositoryError> {
-        let convert = |row: StoredMessage| row.try_into();
+        let convert = |row: StoredMessage| Ok(row.into());
         fetch_joined(self, GREETINGS, "messages", tenant, ids, convert).await
     }
 
@@ -135,7 +135,12 @@ fn filtered(
     query: &EventQuery,
     scanned: i64,
 ) -> Query<'static, Postgres, PgArguments> {
-    let types: Vec<_> = query.types.iter().copied().map(EventType::as_str).collect();
+    let types: Vec<_> = query
+        .types
+        .iter()
+        .map(EventType::as_str)
+        .map(str::to_owned)
+        .collect();
     let types = (!types.is_empty()).then_some(types);
     let visibility = query.visibility.clone().unwrap_or_else(full_visibility);
     sqlx::query(statement)

@@ -1,6 +1,6 @@
 //! Rows of `credentials`, and the row of `store_state`.
 
-use domain::{Credential, Scope, Timestamp};
+use domain::{Credential, Timestamp};
 use relational::{Revocation, StateChange, credential_columns, stored::ProofColumns};
 use sqlx::types::Json;
 
@@ -53,9 +53,7 @@ pub(super) fn insert(batch: &mut CteBatch, rows: &[Credential]) {
             .column(rows, |row| row.kind.as_str())
             .column(rows, |row| row.tenant.as_str())
             .column(rows, |row| row.name.as_str())
-            .column(rows, |row| {
-                Json(row.scopes.iter().map(Scope::as_str).collect::<Vec<_>>())
-            })
+            .column(rows, |row| Json(&row.scopes))
             .column(proofs, |proof| proof.digest.as_deref())
             .column(proofs, |proof| proof.last4.as_deref())
             .column(proofs, |proof| proof.previous_digest.as_deref())

@@ -63,7 +63,7 @@ pub(super) fn insert(batch: &mut CteBatch, rows: &[MessageRow]) {
             .column(rows, |row| row.message.engine.as_deref())
             .column(rows, |row| row.message.agent_version)
             .column(rows, |row| {
-                row.message.finish_reason.map(FinishReason::as_str)
+                row.message.finish_reason.as_ref().map(FinishReason::as_str)
             })
             .column(rows, |row| {
                 row.message.usage.map(|usage| usage.input_tokens)

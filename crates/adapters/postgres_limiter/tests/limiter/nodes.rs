@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use contract::shared_rate_limiter::{NODES, SharedLimiters};
 use domain::{NodeId, Quota};
 use parking_lot::Mutex;
-use ports::{Membership, RateLimiter};
+use ports::{LiveNodes, Membership, RateLimiter};
 use postgres_limiter::PostgresRateLimiter;
 use sqlx::PgConnection;
 use tokio::{sync::watch, time::interval};
@@ -77,7 +77,7 @@ impl Nodes {
     /// Changes the number of live nodes that a node knows.
     pub(crate) fn set_live_nodes(&self, number: usize, live_nodes: u32) {
         let membership = &self.started[number].membership;
-        membership.send_modify(|known| known.live_nodes = live_nodes);
+        membership.send_modify(|known| known.live.count = live_nodes);
     }
 }
 
@@ -87,7 +87,10 @@ async fn start_node(database: &Database, proxy: &Proxy, live_nodes: u32) -> Limi
     keep_lease(database, node, lease.clone()).await;
     let membership = watch::Sender::new(Membership {
         node: NodeId::new(node),
-        live_nodes,
+        live: LiveNodes {
+            count: live_nodes,
+            lowest_level: 0,
+        },
     });
     let connect = proxy.options(database.options());
     let limiter = PostgresRateLimiter::start(&connect, membership.subscribe(), &tasks, &stop);

@@ -47,6 +47,9 @@ pub(super) fn logged_event(
 }
 
 fn data(record: &EventRecord, content: &mut EventContent) -> Result<EventData, RepositoryError> {
+    if matches!(record.row.kind, EventType::Other(_)) {
+        return Ok(EventData::Unknown {});
+    }
     if record.is_subject_deleted() {
         return Ok(EventData::DELETED);
     }

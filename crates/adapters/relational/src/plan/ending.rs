@@ -124,7 +124,7 @@ impl Planner<'_> {
     ) -> Option<(Seq, PromotedTurn)> {
         let facts = self.facts;
         let waiting = facts.turn(&after.tenant, conversation.first_waiting?)?;
-        if !facts.live_nodes.contains(&node) {
+        if waiting.is_left_to_newer() || !facts.live_nodes.contains(&node) {
             return None;
         }
         let at = at.max(waiting.turn.created_at);

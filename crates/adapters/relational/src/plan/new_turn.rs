@@ -157,6 +157,7 @@ pub(super) fn turn_row(begin: &BeginTurn, sort_seq: Seq) -> TurnRow {
             operation: idempotency.operation.to_owned(),
             key: idempotency.key.as_str().to_owned(),
         }),
+        level: None,
     }
 }
 

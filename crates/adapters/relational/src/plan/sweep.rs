@@ -114,7 +114,7 @@ pub fn sweep(
     (pass.planner.into_rows(), swept)
 }
 
-/// Fails the turn `row` if it is queued. `facts` contain the head of the tenant and the turn's
+/// Fails the turn `row` if it is queued and not left to newer nodes. `facts` contain the head of the tenant and the turn's
 /// conversation.
 pub fn fail_queued(
     facts: &Facts,
@@ -123,7 +123,8 @@ pub fn fail_queued(
     stamp: &Stamp,
 ) -> (Rows, Option<Committed>) {
     let conversation = facts.conversation(&row.tenant, row.turn.conversation_id);
-    let Some(conversation) = conversation.filter(|_| row.turn.status == TurnStatus::Queued) else {
+    let is_due = row.turn.status == TurnStatus::Queued && !row.is_left_to_newer();
+    let Some(conversation) = conversation.filter(|_| is_due) else {
         return (Rows::default(), None);
     };
     let mut planner = Planner::new(facts);
@@ -181,7 +182,7 @@ impl SweepPass<'_> {
         let Some(row) = facts.turn(&self.sweep.tenant, id) else {
             return;
         };
-        if self.is_full() {
+        if row.is_left_to_newer() || self.is_full() {
             return;
         }
         let problem = Problem::new(code);

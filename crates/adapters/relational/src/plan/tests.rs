@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// The events of a plan as `(seq, type)`.
-fn events(rows: &Rows) -> Vec<(i64, &'static str)> {
+fn events(rows: &Rows) -> Vec<(i64, &str)> {
     rows.events
         .iter()
         .map(|event| (event.seq.0, event.kind.as_str()))

@@ -133,7 +133,7 @@ impl<S: ConversationSql> ConversationRepository for Conversations<S> {
             None => None,
         };
         Ok(Some(FoundMessage {
-            message: found.message.try_into()?,
+            message: found.message.into(),
             before: found.before,
             previous,
         }))

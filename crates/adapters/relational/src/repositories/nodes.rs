@@ -4,26 +4,29 @@ use std::{future::Future, time::Duration};
 
 use async_trait::async_trait;
 use domain::{NodeId, RegionName};
-use ports::{FarNodeReport, LiveNode, NodeProcess, NodeRepository, RepositoryError};
+use ports::{FarNodeReport, LiveNode, LiveNodes, NodeProcess, NodeRepository, RepositoryError};
 
 use crate::Store;
 
-/// The SQL for nodes. Counts are those of the nodes that are not marked as dead.
+/// The columns `count` and `lowest_level` of `LiveNodes`.
+type StoredLiveNodes = (i64, i32);
+
+/// The SQL for nodes.
 pub trait NodeSql: Store {
-    /// Inserts a node and returns the number of nodes, as `NodeRepository::insert`.
+    /// `NodeRepository::insert`.
     fn insert_node(
         connection: &mut Self::Connection,
         id: NodeId,
         process: &NodeProcess,
         lease: Duration,
-    ) -> impl Future<Output = Result<i64, RepositoryError>> + Send;
+    ) -> impl Future<Output = Result<StoredLiveNodes, RepositoryError>> + Send;
 
-    /// Renews a lease and returns the number of nodes, as `NodeRepository::renew`.
+    /// `NodeRepository::renew`.
     fn renew_lease(
         connection: &mut Self::Connection,
         id: NodeId,
         lease: Duration,
-    ) -> impl Future<Output = Result<Option<i64>, RepositoryError>> + Send;
+    ) -> impl Future<Output = Result<Option<StoredLiveNodes>, RepositoryError>> + Send;
 
     /// `NodeRepository::report_far`.
     fn report_far_node(
@@ -50,19 +53,23 @@ impl<S: NodeSql> NodeRepository for Nodes<S> {
         id: NodeId,
         process: &NodeProcess,
         lease: Duration,
-    ) -> Result<u32, RepositoryError> {
+    ) -> Result<LiveNodes, RepositoryError> {
         let process = process.clone();
         let insert = self.0.transaction(move |connection| {
             Box::pin(async move { S::insert_node(connection, id, &process, lease).await })
         });
-        insert.await.map(node_count)
+        insert.await.map(live_nodes)
     }
 
-    async fn renew(&self, id: NodeId, lease: Duration) -> Result<Option<u32>, RepositoryError> {
+    async fn renew(
+        &self,
+        id: NodeId,
+        lease: Duration,
+    ) -> Result<Option<LiveNodes>, RepositoryError> {
         let renew = self
             .0
             .transaction(move |connection| Box::pin(S::renew_lease(connection, id, lease)));
-        Ok(renew.await?.map(node_count))
+        Ok(renew.await?.map(live_nodes))
     }
 
     async fn report_far(
@@ -83,6 +90,9 @@ impl<S: NodeSql> NodeRepository for Nodes<S> {
     }
 }
 
-fn node_count(count: i64) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
+fn live_nodes((count, lowest_level): StoredLiveNodes) -> LiveNodes {
+    LiveNodes {
+        count: u32::try_from(count).unwrap_or(u32::MAX),
+        lowest_level,
+    }
 }

@@ -1,8 +1,8 @@
 //! Rows of `turns`.
 
 use domain::{
-    Message, MessageId, NodeId, PrincipalId, Problem, Role, Seq, TenantId, Timestamp, ToolCall,
-    Turn, TurnId, TurnStatus,
+    LEVEL, Message, MessageId, NodeId, PrincipalId, Problem, Role, Seq, TenantId, Timestamp,
+    ToolCall, Turn, TurnId, TurnStatus,
 };
 use ports::{AnsweredMessage, FoundTurn, TurnMessages};
 
@@ -36,9 +36,17 @@ pub struct TurnRow {
     pub queued_seq: Option<Seq>,
     /// The idempotency key with which it began.
     pub idempotency: Option<KeyName>,
+    /// The lowest level of the nodes that may end or start it by themselves; `None` for all nodes.
+    pub level: Option<i32>,
 }
 
 impl TurnRow {
+    /// Returns whether only nodes of a newer version may end or start the turn without a caller that
+    /// demands it.
+    pub fn is_left_to_newer(&self) -> bool {
+        self.level.is_some_and(|level| level > LEVEL)
+    }
+
     /// Builds the user's message that the turn has stored; `None` until it has started, and if an
     /// earlier turn has stored the message.
     pub fn user_message(&self) -> Option<Message> {

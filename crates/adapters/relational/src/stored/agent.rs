@@ -1,6 +1,6 @@
 //! An agent as it is stored.
 
-use domain::{Agent, AgentConfig, AgentId};
+use domain::{Agent, AgentConfig, AgentId, UnknownMembers};
 use sqlx::types::Json;
 use uuid::Uuid;
 
@@ -39,6 +39,7 @@ impl From<StoredAgent> for Agent {
             version: row.version,
             created_at: row.created_at.0,
             updated_at: row.updated_at.0,
+            unknown: UnknownMembers::default(),
         }
     }
 }

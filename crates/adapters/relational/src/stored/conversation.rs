@@ -2,7 +2,7 @@
 
 use domain::{
     AgentId, Conversation, ConversationContext, ConversationId, ForkOrigin, MessageId, OpenTurn,
-    SentMessage, Timestamp, TurnId, config::Metadata,
+    SentMessage, Timestamp, TurnId, TurnStatus, UnknownMembers, config::Metadata,
 };
 use ports::RepositoryError;
 use serde::Deserialize;
@@ -49,19 +49,17 @@ pub struct StoredConversation {
 #[derive(Deserialize)]
 struct StoredOpenTurn {
     id: Uuid,
-    status: String,
+    status: TurnStatus,
     at: i64,
 }
 
-impl TryFrom<StoredOpenTurn> for OpenTurn {
-    type Error = RepositoryError;
-
-    fn try_from(row: StoredOpenTurn) -> Result<Self, RepositoryError> {
-        Ok(Self {
+impl From<StoredOpenTurn> for OpenTurn {
+    fn from(row: StoredOpenTurn) -> Self {
+        Self {
             id: TurnId::new(row.id),
-            status: column::turn_status(&row.status)?,
+            status: row.status,
             created_at: Timestamp::from_milliseconds(row.at),
-        })
+        }
     }
 }
 
@@ -83,14 +81,12 @@ impl TryFrom<StoredConversation> for Conversation {
             version: row.version,
             message_count: row.message_count,
             excerpt: row.excerpt,
-            open_turns: open_turns
-                .into_iter()
-                .map(OpenTurn::try_from)
-                .collect::<Result<_, _>>()?,
+            open_turns: open_turns.into_iter().map(OpenTurn::from).collect(),
             forked_from: row.forked_from.map(|origin| origin.0),
             created_at: row.created_at.0,
             updated_at: row.updated_at.0,
             last_message_at: row.last_message_at.map(|time| time.0),
+            unknown: UnknownMembers::default(),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! A credential as it is stored.
 
-use domain::{Credential, LimitOverrides};
+use domain::{Credential, LimitOverrides, Scopes};
 use ports::RepositoryError;
 use serde_json::Value;
 use sqlx::types::Json;
@@ -52,16 +52,12 @@ impl<Texts: TextList> TryFrom<StoredCredential<Texts>> for Credential {
             key_set: row.key_set,
             key_set_url: row.key_set_url,
         };
-        let scopes = row.scopes.into_texts();
-        let scopes = scopes
-            .iter()
-            .map(|scope| column::parse("credentials.scopes", scope));
         Ok(Self {
             kind: column::parse("credentials.kind", &row.kind)?,
             id: column::parse("credentials.id", &row.id)?,
             tenant: column::parse("credentials.tenant_id", &row.tenant_id)?,
             name: row.name,
-            scopes: scopes.collect::<Result<_, _>>()?,
+            scopes: Scopes::read(row.scopes.into_texts()),
             proof: proof.try_into()?,
             created_at: row.created_at.0,
             expires_at: row.expires_at.map(|time| time.0),

@@ -1,6 +1,8 @@
 //! Rows of the event log as they are stored.
 
-use domain::{Agent, AgentId, ConversationId, PrincipalId, Seq, Stamp, TenantId, TurnId};
+use domain::{
+    Agent, AgentId, ConversationId, EventType, PrincipalId, Seq, Stamp, TenantId, TurnId,
+};
 use ports::{LogBounds, LoggedChange, RepositoryError};
 use serde_json::Value;
 use sqlx::{FromRow, Row, types::Json};
@@ -35,7 +37,7 @@ impl StoredEvent {
         let row = EventRow {
             tenant: tenant.clone(),
             seq: Seq(self.seq),
-            kind: column::event_type(&self.r#type)?,
+            kind: EventType::read(&self.r#type),
             time: self.time.0,
             agent_id: self.agent_id.map(AgentId::new),
             conversation_id: self.conversation_id.map(ConversationId::new),
@@ -115,7 +117,7 @@ impl From<StoredChange> for LoggedChange {
     fn from(row: StoredChange) -> Self {
         Self {
             seq: Seq(row.seq),
-            kind: column::event_type(&row.r#type).ok(),
+            kind: EventType::known(&row.r#type),
             agent_id: row.agent_id.map(AgentId::new),
             conversation_id: row.conversation_id.map(ConversationId::new),
             turn_id: row.turn_id.map(TurnId::new),
@@ -140,7 +142,7 @@ impl StoredEventInDoubt {
     /// Converts the row; `None` for an event of an unknown type, which this process cannot have
     /// written.
     pub fn into_event(self) -> Result<Option<EventInDoubt>, RepositoryError> {
-        let Ok(kind) = column::event_type(&self.r#type) else {
+        let Some(kind) = EventType::known(&self.r#type) else {
             return Ok(None);
         };
         Ok(Some(EventInDoubt {

@@ -1,7 +1,9 @@
 //! A message as it is stored.
 
-use domain::{ConversationId, Message, MessageError, MessageId, Problem, Role, ToolCall, TurnId};
-use ports::RepositoryError;
+use domain::{
+    ConversationId, FinishReason, Message, MessageError, MessageId, Problem, Role, ToolCall,
+    TurnId, TurnStatus,
+};
 use sqlx::types::Json;
 use uuid::Uuid;
 
@@ -42,28 +44,26 @@ pub struct StoredMessage {
     pub(super) superseded_at: Option<StoredTime>,
 }
 
-impl TryFrom<StoredMessage> for Message {
-    type Error = RepositoryError;
-
-    fn try_from(row: StoredMessage) -> Result<Self, RepositoryError> {
-        Ok(Self {
+impl From<StoredMessage> for Message {
+    fn from(row: StoredMessage) -> Self {
+        Self {
             id: MessageId::new(row.id),
             conversation_id: ConversationId::new(row.conversation_id),
             turn_id: row.turn_id.map(TurnId::new),
             seq: row.seq,
-            role: column::role(&row.role)?,
+            role: Role::read(&row.role),
             content: row.content,
             created_at: row.created_at.0,
             engine: row.engine,
             agent_version: row.agent_version,
-            finish_reason: column::finish_reason(row.finish_reason.as_deref())?,
+            finish_reason: row.finish_reason.as_deref().map(FinishReason::read),
             usage: column::usage(row.input_tokens, row.output_tokens),
             client_message_id: None,
             turn_status: None,
             error: None,
             tool_calls: Vec::new(),
             superseded_at: row.superseded_at.map(|time| time.0),
-        })
+        }
     }
 }
 
@@ -90,25 +90,22 @@ pub struct StoredFoundMessage {
     pub previous: Option<i64>,
 }
 
-impl TryFrom<StoredListedMessage> for Message {
-    type Error = RepositoryError;
-
-    fn try_from(row: StoredListedMessage) -> Result<Self, RepositoryError> {
-        let message = Self::try_from(row.message)?;
+impl From<StoredListedMessage> for Message {
+    fn from(row: StoredListedMessage) -> Self {
+        let message = Self::from(row.message);
         if message.role == Role::Agent {
-            return Ok(Self {
+            return Self {
                 tool_calls: row.tool_calls.map_or_else(Vec::new, |calls| calls.0),
                 ..message
-            });
+            };
         }
-        let status = row.turn_status.as_deref().map(column::turn_status);
-        let status = status.transpose()?;
+        let status = row.turn_status.as_deref().map(TurnStatus::read);
         let error = row.turn_error.map(|error| error.0);
-        Ok(Self {
+        Self {
             client_message_id: row.client_message_id,
             turn_status: status,
             error: status.and_then(|status| MessageError::of_turn(status, error.as_ref())),
             ..message
-        })
+        }
     }
 }

@@ -15,6 +15,7 @@ pub struct StoredNode {
     id: Uuid,
     version: Option<String>,
     started_at: Option<StoredTime>,
+    level: Option<i32>,
     lease_until: StoredTime,
     /// The remaining validity of the lease, in milliseconds.
     lease_left: i64,
@@ -36,6 +37,7 @@ impl TryFrom<StoredNode> for LiveNode {
             id: NodeId::new(row.id),
             version: row.version,
             started_at: row.started_at.map(Into::into),
+            level: row.level,
             lease_until: row.lease_until.into(),
             lease_left: Duration::from_millis(u64::try_from(row.lease_left).unwrap_or(0)),
             running_turns: u32::try_from(row.running_turns).map_err(corrupt("turns.node_id"))?,

@@ -2,7 +2,7 @@
 
 use domain::{
     AgentId, ConversationId, Message, MessageId, NodeId, PrincipalId, Problem, Seq, ToolCall, Turn,
-    TurnId, config::Metadata,
+    TurnId, TurnStatus, config::Metadata,
 };
 use ports::{FoundTurn, RepositoryError};
 use sqlx::{FromRow, Row, types::Json};
@@ -24,7 +24,15 @@ macro_rules! turn_columns {
          r.degraded, r.tool_calls, r.metadata, r.error, r.node_id, r.queued_seq, \
          r.claim_operation, r.claim_key, r.created_at, r.started_at, r.finished_at, \
          r.client_message_id, r.retry_of, r.reuses_message, r.reply_id as reply_message_id, \
-         r.sort_seq"
+         r.sort_seq, r.level"
+    };
+}
+
+/// The condition that nodes of this level may end or start the turn `$turn` by themselves.
+#[macro_export]
+macro_rules! level_permits {
+    ($turn:literal) => {
+        concat!("coalesce(", $turn, ".level, 0) <= ", domain::level!())
     };
 }
 
@@ -70,6 +78,7 @@ pub struct TurnColumns {
     reuses_message: bool,
     reply_message_id: Option<Uuid>,
     sort_seq: i64,
+    level: Option<i32>,
 }
 
 /// The id of a joined reply, if the turn has one.
@@ -135,12 +144,13 @@ impl TryFrom<TurnColumns> for TurnRow {
     type Error = RepositoryError;
 
     fn try_from(row: TurnColumns) -> Result<Self, RepositoryError> {
+        let has_known_status = TurnStatus::known(&row.status).is_some();
         let turn = Turn {
             id: TurnId::new(row.id),
             conversation_id: ConversationId::new(row.conversation_id),
             agent_id: AgentId::new(row.agent_id),
             agent_version: row.agent_version,
-            status: column::turn_status(&row.status)?,
+            status: TurnStatus::read(&row.status),
             reply: None,
             engine: None,
             degraded: row.degraded,
@@ -167,9 +177,10 @@ impl TryFrom<TurnColumns> for TurnRow {
             message_seq: row.message_seq,
             turn_number: row.turn_number,
             reply_seq: row.reply_seq,
-            node: row.node_id.map(NodeId::new),
+            node: row.node_id.filter(|_| has_known_status).map(NodeId::new),
             queued_seq: row.queued_seq.map(Seq),
             idempotency: KeyName::from_columns(row.claim_operation, row.claim_key),
+            level: row.level,
         })
     }
 }
@@ -178,7 +189,7 @@ impl TryFrom<StoredTurn> for TurnRow {
     type Error = RepositoryError;
 
     fn try_from(row: StoredTurn) -> Result<Self, RepositoryError> {
-        let reply = row.reply.map(Message::try_from).transpose()?;
+        let reply = row.reply.map(Message::from);
         Ok(Self::try_from(row.turn)?.with_reply(reply))
     }
 }

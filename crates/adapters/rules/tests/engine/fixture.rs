@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use domain::{Agent, AgentConfig, AgentId, FinishReason, Rule, TenantId, Timestamp, TurnId};
+use domain::{
+    Agent, AgentConfig, AgentId, FinishReason, Rule, TenantId, Timestamp, TurnId, UnknownMembers,
+};
 use futures::StreamExt as _;
 use ports::{ReplyChunk, ReplyEngine as _, ReplyRequest};
 use rule_engine::RuleReplyEngine;
@@ -22,6 +24,7 @@ pub(crate) fn agent() -> Agent {
         version: 1,
         created_at: Timestamp::from_milliseconds(0),
         updated_at: Timestamp::from_milliseconds(0),
+        unknown: UnknownMembers::default(),
     }
 }
 
@@ -40,6 +43,7 @@ pub(crate) fn keyword_rule(keywords: &[&str], reply: &str) -> Rule {
         replies: None,
         capability: None,
         priority: None,
+        unknown: UnknownMembers::default(),
     }
 }
 

@@ -61,7 +61,7 @@ async fn the_end_has_the_reason_and_usage_of_the_script() {
         input_tokens: 3,
         output_tokens: 2,
     };
-    for finish_reason in FinishReason::ALL {
+    for finish_reason in FinishReason::ALL.iter().copied() {
         let script = Script::silence().finish_reason(finish_reason).usage(usage);
         let end = ReplyChunk::End {
             finish_reason,

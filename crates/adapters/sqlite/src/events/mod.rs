@@ -88,7 +88,7 @@ impl EventSql for SqliteStore {
         tenant: &TenantId,
         ids: Vec<Uuid>,
     ) -> Result<Vec<Message>, RepositoryError> {
-        let convert = |row: StoredMessage| row.try_into();
+        let convert = |row: StoredMessage| Ok(row.into());
         fetch_joined(
             self,
             GREETINGS,
@@ -172,7 +172,12 @@ fn filtered(
     query: &EventQuery,
     scanned: i64,
 ) -> Query<'static, Sqlite, SqliteArguments> {
-    let types: Vec<_> = query.types.iter().copied().map(EventType::as_str).collect();
+    let types: Vec<_> = query
+        .types
+        .iter()
+        .map(EventType::as_str)
+        .map(str::to_owned)
+        .collect();
     let types = (!types.is_empty()).then_some(Json(types));
     let visibility = query.visibility.clone().unwrap_or_else(full_visibility);
     sqlx::query(statement)

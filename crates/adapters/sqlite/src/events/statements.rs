@@ -11,7 +11,8 @@ macro_rules! filtered {
             and (?5 is null or e.type in (select value from json_each(?5))) \
             and (?6 is null or e.agent_id = ?6) \
             and (?7 is null or e.conversation_id = ?7) \
-            and case when e.conversation_id is null then ?8 \
+            and case when e.conversation_id is null \
+                then ?8 and (e.agent_id is not null or ?9 and ?11 is null) \
                 else (?9 or exists (select 1 from turns r where r.tenant_id = e.tenant_id \
                         and r.id = e.turn_id and r.principal = ?10)) \
                     and (?11 is null or e.user_id = ?11) end"

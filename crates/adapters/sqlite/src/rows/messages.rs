@@ -41,7 +41,11 @@ pub(super) fn insert<'r>(changes: &mut Changes<'r>, row: &'r MessageRow) {
             message.created_at.into(),
             message.engine.as_deref().into(),
             message.agent_version.into(),
-            message.finish_reason.map(FinishReason::as_str).into(),
+            message
+                .finish_reason
+                .as_ref()
+                .map(FinishReason::as_str)
+                .into(),
             message.usage.map(|usage| usage.input_tokens).into(),
             message.usage.map(|usage| usage.output_tokens).into(),
         ],

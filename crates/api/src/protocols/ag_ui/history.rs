@@ -11,7 +11,7 @@ use super::{
 /// Returns the messages in the form of `TanStack` AI, followed by those of queued turns, which
 /// are stored when their turns start.
 pub(super) fn ui_messages(messages: &[Message], open_turns: &[Turn]) -> Vec<Value> {
-    let stored = messages.iter().map(ui_message);
+    let stored = messages.iter().filter_map(ui_message);
     let queued = queued(open_turns).map(|turn| {
         let text = json!({ "type": "text", "content": turn.input });
         json!({
@@ -21,7 +21,13 @@ pub(super) fn ui_messages(messages: &[Message], open_turns: &[Turn]) -> Vec<Valu
     stored.chain(queued).collect()
 }
 
-fn ui_message(message: &Message) -> Value {
+/// Returns nothing for a message of an unknown role, which clients could not show.
+fn ui_message(message: &Message) -> Option<Value> {
+    let role = match message.role {
+        Role::User => "user",
+        Role::Agent => "assistant",
+        Role::Other(_) => return None,
+    };
     let mut metadata = json!({});
     if let Some(error) = &message.error {
         metadata["error"] = json!(error);
@@ -29,13 +35,13 @@ fn ui_message(message: &Message) -> Value {
     if let Some(reason) = message.finish_reason.filter(|it| *it != FinishReason::Stop) {
         metadata["finishReason"] = json!(reason);
     }
-    json!({
+    Some(json!({
         "id": message_id(message),
-        "role": role(message.role),
+        "role": role,
         "parts": parts(message),
         "createdAt": message.created_at,
         "metadata": metadata,
-    })
+    }))
 }
 
 /// Returns text and calls in their order.
@@ -79,9 +85,13 @@ pub(super) fn agui_messages(messages: &[Message], open_turns: &[Turn]) -> Vec<Va
 }
 
 fn agui_message(message: &Message) -> Vec<Value> {
-    if message.role == Role::User {
-        let (id, content) = (message_id(message), &message.content);
-        return vec![json!({ "id": id, "role": "user", "content": content })];
+    match message.role {
+        Role::User => {
+            let (id, content) = (message_id(message), &message.content);
+            return vec![json!({ "id": id, "role": "user", "content": content })];
+        }
+        Role::Agent => {}
+        Role::Other(_) => return Vec::new(),
     }
     let segments = segments(message.id, &message.content, &message.tool_calls);
     let items = segments.into_iter().flat_map(|segment| {
@@ -123,11 +133,4 @@ fn queued(open_turns: &[Turn]) -> impl Iterator<Item = &Turn> {
 fn queued_id(turn: &Turn) -> String {
     let own = turn.client_message_id.clone();
     own.unwrap_or_else(|| turn.id.to_string())
-}
-
-const fn role(role: Role) -> &'static str {
-    match role {
-        Role::User => "user",
-        Role::Agent => "assistant",
-    }
 }

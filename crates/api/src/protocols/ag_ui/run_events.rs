@@ -148,7 +148,7 @@ impl RunEvents {
         self.has_ended = true;
         self.add(&RunEvent::RunError {
             message: &problem.text(),
-            code: problem.code.slug(),
+            code: problem.code.as_str(),
         });
     }
 

@@ -16,7 +16,7 @@ pub(super) fn body(problem: &Problem) -> ErrorBody {
 
 /// Returns the text of a problem, then its code and the request id in parentheses.
 pub(super) fn text(problem: &Problem) -> String {
-    let (text, code) = (problem.text(), problem.code.slug());
+    let (text, code) = (problem.text(), problem.code.as_str());
     match &problem.request_id {
         Some(request_id) => format!("{text} ({code}, request {request_id})"),
         None => format!("{text} ({code})"),

@@ -61,8 +61,8 @@ struct NewestMessages {
 impl NewestMessages {
     /// Adds older messages. Returns whether more may follow.
     fn add(&mut self, older: Vec<Message>) -> bool {
-        for message in older {
-            let json = serde_json::to_string(&UiMessage::from(message)).unwrap_or_default();
+        for message in older.into_iter().filter_map(UiMessage::of) {
+            let json = serde_json::to_string(&message).unwrap_or_default();
             let is_first = self.newest_first.is_empty();
             if self.newest_first.len() == MAX_MESSAGES
                 || (!is_first && self.bytes + json.len() > PAGE_BYTES)

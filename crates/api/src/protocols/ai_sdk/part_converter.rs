@@ -167,7 +167,7 @@ fn finish(reply: ChatReply, parts: &mut Vec<Part>) {
             FinishReason::Stop => "stop",
             FinishReason::Length => "length",
             FinishReason::ContentFilter => "content-filter",
-            FinishReason::Cancelled => "other",
+            FinishReason::Cancelled | FinishReason::Other(_) => "other",
         },
         message_metadata: FinishMetadata {
             engine: reply.engine,

@@ -100,17 +100,20 @@ fn output(result: String) -> Value {
     parsed.flatten().unwrap_or(Value::String(result))
 }
 
-impl From<Message> for UiMessage {
-    fn from(message: Message) -> Self {
+impl UiMessage {
+    /// Returns the form of a message; `None` if it is of an unknown role, which clients could not
+    /// show.
+    pub(super) fn of(message: Message) -> Option<Self> {
         let (role, parts) = match message.role {
             Role::User => ("user", vec![text(message.content, None)]),
             Role::Agent => {
                 let parts = reply_parts(&message.content, message.tool_calls);
                 ("assistant", parts)
             }
+            Role::Other(_) => return None,
         };
         let own_id = message.client_message_id;
-        Self {
+        Some(Self {
             id: own_id.unwrap_or_else(|| message.id.to_string()),
             role,
             metadata: Metadata {
@@ -124,7 +127,7 @@ impl From<Message> for UiMessage {
                 usage: message.usage,
             },
             parts,
-        }
+        })
     }
 }
 

@@ -189,7 +189,7 @@ impl From<Usage> for CompletionUsage {
 
 const fn finish_reason(reason: FinishReason) -> &'static str {
     match reason {
-        FinishReason::Stop => "stop",
+        FinishReason::Stop | FinishReason::Other(_) => "stop",
         // The reply of a cancelled turn is reported as an error; only its text is incomplete.
         FinishReason::Length | FinishReason::Cancelled => "length",
         FinishReason::ContentFilter => "content_filter",

@@ -61,6 +61,7 @@ async fn an_engine_receives_the_history_of_all_nodes() {
         let limits = HistoryLimits {
             max_messages: Some(messages),
             max_characters: Some(characters),
+            ..HistoryLimits::default()
         };
         let config = json!({"engine": "scripted", "history": limits});
         let path = format!("/api/agents/{}/config", pair.agent);
@@ -72,7 +73,7 @@ async fn an_engine_receives_the_history_of_all_nodes() {
             let chat = node.chat(&command).send();
             let call = async {
                 let call = node.script.next_call().await;
-                let shown = stored(node, id, limits).await;
+                let shown = stored(node, id, limits.clone()).await;
                 assert_eq!(
                     *call.request.history, shown,
                     "before {ending:?} turn {number}"

@@ -110,7 +110,7 @@ async fn without_home_a_cursor_beyond_the_replica_is_not_judged() {
     regions.home.stop().await;
     let ahead = json!({"channel": "tenant", "since": 4});
     let problem = socket.expect_problem("subscribe", ahead).await;
-    assert_eq!(problem["code"], ProblemCode::HomeUnavailable.slug());
+    assert_eq!(problem["code"], ProblemCode::HomeUnavailable.as_str());
     assert_eq!(problem["retryable"], true);
 }
 
@@ -132,5 +132,5 @@ async fn home_confirms_channels_that_the_replica_does_not_know() {
     // A conversation that does not exist at home either.
     let unused = json!({"channel": format!("conversation:{agent}")});
     let problem = socket.expect_problem("subscribe", unused).await;
-    assert_eq!(problem["code"], ProblemCode::ConversationNotFound.slug());
+    assert_eq!(problem["code"], ProblemCode::ConversationNotFound.as_str());
 }

@@ -5,10 +5,13 @@ use domain::{HistoryLimits, Role};
 
 use super::*;
 
-const LIMITS: HistoryLimits = HistoryLimits {
-    max_messages: Some(4),
-    max_characters: Some(100),
-};
+fn limits() -> HistoryLimits {
+    HistoryLimits {
+        max_messages: Some(4),
+        max_characters: Some(100),
+        ..HistoryLimits::default()
+    }
+}
 
 fn messages(seqs: Range<i64>, content: &str) -> Vec<HistoryMessage> {
     let message = |seq| HistoryMessage {
@@ -22,7 +25,7 @@ fn messages(seqs: Range<i64>, content: &str) -> Vec<HistoryMessage> {
 fn query(before: i64) -> HistoryQuery {
     HistoryQuery {
         before,
-        limits: LIMITS,
+        limits: limits(),
     }
 }
 

@@ -65,7 +65,7 @@ async fn error(request: Request, status: u16, code: ProblemCode) -> Value {
     let body: Value = response.json().await.expect("JSON");
     assert_eq!(received, status, "{body}");
     let error = body["error"].clone();
-    assert_eq!(error["code"], code.slug(), "{body}");
+    assert_eq!(error["code"], code.as_str(), "{body}");
     assert_eq!(error["request_id"], json!(request_id), "{body}");
     let message = error["message"].as_str().expect("a message");
     assert!(message.starts_with(code.title()), "{body}");

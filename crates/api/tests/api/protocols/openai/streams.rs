@@ -125,7 +125,7 @@ async fn assert_fails(stream: DataStream, code: ProblemCode) {
         panic!("more than an error: {data:?}");
     };
     let data: Value = serde_json::from_str(data).expect("JSON");
-    assert_eq!(data["error"]["code"], code.slug(), "{data}");
+    assert_eq!(data["error"]["code"], code.as_str(), "{data}");
     assert_eq!(data["error"]["request_id"], json!(request_id));
 }
 

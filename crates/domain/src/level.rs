@@ -1,0 +1,16 @@
+//! The level of this program.
+
+/// [`LEVEL`] as a literal, for statements.
+#[macro_export]
+macro_rules! level {
+    () => {
+        1
+    };
+}
+
+/// What this version of the program can read and continue. A version raises it if it writes something
+/// that earlier ones would misread so that a promise breaks, such as a turn that waits for a person.
+/// It writes that only while all live nodes have this level, which `Membership` tells; and it marks a
+/// turn that earlier levels must neither start nor end by themselves with it. Nothing else depends on
+/// it: an unknown event, value or member is read by every version.
+pub const LEVEL: i32 = level!();
