@@ -110,6 +110,9 @@ export const applyPart = (messages: Messages, part: TurnPart, sent?: string | nu
       return change(messages, turnId, () => ({ status: "cancelled" }), false);
     case "turn.failed":
       return change(messages, turnId, () => ({ status: "failed" }), false).filter((known) => !isEmptyFailure(known));
+    default:
+      // A newer service has more kinds of parts.
+      return messages;
   }
 };
 

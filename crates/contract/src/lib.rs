@@ -71,6 +71,7 @@ pub mod log_retention;
 pub mod maintenance;
 pub mod message_retries;
 pub mod messages;
+pub mod newer_version;
 pub mod node_repository;
 pub mod open_turns;
 pub mod page_bytes;

@@ -2213,6 +2213,12 @@ export interface components {
              *     of a far region is then no longer listed.
              */
             leaseExpiresAt: components["schemas"]["Timestamp"];
+            /**
+             * Format: int32
+             * @description The level of its program: what it can read and continue. While nodes have several levels, some
+             *     new features wait for the last one to be replaced. Absent for versions that do not report it.
+             */
+            level?: number;
             /** @description The name of its region; absent if it has none. */
             region?: string;
             /**

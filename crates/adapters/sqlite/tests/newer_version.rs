@@ -2,8 +2,11 @@
 
 mod database;
 
-use contract::fixture;
+use std::ops::Deref;
+
+use contract::{fixture, newer_version::SharedStore};
 use domain::{EventType, Seq};
+use ports::Storage;
 use relational::SchemaError;
 use sqlite_store::{SqliteOptions, SqliteStore};
 use sqlx::{Connection, SqliteConnection};
@@ -15,6 +18,39 @@ const APPEND: &str = "\
     select tenant_id, seq + 1, 'agent.praised', time, agent_id, actor from events where seq = 1";
 const GROW: &str = "update tenants set head_seq = 2";
 const CHANGED_MIGRATION: &str = "update _sqlx_migrations set checksum = x'00' where version = 5";
+
+/// A database in a temporary folder, which is deleted with this value.
+struct Database {
+    storage: Storage,
+    folder: TempDir,
+}
+
+impl Deref for Database {
+    type Target = Storage;
+
+    fn deref(&self) -> &Storage {
+        &self.storage
+    }
+}
+
+impl SharedStore for Database {
+    async fn execute(&self, statement: &'static str) {
+        let url = database::url(&self.folder);
+        let mut newer = SqliteConnection::connect(&url).await.expect("a connection");
+        let executed = sqlx::query(statement).execute(&mut newer).await;
+        executed.expect("the statement is valid");
+    }
+}
+
+async fn shared_store() -> Database {
+    let folder = TempDir::new().expect("a temporary folder");
+    Database {
+        storage: database::migrated(&database::url(&folder)).await,
+        folder,
+    }
+}
+
+contract::newer_version_contract!(shared_store);
 
 #[tokio::test]
 async fn a_change_of_an_unknown_type_is_returned_with_its_ids() {

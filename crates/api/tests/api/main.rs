@@ -54,6 +54,7 @@ mod keys;
 mod messages;
 mod metadata;
 mod misread_requests;
+mod newer_version;
 mod nodes;
 mod oauth;
 mod oauth_client_keys;

@@ -1,6 +1,6 @@
 //! Tests of data and schemas from a newer version of the service.
 
-use contract::fixture;
+use contract::{fixture, newer_version::SharedStore};
 use domain::{EventType, Seq};
 use relational::SchemaError;
 use sqlx::migrate::Migrate as _;
@@ -12,6 +12,16 @@ const APPEND: &str = "\
     select tenant_id, seq + 1, 'agent.praised', time, agent_id, actor from events where seq = 1";
 const GROW: &str = "update tenants set head_seq = 2";
 const CHANGED_MIGRATION: &str = "update _sqlx_migrations set checksum = '\\x00' where version = 5";
+
+impl SharedStore for Database {
+    async fn execute(&self, statement: &'static str) {
+        let mut newer = self.connect().await;
+        let executed = sqlx::query(statement).execute(&mut newer).await;
+        executed.expect("the statement is valid");
+    }
+}
+
+contract::newer_version_contract!(crate::contract::fixture);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_of_an_unknown_type_is_returned_with_its_ids() {

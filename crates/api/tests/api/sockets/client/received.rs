@@ -3,7 +3,7 @@
 use std::{sync::LazyLock, time::Duration};
 
 use api::{body::Schemas, openapi, socket::frames};
-use domain::Sizes;
+use domain::{EventType, Sizes};
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
@@ -23,6 +23,11 @@ static PUBLISHED: LazyLock<Schemas> = LazyLock::new(|| {
 
 /// Every frame that any test receives is checked here.
 fn frames_seen(frame: &Value) {
+    let event_type = frame["event"]["type"].as_str();
+    if frame["type"] == "event" && event_type.and_then(EventType::known).is_none() {
+        // The documents describe the events that this version writes.
+        return;
+    }
     assert_eq!(PUBLISHED.check("ServerFrame", frame), [], "{frame}");
     conformance::seen(frame);
 }
