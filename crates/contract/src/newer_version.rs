@@ -264,6 +264,8 @@ pub async fn a_turn_behind_one_of_a_higher_level_waits(store: &impl SharedStore)
     let agent = two_nodes(store).await;
     let queue = TurnQueue::begin(store, &agent, 1, 1).await;
     store.execute(RAISE_QUEUED).await;
+    // Whoever raises a level writes an event: what is known of a turn holds while the head is the same.
+    append_events(store).await;
     let next = fixture::begin_turn(103, &agent, fixture::existing(&queue.conversation, 1));
     setup::queue_turn(store, &next).await;
     let ending = TurnEnding::Completed(fixture::reply(100));

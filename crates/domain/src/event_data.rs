@@ -150,6 +150,7 @@ impl<Id> Tombstone<Id> {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(untagged)]
+#[expect(clippy::large_enum_variant, reason = "short-lived, and most are whole")]
 pub enum EventMessage {
     /// The whole message.
     Whole(Message),

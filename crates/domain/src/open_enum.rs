@@ -12,7 +12,7 @@ pub struct ShortText {
 impl ShortText {
     /// The maximum length. Every value of an open enum, also of later versions, is at most this
     /// long.
-    pub const MAX_BYTES: usize = 47;
+    pub const MAX_BYTES: usize = 31;
 
     /// Copies a text. The end of a longer one is cut off: it must not make a page unreadable.
     pub fn new(text: &str) -> Self {
@@ -21,7 +21,7 @@ impl ShortText {
         bytes[..length].copy_from_slice(&text.as_bytes()[..length]);
         Self {
             bytes,
-            // At most 47.
+            // At most 31.
             length: u8::try_from(length).unwrap_or_default(),
         }
     }

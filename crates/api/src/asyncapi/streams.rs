@@ -27,7 +27,7 @@ pub(super) const CHAT_EVENTS: &[(&str, &str, &str)] = &[
 
 /// Returns the messages of the log's stream.
 pub(super) fn log(components: &Value) -> Result<Vec<Message>, MissingComponent> {
-    let types: Vec<&str> = EventType::ALL.iter().map(|kind| kind.as_str()).collect();
+    let types: Vec<&str> = EventType::ALL.iter().map(EventType::as_str).collect();
     let mut event = event_message(components, LOG, "logEvent", "agent.created", "Event")?;
     event.headers = Some(json!({
         "type": "object",

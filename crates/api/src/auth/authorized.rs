@@ -188,14 +188,14 @@ pub fn unauthenticated() -> ApiError {
 }
 
 /// Returns the error for a caller that lacks all of the scopes `missing`.
-pub fn missing_scopes(missing: Scopes) -> ApiError {
+pub fn missing_scopes(missing: &Scopes) -> ApiError {
     insufficient_scope(&missing.joined(" "))
         .with_detail(format!("The credential needs {}.", missing.joined(" and ")))
 }
 
 /// Returns the error for a caller that may not read a conversation.
 pub fn missing_conversations_read() -> ApiError {
-    missing_scopes([Scope::ConversationsRead].into_iter().collect())
+    missing_scopes(&Scopes::NONE.with(Scope::ConversationsRead))
 }
 
 /// Returns the error for a caller that has none of several sufficient scopes. The challenge

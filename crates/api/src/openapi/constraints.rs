@@ -24,16 +24,7 @@ pub(super) fn apply(document: &mut Value) -> Result<(), MissingComponent> {
             exactly_one("reply", "replies")
         ]),
     );
-    // Stored, these may have members of a newer version; sent, they may not.
-    for name in [
-        "AgentConfig",
-        "HistoryLimits",
-        "LimitOverrides",
-        "LlmSettings",
-        "Rule",
-    ] {
-        component_mut(document, name)?.insert("additionalProperties".to_owned(), false.into());
-    }
+    refuse_unknown_members(document)?;
     component_mut(document, "Origin")?.insert("pattern".to_owned(), ENTRY_PATTERN.into());
     for (component, member) in [
         ("AgentDraft", "capabilities"),
@@ -80,6 +71,14 @@ pub(super) fn apply(document: &mut Value) -> Result<(), MissingComponent> {
         ("PublicKey", "kid", "maxLength", MAX_KID_CHARACTERS.into()),
     ] {
         member_mut(document, component, member)?.insert(keyword.to_owned(), value);
+    }
+    Ok(())
+}
+
+/// Stored, these documents may have members of a newer version; sent, they may not.
+fn refuse_unknown_members(document: &mut Value) -> Result<(), MissingComponent> {
+    for name in ["AgentConfig", "HistoryLimits", "LimitOverrides", "LlmSettings", "Rule"] {
+        component_mut(document, name)?.insert("additionalProperties".to_owned(), false.into());
     }
     Ok(())
 }

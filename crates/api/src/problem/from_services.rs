@@ -63,7 +63,7 @@ impl From<AccessError> for ApiError {
 impl From<TicketError> for ApiError {
     fn from(error: TicketError) -> Self {
         match error {
-            TicketError::MissingScopes(missing) => auth::missing_scopes(missing),
+            TicketError::MissingScopes(missing) => auth::missing_scopes(&missing),
             TicketError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
             TicketError::Store(error) => error.into(),
         }
@@ -73,7 +73,7 @@ impl From<TicketError> for ApiError {
 impl From<UserTokenError> for ApiError {
     fn from(error: UserTokenError) -> Self {
         match error {
-            UserTokenError::MissingScopes(missing) => auth::missing_scopes(missing),
+            UserTokenError::MissingScopes(missing) => auth::missing_scopes(&missing),
             UserTokenError::InvalidUserId(fault) => {
                 Self::from(UserTokenError::Invalid(vec![fault]))
             }
@@ -148,7 +148,7 @@ impl From<CredentialError> for ApiError {
                     }
                 })
             }
-            CredentialError::MissingScopes(missing) => auth::missing_scopes(missing),
+            CredentialError::MissingScopes(missing) => auth::missing_scopes(&missing),
             CredentialError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
             CredentialError::InvalidCursor => Self::new(ProblemCode::InvalidCursor),
             CredentialError::SecretNotReplayable { id } => {

@@ -14,7 +14,7 @@ async fn the_catalogue_lists_every_code() {
         .iter()
         .filter_map(|entry| entry["code"].as_str())
         .collect();
-    let all: Vec<&str> = ProblemCode::ALL.iter().map(|code| code.as_str()).collect();
+    let all: Vec<&str> = ProblemCode::ALL.iter().map(ProblemCode::as_str).collect();
     assert_eq!(codes, all);
     for entry in entries {
         let path = format!("/problems/{}", entry["code"].as_str().unwrap());

@@ -147,9 +147,9 @@ fn every_code_has_a_test() {
     let mut accounted: Vec<&str> = [PROVOKED, STAGED, OF_FEATURES]
         .into_iter()
         .flatten()
-        .map(|code| code.as_str())
+        .map(ProblemCode::as_str)
         .collect();
-    let mut all: Vec<&str> = ProblemCode::ALL.iter().map(|code| code.as_str()).collect();
+    let mut all: Vec<&str> = ProblemCode::ALL.iter().map(ProblemCode::as_str).collect();
     accounted.sort_unstable();
     all.sort_unstable();
     assert_eq!(accounted, all);

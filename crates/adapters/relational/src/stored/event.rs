@@ -33,7 +33,7 @@ pub struct StoredEvent {
 }
 
 impl StoredEvent {
-    fn into_record(self, tenant: &TenantId) -> Result<EventRecord, RepositoryError> {
+    fn into_record(self, tenant: &TenantId) -> EventRecord {
         let row = EventRow {
             tenant: tenant.clone(),
             seq: Seq(self.seq),
@@ -47,13 +47,13 @@ impl StoredEvent {
             data: self.data,
             snapshot: None,
         };
-        Ok(EventRecord {
+        EventRecord {
             row,
             started_by: self.started_by.map(PrincipalId::new),
             agent_exists: self.agent_exists,
             conversation_exists: self.conversation_exists,
             bytes: self.bytes,
-        })
+        }
     }
 }
 
@@ -84,7 +84,7 @@ where
         (first, head) = (log.first_seq, log.head_seq);
         if log.seq.is_some() {
             let event: StoredEvent = read::row("events", row)?;
-            records.push(event.into_record(tenant)?);
+            records.push(event.into_record(tenant));
         }
     }
     Ok((records, LogBounds::new(Seq(first), Seq(head))))
