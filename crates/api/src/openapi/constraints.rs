@@ -77,7 +77,13 @@ pub(super) fn apply(document: &mut Value) -> Result<(), MissingComponent> {
 
 /// Stored, these documents may have members of a newer version; sent, they may not.
 fn refuse_unknown_members(document: &mut Value) -> Result<(), MissingComponent> {
-    for name in ["AgentConfig", "HistoryLimits", "LimitOverrides", "LlmSettings", "Rule"] {
+    for name in [
+        "AgentConfig",
+        "HistoryLimits",
+        "LimitOverrides",
+        "LlmSettings",
+        "Rule",
+    ] {
         component_mut(document, name)?.insert("additionalProperties".to_owned(), false.into());
     }
     Ok(())
