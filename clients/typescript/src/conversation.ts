@@ -1,7 +1,7 @@
 import { type ChatMessage, streamChat } from "./chat.js";
 import { ProblemError } from "./errors.js";
 import type { Feed } from "./feed.js";
-import { applyPart, type ConversationState, type Messages, withFailed, withSending } from "./message.js";
+import { applyPart, changeSent, type ConversationState, type Messages, withSending } from "./message.js";
 import { createOutbox, type KeyValueStorage, type Unsent } from "./outbox.js";
 import { randomId } from "./random-id.js";
 import type { Rest } from "./rest.js";
@@ -46,7 +46,7 @@ const ATTEMPT = 5;
  * Returns true if the service may have accepted a message, with this or an earlier request: the
  * credential, the limits and the load of the service are checked before the key of the message.
  */
-const isUncertain = (error: unknown): boolean => !(error instanceof ProblemError) || /40[138]|429|5../.test(String(error.status));
+const isUncertain = (error: unknown): boolean => !(error instanceof ProblemError) || error.status >= 500 || [401, 403, 408, 429].includes(error.status);
 
 /** Shows a message that is being sent. A replacement is shown when the service has accepted it. */
 const withNew = (messages: Messages, message: ChatMessage): Messages =>
@@ -65,7 +65,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
   /** The end of the newest request: requests follow each other. */
   let last: Promise<void> = Promise.resolve();
   /** The messages that the service has rejected, by their ids. */
-  const rejected = new Map<unknown, ChatMessage>();
+  const rejected = new Map<ChatMessage["clientMessageId"], ChatMessage>();
   /** True if the turn is to be cancelled as soon as it is known. */
   let isStopped = false;
   /** The conversation, for a message, and for the place where it is kept. */
@@ -138,7 +138,7 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
       if (!isUncertain(error)) {
         outbox.remove(unsent);
         rejected.set(message.clientMessageId, message);
-        change((messages) => withFailed(messages, message));
+        change((messages) => changeSent(messages, message.clientMessageId, { status: "failed" }));
       }
       throw error;
     }

@@ -1,4 +1,4 @@
-import type { ServiceError } from "./errors.js";
+import { lost } from "./errors.js";
 import { type LogEvent, streamEvents } from "./events.js";
 import type { Connection, ConnectionEvents, ConnectionFrame } from "./shared-connection.js";
 import type { Transport } from "./transport.js";
@@ -28,7 +28,7 @@ export const openEventStreams = (transport: Transport, { frame, rejected }: Conn
         if (event.type === "turn.started" && channel.startsWith("conversation:")) followReply(event, signal).catch(() => {});
       }
     } catch (error) {
-      if (!signal.aborted) rejected(error as ServiceError);
+      if (!signal.aborted) rejected(lost(error));
     }
   };
 

@@ -21,7 +21,7 @@ export interface EventsOptions {
 }
 
 /** Returns the only channel of the options; the one with all events if there are several. */
-const channelOf = ({ channels }: EventsOptions): string => (channels?.[1] ? undefined : channels?.[0]) ?? "tenant";
+const channelOf = ({ channels }: EventsOptions): string => (channels?.length === 1 ? channels[0] : undefined) ?? "tenant";
 
 /** Returns the query for the past events of a channel. */
 const queryOf = (channel: string, { types }: EventsOptions) => {

@@ -42,8 +42,8 @@ export interface ConversationState {
 }
 
 const statusOf = ({ role, turnStatus, finishReason }: StoredMessage): ConversationMessage["status"] => {
-  const status = (role === "agent" ? finishReason : turnStatus) as string;
-  return /failed|cancelled/.test(status) ? (status as "failed" | "cancelled") : "complete";
+  const status = role === "agent" ? finishReason : turnStatus;
+  return status === "failed" || status === "cancelled" ? status : "complete";
 };
 
 /** Returns a stored message as a page shows it. */
@@ -55,8 +55,8 @@ export const messageOf = (message: StoredMessage): ConversationMessage => {
     text,
     status: statusOf(message),
     toolCalls: toolCalls.map((call, index) => ({ id: String(index), at: 0, ...call })),
-    ...(clientMessageId && { clientMessageId }),
-    ...(turnId && { turnId }),
+    clientMessageId: clientMessageId ?? undefined,
+    turnId: turnId ?? undefined,
   };
 };
 
@@ -71,7 +71,7 @@ const change = (messages: Messages, id: string, changed: Change, onlyReply = tru
   messages.map((known) => (known.turnId === id && (known.role === "agent" || !onlyReply) ? { ...known, ...changed(known) } : known));
 
 /** Changes the message with an id of the client. */
-const changeSent = (messages: Messages, id: string | null | undefined, changed: Partial<ConversationMessage>): Messages =>
+export const changeSent = (messages: Messages, id: string | null | undefined, changed: Partial<ConversationMessage>): Messages =>
   messages.map((known) => (id && known.clientMessageId === id ? { ...known, ...changed } : known));
 
 /** Applies a part of a turn. `sent` is the client's id of the message that it answers, if known. */
@@ -124,10 +124,6 @@ export const withSending = (messages: Messages, message: ChatMessage): Messages 
   if (!text || !clientMessageId || before.some((known) => known.clientMessageId === clientMessageId)) return before;
   return [...before, { id: clientMessageId, clientMessageId, role: "user", text, status: "sending", toolCalls: [] }];
 };
-
-/** Marks a message as not sent. */
-export const withFailed = (messages: Messages, { clientMessageId }: ChatMessage): Messages =>
-  changeSent(messages, clientMessageId, { status: "failed" });
 
 /** Returns true if the messages contain the end of a turn. */
 export const hasEnded = (messages: Messages, id: string): boolean =>

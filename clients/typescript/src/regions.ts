@@ -13,7 +13,7 @@ const withOneToken = (options: ClientOptions): ClientOptions => {
 };
 
 const listRegions = async (options: ClientOptions): Promise<string[]> => {
-  const list = { method: "GET", path: "/api/regions", retries: 3 };
+  const list = { path: "/api/regions", retries: 3 };
   const { data } = await createTransport(options).send<{ data: { url: string }[] }>(list, (response) => response.json());
   return data.map(({ url }) => url);
 };
@@ -22,7 +22,7 @@ const listRegions = async (options: ClientOptions): Promise<string[]> => {
 const fastestOf = async (urls: string[], options: ClientOptions): Promise<string | undefined> => {
   const answered = urls.map(async (url) => {
     const { send } = createTransport({ ...options, url, retries: 0 });
-    const ping = () => send({ method: "GET", path: "/api/ping", signal: AbortSignal.timeout(TIMEOUT) }, (response) => response.text());
+    const ping = () => send({ path: "/api/ping", signal: AbortSignal.timeout(TIMEOUT) }, (response) => response.text());
     // The first one opens the connection. It can be used again once the response has been read.
     await ping();
     const start = performance.now();

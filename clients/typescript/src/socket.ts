@@ -68,7 +68,7 @@ export const openSocket = (transport: Transport, webSocket: typeof WebSocket, ev
         resolve({ hasConnected, goodbye });
       };
       opened.onopen = () => opened.send(JSON.stringify({ id: 0, type: "connect", channels: [] } satisfies Command));
-      opened.onclose = () => drop();
+      opened.onclose = drop;
       opened.onerror = () => {};
       opened.onmessage = ({ data }) => {
         watch(SILENCE);

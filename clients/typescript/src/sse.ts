@@ -37,6 +37,7 @@ export async function* readEvents(
         // Unlike `.`, this matches the line separators of Unicode, which JSON can contain.
         const [, field, content = ""] = /^(\w+): ?([^]*)/.exec(line) ?? [];
         if (field === "data") event.data += content;
+        // Nobody reads a further field, such as `retry`.
         else if (field) event[field as "event" | "id"] = content;
         const isEnd = line === "";
         // The id of an event counts once the whole event has arrived.

@@ -60,7 +60,7 @@ export const joinTabs = <Message>(name: string, { lead, receive }: TabsEvents<Me
         isHeld = true;
       });
     try {
-      await locks?.request(name, steal ? { steal } : { signal }, hold);
+      await locks!.request(name, steal ? { steal } : { signal }, hold);
     } catch (error) {
       if (signal.aborted) return;
       // Any other error would come again: a sandboxed page, for example, may not use locks.

@@ -103,7 +103,7 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
         if (reasonIs(error, "conversation_not_found")) shown.update((state) => ({ ...state, messages: [] }));
         throw error;
       };
-      const found = await transport.send({ method: "GET", ...named, signal }, receive).catch(clear);
+      const found = await transport.send({ ...named, signal }, receive).catch(clear);
       const page = found && (await rest.conversations.listMessages(found.id, { order: "desc", limit: LOADED }, { signal }).catch(clear));
       const stored = (page?.data ?? []).map(messageOf).reverse();
       shown.update((state) => ({ ...state, messages: merge(stored, state.messages) }));
