@@ -55,7 +55,7 @@ export interface Transport {
   /** `receive` reads the response; if that fails, the request is repeated too. */
   send<Result = Response>(request: TransportRequest, receive?: (response: Response) => Promise<Result>): Promise<Result>;
   /** Records that this client has seen the log up to a position: no region answers it from an older state. */
-  reached(position: number): void;
+  reached(position: number | undefined): void;
   /** Waits before the next attempt, of at most `limit`; `false` if there is none. */
   pause(attempt: number, error: unknown, signal?: AbortSignal, limit?: number): Promise<boolean>;
 }
@@ -75,7 +75,7 @@ const checkResponse = async (response: Response): Promise<void> => {
 /** Returns why a request is lost. Browsers hide responses from pages that the service does not allow. */
 const reasonOf = (url: string, error: unknown): string => {
   const { origin, location, navigator } = globalThis;
-  const isOther = location && navigator?.onLine && new URL(url).origin !== origin;
+  const isOther = location && navigator?.onLine && !`${url}/`.startsWith(`${origin}/`);
   return `${url} cannot be reached${isOther ? `, or does not allow ${origin} in SERVER__ALLOWED_ORIGINS` : ""} (${error})`;
 };
 
@@ -113,14 +113,14 @@ export const createTransport = (options: ClientOptions): Transport => {
   // A path is one of the page, as for `fetch`.
   const base = () => `${options.url}`.replace(/^(?=\/|$)/, globalThis.location?.origin ?? "").replace(/\/+$/, "");
   const service = base();
-  if (!/^https?:..\S+$/.test(service)) throw new TypeError(`\`url\` needs https:// or http://: ${service}`);
+  if (!/^https?:\/\/\S+$/.test(service)) throw new TypeError(`\`url\` needs https:// or http://: ${service}`);
   let token: Promise<string> | undefined;
   /** The newest position of the log that this client has seen. */
   let newest = 0;
   /** True once a region has answered that has a copy of the data. */
   let isFar = false;
 
-  const reached = (position: number): void => void (newest = Math.max(newest, position || 0));
+  const reached = (position: number | undefined): void => void (newest = Math.max(newest, position || 0));
 
   /** The principal, once something depends on it. */
   let principal: string | undefined;

@@ -145,6 +145,17 @@ test("the reason for which `fetch` fails is told", async () => {
   await expect(open({ retries: 0 }).agents.list({}, { headers: { "X-Header": "a\nb" } })).rejects.toThrow(`${url} cannot be reached (TypeError: `);
 });
 
+test("an address that is none after all is a lost connection on pages, too", async () => {
+  vi.stubGlobal("location", { origin: url });
+  vi.stubGlobal("origin", url);
+  vi.stubGlobal("navigator", { onLine: true });
+  const failing = (address: string) => open({ url: address, fetch: undefined, retries: 0 }).engines.list();
+  const hint = `, or does not allow ${url} in SERVER__ALLOWED_ORIGINS`;
+  await expect(failing("http://localhost:80800")).rejects.toMatchObject({ name: "ConnectionError", detail: expect.stringContaining(`cannot be reached${hint} (TypeError: `) });
+  await expect(open({ url: `${url}:8443`, fetch: () => Promise.reject(new TypeError()), retries: 0 }).engines.list()).rejects.toThrow(hint);
+  await expect(open({ url: `${url}/agents`, fetch: () => Promise.reject(new TypeError()), retries: 0 }).engines.list()).rejects.toThrow(`${url}/agents cannot be reached (TypeError`);
+});
+
 test("problems of the service stay what they are", async () => {
   const problem = { type: "", title: "Title.", detail: "Detail.", status: 404, code: "agent_not_found", retryable: false };
   const missing: typeof fetch = async () => new Response(JSON.stringify(problem), { status: 404, headers: { "Content-Type": "application/problem+json" } });
