@@ -13,7 +13,8 @@ export const createLazyFeed = (transport: Transport, webSocket: typeof WebSocket
         return await import("./feed.js");
       } catch (error) {
         report("Events cannot be followed yet", error);
-        await transport.pause(attempt, lost(error), undefined, Infinity);
+        // Whatever has failed, a pause follows: `lost()` can always be repeated.
+        await transport.pause(attempt, lost(), undefined, Infinity);
       }
     }
   };

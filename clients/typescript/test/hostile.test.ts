@@ -1,7 +1,7 @@
 // Browsers whose interfaces are missing, throw or reject: pages work without them, and tell why once.
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import type { BrowserContext, Page } from "playwright-core";
+import type { BrowserContext, Page, Route } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { eventsOf, messagesOf, send, startPages, words } from "./pages.js";
 import type { Settings } from "./pages/tab.js";
@@ -188,18 +188,20 @@ test("a new conversation that is alone on its page hears another device, over on
   }
 });
 
-test("a page whose code for events is lost sends meanwhile, and follows once it has arrived", async () => {
+/** Serves the code of pages in several files. `lose` can answer the requests for that of events. */
+const serveCode = async (lose: (route: Route) => Promise<void> | undefined): Promise<void> => {
   const entryPoints = { page: fileURLToPath(new URL("./pages/tab.ts", import.meta.url)) };
   const { outputFiles } = await build({ entryPoints, bundle: true, splitting: true, format: "esm", outdir: "/", write: false });
-  let losses = 0;
   await context.route(`${pages.origin}/*.js`, (route) => {
     const { pathname } = new URL(route.request().url());
-    if (pathname.startsWith("/feed") && losses < 3) {
-      losses += 1;
-      return route.abort();
-    }
-    return route.fulfill({ contentType: "text/javascript", body: outputFiles.find(({ path }) => path === pathname)!.text });
+    const body = () => outputFiles.find(({ path }) => path === pathname)!.text;
+    return (pathname.startsWith("/feed") && lose(route)) || route.fulfill({ contentType: "text/javascript", body: body() });
   });
+};
+
+test("a page whose code for events is lost sends meanwhile, and follows once it has arrived", async () => {
+  let losses = 0;
+  await serveCode((route) => (losses < 3 ? ((losses += 1), route.abort()) : undefined));
   const page = await openTab(() => {});
   await send(page, "one");
   await expect.poll(() => messagesOf(page)).toEqual(complete("one", "You said: one"));
@@ -207,6 +209,20 @@ test("a page whose code for events is lost sends meanwhile, and follows once it 
   await openDevice().send("two");
   await expect.poll(async () => (await messagesOf(page)).at(-1)).toBe("complete You said: two");
   expect(reports.get(page)).toEqual([expect.stringContaining("Events cannot be followed yet")]);
+});
+
+test("a page whose code for events fails sends nevertheless, and rests between its attempts", async () => {
+  await serveCode((route) => route.fulfill({ contentType: "text/javascript", body: "throw new ReferenceError('broken')" }));
+  const page = await openTab(() => {});
+  await send(page, "one");
+  await expect.poll(() => messagesOf(page)).toEqual(complete("one", "You said: one"));
+  expect(reports.get(page)).toEqual([expect.stringContaining("Events cannot be followed yet")]);
+  const session = await context.newCDPSession(page);
+  await session.send("Performance.enable");
+  const busySeconds = async () => (await session.send("Performance.getMetrics")).metrics.find(({ name }) => name === "TaskDuration")!.value;
+  const before = await busySeconds();
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  expect((await busySeconds()) - before).toBeLessThan(0.2);
 });
 
 test.each([undefined, {}])("a client tells what is missing where `crypto` is %o", (crypto) => {
