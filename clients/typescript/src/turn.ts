@@ -22,7 +22,9 @@ const receivedParts = () => {
     }
     if (part.type !== "reply.delta") {
       const name = `${part.type} ${(part as { id?: string }).id}`;
-      return names.size < names.add(name).size ? part : undefined;
+      if (names.has(name)) return undefined;
+      names.add(name);
+      return part;
     }
     // Positions are in bytes of UTF-8.
     const known = bytes - part.from;
@@ -30,6 +32,7 @@ const receivedParts = () => {
     if (known < 0) throw lost();
     if (part.to <= bytes) return undefined;
     bytes = part.to;
+    if (known === 0) return part;
     const text = new TextDecoder().decode(new TextEncoder().encode(part.text).subarray(known));
     return { ...part, from: part.from + known, text };
   };
@@ -57,7 +60,7 @@ export async function* streamTurn(
         if (part === undefined) continue;
         attempt = 0;
         // The last part has a position.
-        transport.reached((part as { seq?: number }).seq as number);
+        transport.reached((part as { seq?: number }).seq);
         yield part;
         if (isLast(part)) return;
       }

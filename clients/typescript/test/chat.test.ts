@@ -62,6 +62,14 @@ test("a cut at every part leaves one turn with the whole text", async () => {
   service.relay.cutAfter(Infinity);
 });
 
+test("the text of a part arrives unchanged, a byte order mark at its beginning included", async () => {
+  const part = (data: object) => `data: ${JSON.stringify({ turnId: "1", ...data })}\n\n`;
+  const deltas = ["\uFEFF", "\uFEFFa"].map((text, index) => part({ type: "reply.delta", from: 3 * index, to: 3 + 4 * index, text }));
+  const answer = async () => new Response([...deltas, part({ type: "turn.completed", message: "\uFEFF\uFEFFa" })].join(""));
+  const client = createClient({ url: "http://service", apiKey: "key", fetch: answer });
+  expect(textOf(await partsOf(client.chat({ agentId, message: "Hello" })))).toBe("\uFEFF\uFEFFa");
+});
+
 test("a client that gives up reports it", async () => {
   const client = createClient({ url: "http://127.0.0.1:9", apiKey: "key", retries: 1 });
   await expect(partsOf(client.chat({ agentId, message: "Hello" }))).rejects.toThrow(ConnectionError);
