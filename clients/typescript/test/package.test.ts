@@ -38,8 +38,9 @@ test.each(["react", "assistant-ui/index"])("frameworks that render on a server k
   expect(read(`dist/cjs/${name}.js`).split("\n").slice(0, 2)).toEqual(['"use strict";', '"use client";']);
 });
 
-test("no link of the README leads out of the package", () => {
-  const links = [...read("README.md").matchAll(/\]\((?!https?:)([^)#]*)/g)].map(([, link]) => link!).filter((link) => link !== "");
+test.each(["README.md", "adapters.md", "frameworks.md"])("no link of %s leads out of the package", (document) => {
+  const links = [...read(document).matchAll(/\]\((?!https?:)([^)#]*)/g)].map(([, link]) => link!).filter((link) => link !== "");
+  expect(links.length).toBeGreaterThan(0);
   expect(links.filter((link) => !existsSync(join(project.installed, link)))).toEqual([]);
 });
 
