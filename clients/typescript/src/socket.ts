@@ -82,7 +82,8 @@ export const openSocket = (transport: Transport, webSocket: typeof WebSocket, ev
           events.connected();
         }
       };
-      watch(SILENCE);
+      // Some proxies accept a socket and never open it.
+      watch(2 * REPLY_TIMEOUT);
     });
 
   const run = async (): Promise<void> => {

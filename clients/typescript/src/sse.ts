@@ -17,6 +17,7 @@ export async function* readEvents(
   body: ReadableStream<Uint8Array> | null | undefined,
   onId: (id: string) => void = () => {},
 ): AsyncGenerator<ServerSentEvent, void> {
+  if (body === null) return;
   if (!body?.getReader) throw new ReferenceError("this `fetch` has no streams, unlike `expo/fetch`.");
   const reader = body.getReader();
   const decoder = new TextDecoder();

@@ -63,7 +63,8 @@ export interface Transport {
 /** Throws if a response is a failure. That of another server, such as a proxy, has no problem. */
 const checkResponse = async (response: Response): Promise<void> => {
   const type = response.headers.get("Content-Type") ?? "";
-  if (type.includes("problem+json")) throw new ProblemError((await response.json()) as Problem);
+  const problem = type.includes("problem+json") && ((await response.json()) as Problem);
+  if (problem && problem.code) throw new ProblemError(problem);
   if (response.ok && !type.includes("html")) return;
   const error = new ConnectionError(`HTTP ${response.status} with ${type}: is \`url\` the address of Agent Service?`);
   const after = response.headers.get("Retry-After") ?? "";
@@ -130,9 +131,10 @@ export const createTransport = (options: ClientOptions): Transport => {
     const requested = (token ??= (async () => getToken())());
     try {
       const received = await within(requested, signal);
-      if (!received || typeof received !== "string") throw new ReferenceError("`getToken` returned no text.");
+      // A header takes no other characters.
+      if (typeof received !== "string" || !/^[!-~]+$/.test(received)) throw new ReferenceError("`getToken` returned no token.");
       if (principal && principalOf(received) !== principal) {
-        throw new ConnectionError("`getToken` returned a token of another user: create another client.", {}, "This page belongs to another user.");
+        throw new ConnectionError("`getToken` returned another user's token: create another client.", {}, "This page belongs to another user.");
       }
       return received;
     } catch (error) {

@@ -15,6 +15,8 @@ const receivedParts = () => {
   let bytes = 0;
   let names = new Set<string>();
   return (part: TurnPart): TurnPart | undefined => {
+    // A newer service may send something that is of no turn.
+    if (!part.turnId) return undefined;
     if (part.turnId !== turnId) {
       ({ turnId } = part);
       bytes = 0;
@@ -52,7 +54,8 @@ export async function* streamTurn(
   const takeNew = receivedParts();
   for (let attempt = 0; ; attempt += 1) {
     const { body } = await transport.send(request);
-    if (body === null) return;
+    // There is no turn to follow. A message always has one.
+    if (body === null && !request.method) return;
     let cause: unknown;
     try {
       for await (const { data } of readEvents(body)) {

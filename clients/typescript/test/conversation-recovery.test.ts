@@ -42,6 +42,25 @@ test("a page that is closed at any moment sends its message once", async () => {
   }
 });
 
+test("a message that could not be sent is sent although another one has arrived meanwhile", async () => {
+  const key = newKey();
+  let isCut = true;
+  const cutting: typeof fetch = (input, init) => (isCut && init?.method === "POST" && `${input}`.endsWith("/api/chat") ? Promise.reject(new TypeError("cut")) : fetch(input, init));
+  const other = open(key, memoryStorage());
+  await other.send("first");
+  const chat = createClient({ url: service.url, apiKey: service.admin, fetch: cutting, retries: 0 }).conversation({ agentId, key, storage: memoryStorage() });
+  await chat.load();
+  await chat.send("second");
+  expect(chat.getSnapshot().status).toBe("failed");
+  await other.send("third");
+  await until(chat, ({ status, messages }) => status === "ready" && messages.some(({ text }) => text === "You said: third"));
+  isCut = false;
+  await expect.poll(() => statuses(chat.getSnapshot()), { timeout: 20_000 }).toEqual(Array(6).fill("complete"));
+  expect(texts(chat.getSnapshot()).slice(4)).toEqual(["second", "You said: second"]);
+  chat.close();
+  other.close();
+});
+
 test("cuts of the connection leave no gap", async () => {
   for (let position = 1; position <= 12; position += 1) {
     const key = newKey();
