@@ -41,6 +41,10 @@ impl SerializedEvent {
     /// the event without its data, too.
     pub(super) fn is_deleted_by(&self, deletion: &Event) -> bool {
         let event = &self.logged.event;
+        if matches!(event.kind, EventType::Other(_)) {
+            // It has none.
+            return false;
+        }
         match deletion.kind {
             EventType::AgentDeleted => {
                 event.kind != EventType::AgentDeleted && event.agent_id == deletion.agent_id

@@ -53,6 +53,29 @@ async fn a_deletion_removes_the_data_of_a_conversation_from_the_tail() {
 }
 
 #[tokio::test]
+async fn a_deletion_does_not_change_an_event_of_an_unknown_type() {
+    let fixture = Fixture::new();
+    let tail = fixture.tail().await;
+    let of_newer = EventType::read("conversation.praised");
+    let mut appended = EventSpec {
+        conversation: Some(0),
+        ..EventSpec::of_type(EventType::ConversationUpdated)
+    }
+    .logged(1);
+    appended.event.kind = of_newer;
+    appended.event.data = EventData::Unknown {};
+    fixture.log.append_logged(appended);
+    fixture.log.append([EventSpec {
+        conversation: Some(0),
+        ..EventSpec::of_type(EventType::ConversationDeleted)
+    }]);
+    fixture.hint();
+    fixture.reaches(&tail, Seq(2)).await;
+    let expected = [(of_newer, true), (EventType::ConversationDeleted, true)];
+    assert_eq!(shown(&tail), expected);
+}
+
+#[tokio::test]
 async fn a_deletion_removes_the_data_of_an_agent_and_its_conversations_from_the_tail() {
     let fixture = Fixture::new();
     let tail = fixture.tail().await;
