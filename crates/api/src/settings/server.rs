@@ -50,8 +50,8 @@ impl ServerSettings {
                    port and path, and no slash at the end";
         let origins = "comma-separated origins, each exactly as a browser sends it, such as \
                        https://app.example.org, tauri://localhost or null: no path, no default \
-                       port, and no * (requests carry credentials), except for one label, as in \
-                       https://*.example.org";
+                       port, and no * (any page could use the tokens that it gets), except for one \
+                       label, as in https://*.example.org";
         let headers = "comma-separated names of headers, such as X-Trace-Id";
         let proxies = "comma-separated addresses and networks, such as \
                        10.0.0.0/8,192.0.2.7";
