@@ -205,6 +205,7 @@ fn push_words(words: &mut Vec<Range<usize>>, start: usize, part: &str) {
 mod tests {
     use proptest::prelude::*;
     use rstest::rstest;
+    use unicode_normalization::char::is_combining_mark;
 
     use super::*;
 
@@ -277,9 +278,12 @@ mod tests {
     }
 
     proptest! {
-        // A combining mark at the start would belong to the character before it.
         #[test]
         fn every_text_contains_itself(text in "[\\p{L}\\p{N}\\p{P}]\\PC{0,40}") {
+            // A combining mark at the start would belong to the character before it. Some letters, such
+            // as that of the Lao vowel am, begin with one once they are decomposed.
+            let first = text.nfkc().find(|character| !character.is_whitespace());
+            prop_assume!(!first.is_some_and(is_combining_mark));
             if let Some(keyword) = Keyword::parse(&text) {
                 prop_assert!(keyword.occurs_in(&FoldedText::new(&text)));
                 let padded = format!("- {text} -");
