@@ -228,6 +228,6 @@ test("a page whose code for events fails sends nevertheless, and rests between i
 test.each([undefined, {}])("a client tells what is missing where `crypto` is %o", (crypto) => {
   vi.stubGlobal("crypto", crypto);
   const create = () => createClient({ url: settings.url });
-  expect(create).toThrow(new TypeError("`crypto.getRandomValues` is missing: load a polyfill of it first"));
+  expect(create).toThrow(new TypeError("`crypto.getRandomValues` is missing: load a polyfill"));
   vi.unstubAllGlobals();
 });

@@ -30,7 +30,7 @@ test("the fastest of the reachable regions is chosen, with one token", async () 
     if (url === "/api/regions") json(response, { data: urls.map((it) => ({ url: it, isHome: it === far })) });
   });
   let tokens = 0;
-  const getToken = () => `token ${(tokens += 1)}`;
+  const getToken = () => `token-${(tokens += 1)}`;
   expect(await nearestRegion({ url: home, getToken })).toBe(near);
   expect(tokens).toBe(1);
   urls.length = 2;
