@@ -114,7 +114,7 @@ export const createTransport = (options: ClientOptions): Transport => {
   // A path is one of the page, as for `fetch`.
   const base = () => `${options.url}`.replace(/^(?=\/|$)/, globalThis.location?.origin ?? "").replace(/\/+$/, "");
   const service = base();
-  if (!/^https?:\/\/\S+$/.test(service)) throw new TypeError(`\`url\` needs https:// or http://: ${service}`);
+  if (!/^https?:\/\/\S+$/.test(service)) throw new TypeError(`\`url\` needs a scheme, https or http: ${service}`);
   let token: Promise<string> | undefined;
   /** The newest position of the log that this client has seen. */
   let newest = 0;

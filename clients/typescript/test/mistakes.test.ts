@@ -43,7 +43,7 @@ test.each(["127.0.0.1:8080", "localhost:8080", "agents.example.org", "http://", 
   "an address without a scheme or a host is refused at once: %s",
   (given) => {
     expect(() => open({ url: given as string })).toThrow(TypeError);
-    expect(() => open({ url: given as string })).toThrow("`url` needs https:// or http://");
+    expect(() => open({ url: given as string })).toThrow("`url` needs a scheme, https or http");
   },
 );
 
