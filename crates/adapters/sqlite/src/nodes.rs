@@ -17,12 +17,12 @@ use crate::{
 macro_rules! live_nodes {
     () => {
         concat!(
-            "1 + (select count(*) from nodes o where o.id <> ?1 and o.swept = 0), \
+            "1 + (select count(*) from nodes where id <> ?1 and swept = 0), \
              min(coalesce(level, 0), \
-                 coalesce((select min(coalesce(o.level, 0)) from nodes o \
-                     where o.id <> ?1 and o.swept = 0), level, 0), \
-                 coalesce((select min(coalesce(f.level, 0)) from far_nodes f \
-                     where f.lease_until > ",
+                 coalesce((select min(coalesce(level, 0)) from nodes \
+                     where id <> ?1 and swept = 0), level, 0), \
+                 coalesce((select min(coalesce(level, 0)) from far_nodes \
+                     where lease_until > ",
             now!(),
             "), level, 0))"
         )
