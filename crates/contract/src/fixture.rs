@@ -42,7 +42,7 @@ pub fn agent(number: u32) -> Agent {
 /// Members that a newer version has added to a stored document.
 pub fn unknown_members() -> UnknownMembers {
     let members = [("of newer".to_owned(), json!({"deep": [1.5, null]}))];
-    UnknownMembers(members.into_iter().collect())
+    UnknownMembers::from(serde_json::Map::from_iter(members))
 }
 
 /// A new agent with this name.

@@ -4,7 +4,7 @@ use crate::open_enum::open_enum;
 
 open_enum! {
     /// The kind of change.
-    EventType {
+    EventType[31] {
         /// An agent was created.
         AgentCreated = "agent.created",
         /// An agent changed.

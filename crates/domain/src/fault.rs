@@ -10,7 +10,7 @@ use crate::open_enum::open_enum;
 
 open_enum! {
     /// The kind of a fault, for programs.
-    FaultCode {
+    FaultCode[23] {
         /// A required member is missing.
         Required = "required",
         /// The object has no such member.

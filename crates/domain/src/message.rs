@@ -9,7 +9,7 @@ use crate::{
 
 open_enum! {
     /// The author of a message.
-    Role {
+    Role[15] {
         /// The user, or a program in its place.
         User = "user",
         /// The agent.

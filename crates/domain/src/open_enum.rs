@@ -2,26 +2,22 @@
 
 use std::fmt;
 
-/// A text of at most [`Self::MAX_BYTES`], without an allocation, so that an enum with it is `Copy`.
+/// A text of at most `MAX` bytes, without an allocation, so that an enum with it is `Copy`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ShortText {
-    bytes: [u8; Self::MAX_BYTES],
+pub struct ShortText<const MAX: usize> {
+    bytes: [u8; MAX],
     length: u8,
 }
 
-impl ShortText {
-    /// The maximum length. Every value of an open enum, also of later versions, is at most this
-    /// long.
-    pub const MAX_BYTES: usize = 31;
-
+impl<const MAX: usize> ShortText<MAX> {
     /// Copies a text. The end of a longer one is cut off: it must not make a page unreadable.
     pub fn new(text: &str) -> Self {
-        let length = text.floor_char_boundary(Self::MAX_BYTES);
-        let mut bytes = [0; Self::MAX_BYTES];
+        let length = text.floor_char_boundary(MAX);
+        let mut bytes = [0; MAX];
         bytes[..length].copy_from_slice(&text.as_bytes()[..length]);
         Self {
             bytes,
-            // At most 31.
+            // Open enums have shorter texts than 256 bytes.
             length: u8::try_from(length).unwrap_or_default(),
         }
     }
@@ -34,16 +30,17 @@ impl ShortText {
     }
 }
 
-impl fmt::Debug for ShortText {
+impl<const MAX: usize> fmt::Debug for ShortText<MAX> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.as_str().fmt(formatter)
     }
 }
 
 /// Defines an enum of texts that keeps a text which it does not know, as its last variant `Other`.
-/// That text is stored and sent as it was read, and has no other effect.
+/// That text is stored and sent as it was read, and has no other effect. No value, also of later
+/// versions, may be longer than the number of bytes in brackets.
 macro_rules! open_enum {
-    ($(#[doc = $about:literal])+ $name:ident {
+    ($(#[doc = $about:literal])+ $name:ident[$max:literal] {
         $($(#[doc = $doc:expr])* $variant:ident = $text:literal,)*
     }) => {
         $(#[doc = $about])+
@@ -51,12 +48,15 @@ macro_rules! open_enum {
         pub enum $name {
             $($(#[doc = $doc])* $variant,)*
             /// A value that this version does not know: a newer one has written it.
-            Other($crate::open_enum::ShortText),
+            Other($crate::open_enum::ShortText<$max>),
         }
 
         impl $name {
             /// Every value that this version knows.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// The length of the longest value, also of later versions.
+            pub const MAX_BYTES: usize = $max;
 
             /// Returns the text in stores and in the API.
             pub fn as_str(&self) -> &str {
@@ -161,7 +161,7 @@ mod tests {
                     assert_eq!($name::known(value.as_str()), Some(*value));
                     let json = serde_json::to_value(value).unwrap();
                     assert_eq!(serde_json::from_value::<$name>(json).unwrap(), *value);
-                    assert!(value.as_str().len() <= ShortText::MAX_BYTES);
+                    assert!(value.as_str().len() <= $name::MAX_BYTES);
                 })*
             };
         }
@@ -180,10 +180,7 @@ mod tests {
 
     #[test]
     fn a_text_that_is_too_long_is_cut_between_characters() {
-        let long = format!("{}éé", "x".repeat(ShortText::MAX_BYTES - 1));
-        assert_eq!(
-            ShortText::new(&long).as_str(),
-            &long[..ShortText::MAX_BYTES - 1]
-        );
+        let long = format!("{}éé", "x".repeat(30));
+        assert_eq!(ShortText::<31>::new(&long).as_str(), &long[..30]);
     }
 }

@@ -6,7 +6,7 @@ macro_rules! problem_codes {
     ($($name:ident = $slug:literal, $status:literal, $title:literal, $retryable:literal, $remedy:literal;)*) => {
         open_enum! {
             /// The kind of a problem, for programs.
-            ProblemCode {
+            ProblemCode[31] {
                 $(#[doc = $title] $name = $slug,)*
             }
         }

@@ -71,7 +71,7 @@ impl<'de> Deserialize<'de> for TurnStatus {
 
 open_enum! {
     /// The reason why a reply ended.
-    FinishReason {
+    FinishReason[23] {
         /// The reply is complete.
         Stop = "stop",
         /// The reply reached the maximum length.
