@@ -87,12 +87,11 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
         if (!signal.aborted) view.fail(error);
         // An open conversation tries again until the service can be reached.
         if (isUncertain(error) && loading && view.active < 2) {
-          const again = (isRepeated: boolean) => {
+          transport.pause(ATTEMPT, error, signal, Infinity).then((isRepeated) => {
             // Changes by others may have ended the status `failed`.
             loading = undefined;
             if (isRepeated) void load();
-          };
-          transport.pause(ATTEMPT, error, signal, Infinity).then(again, () => {});
+          }, () => {});
         }
       }
       view.turnId = undefined;

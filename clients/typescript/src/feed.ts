@@ -1,4 +1,4 @@
-import { ConnectionError, type ServiceError } from "./errors.js";
+import { lost, type ServiceError } from "./errors.js";
 import { type EventsOptions, followEvents, type LogEvent } from "./events.js";
 import { randomId } from "./random-id.js";
 import { createSharedConnection, type FeedFrame, type Pass, type SharedConnection } from "./shared-connection.js";
@@ -162,9 +162,9 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | n
     const { signal } = (listening ??= listen());
     enter("joining");
     let identity: string[] | undefined;
-    for (let attempt = 0; identity === undefined; attempt += 1) {
+    for (let attempt = 0; !identity; attempt += 1) {
       identity = await transport.identity().catch(() => undefined);
-      if (!identity) await transport.pause(attempt, new ConnectionError(), signal, Infinity).catch(() => {});
+      if (!identity) await transport.pause(attempt, lost(), signal, Infinity).catch(() => {});
       if (signal.aborted || state !== "joining") return;
     }
     tabs = joinTabs<Message>(`agent-service:${identity.join(" ")}`, { lead, receive });

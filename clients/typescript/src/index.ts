@@ -41,7 +41,7 @@ export interface Client extends Omit<Rest, "events"> {
 
 /** Creates a client. It sends nothing by itself. */
 export const createClient = (options: ClientOptions): Client => {
-  if (!globalThis.crypto?.getRandomValues) throw new TypeError("`crypto.getRandomValues` is missing: load a polyfill");
+  if (!globalThis.crypto?.getRandomValues) throw new TypeError("crypto.getRandomValues is missing: load a polyfill");
   const transport = createTransport(options);
   const rest = createRest(transport);
   const { webSocket = globalThis.WebSocket } = options;

@@ -115,7 +115,7 @@ export const createSharedConnection = (
       for (const [channel, { position }] of open) subscribe(channel, position);
     },
     unusable(reason) {
-      report("Server-sent events replace the socket", reason);
+      report("No socket is used", reason);
       connection.close();
       connection = openEventStreams(transport, events);
       events.connected();

@@ -40,17 +40,17 @@ export const openSocket = (transport: Transport, webSocket: typeof WebSocket, ev
 
   /** Sends a new token before the current one expires. */
   const keepCredential = async (): Promise<void> => {
-    const lifetime = await transport.lifetime().catch(() => undefined);
-    if (lifetime === undefined || lifetime < 1000 || !socket) return;
+    const lifetime = (await transport.lifetime().catch(() => {})) ?? 0;
+    if (lifetime < 1000 || !socket) return;
     clearTimeout(refresh);
     const renew = async () => {
       // Without a new one the service closes the socket, and the next ticket shows why.
-      const token = await transport.renew().catch(() => undefined);
-      if (token === undefined) return;
+      const token = await transport.renew().catch(() => {});
+      if (!token) return;
       send({ type: "refresh", token });
       await keepCredential();
     };
-    refresh = setTimeout(renew, Math.min(Math.max(0.9 * lifetime, lifetime - 60_000), 2 ** 31 - 1));
+    refresh = setTimeout(renew, Math.min(0.9 * lifetime, 2 ** 31 - 1));
   };
 
   /** Connects with a ticket; resolves once the socket is closed. */

@@ -16,7 +16,7 @@ export interface Tabs<Message> {
 }
 
 /** What is reported where Web Locks or BroadcastChannel fail. */
-const ALONE = "Each tab has a connection of its own";
+const ALONE = "Tabs share no connection";
 
 /**
  * Passes messages between tabs, and elects a leader. Where Web Locks or BroadcastChannel are missing

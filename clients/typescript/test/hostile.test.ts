@@ -66,8 +66,8 @@ const followThree = async (page: Page): Promise<number> => {
 
 const complete = (...texts: string[]) => texts.map((text) => `complete ${text}`);
 
-const LOCKS = "Each tab has a connection of its own";
-const SOCKETS = "Server-sent events replace the socket";
+const LOCKS = "Tabs share no connection";
+const SOCKETS = "No socket is used";
 const STORAGE = "A reload loses unsent messages";
 
 /** A browser: the script that makes it, the number of sockets of two tabs, and what each tab reports. */
@@ -228,6 +228,6 @@ test("a page whose code for events fails sends nevertheless, and rests between i
 test.each([undefined, {}])("a client tells what is missing where `crypto` is %o", (crypto) => {
   vi.stubGlobal("crypto", crypto);
   const create = () => createClient({ url: settings.url });
-  expect(create).toThrow(new TypeError("`crypto.getRandomValues` is missing: load a polyfill"));
+  expect(create).toThrow(new TypeError("crypto.getRandomValues is missing: load a polyfill"));
   vi.unstubAllGlobals();
 });

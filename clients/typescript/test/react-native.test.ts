@@ -47,7 +47,7 @@ const random = { crypto: { getRandomValues: (numbers: Uint32Array) => crypto.get
 test("what React Native lacks is named one by one", async () => {
   const message = { agentId, message: "Hello" };
   const chat = (more: object) => open(more).chat(message).next();
-  expect(() => open()).toThrow("`crypto.getRandomValues` is missing: load a polyfill");
+  expect(() => open()).toThrow("crypto.getRandomValues is missing: load a polyfill");
   expect((await open(random).agents.get(agentId)).id).toBe(agentId);
   await expect(chat(random)).rejects.toMatchObject({ retryable: false, detail: "Load a polyfill, or correct the program: this `fetch` has no streams, unlike `expo/fetch`." });
   await expect(chat({ ...random, fetch })).rejects.toMatchObject({ retryable: false, detail: "Load a polyfill, or correct the program: TextDecoder is not defined" });

@@ -1,4 +1,4 @@
-//! What a newer version of the service, which runs beside this one, has stored.
+//! Promises about rows and documents that a newer version of the service has stored.
 //!
 //! The statements stand for that version: they write what this one cannot write through its ports.
 
@@ -264,7 +264,7 @@ pub async fn a_turn_behind_one_of_a_higher_level_waits(store: &impl SharedStore)
     let agent = two_nodes(store).await;
     let queue = TurnQueue::begin(store, &agent, 1, 1).await;
     store.execute(RAISE_QUEUED).await;
-    // Whoever raises a level writes an event: what is known of a turn holds while the head is the same.
+    // The newer version writes an event with the level: until then, nodes trust what they know of the turn.
     append_events(store).await;
     let next = fixture::begin_turn(103, &agent, fixture::existing(&queue.conversation, 1));
     setup::queue_turn(store, &next).await;

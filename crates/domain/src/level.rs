@@ -8,7 +8,7 @@ macro_rules! level {
     };
 }
 
-/// What this version of the program can read and continue. A version raises it if it writes something
+/// The level of this version of the program. A later version has a higher one if it writes something
 /// that earlier ones would misread so that a promise breaks, such as a turn that waits for a person.
 /// It writes that only while all live nodes have this level, which `Membership` tells; and it marks a
 /// turn that earlier levels must neither start nor end by themselves with it, in a transaction that

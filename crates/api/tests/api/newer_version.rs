@@ -1,4 +1,4 @@
-//! What a newer version of the service, which runs beside this one, has stored, as clients see it.
+//! Clients can read rows and documents that a newer version of the service has stored.
 
 use domain::{ProblemCode, Scope, Scopes};
 use serde_json::json;
