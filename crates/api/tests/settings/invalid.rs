@@ -76,7 +76,11 @@ fn an_invalid_value_is_rejected_with_the_expected_format() {
         ("SERVER__PORT", "true", "a whole number"),
         ("SERVER__PORT", " 80", "a whole number"),
         ("SERVER__PUBLIC_URL", "agents.example.org", "http or https"),
-        ("SERVER__ALLOWED_ORIGINS", "*", "no * (requests"),
+        (
+            "SERVER__ALLOWED_ORIGINS",
+            "*",
+            "no * (any page could use the tokens that it gets)",
+        ),
         ("SERVER__ALLOWED_HEADERS", "X Trace", "names of headers"),
         ("SERVER__WORKERS", "0", "from 1 to 1024"),
         ("AUTH__BOOTSTRAP_KEY", "agk_short", "mint"),
