@@ -59,6 +59,7 @@ async fn main() -> Result<()> {
         storage,
         peers,
         engines: wiring::built_in_engines()?,
+        tools: Vec::new(),
         metrics,
         public_url,
         tasks,

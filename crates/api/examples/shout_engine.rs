@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use clap::Parser as _;
 use domain::FinishReason;
 use futures::{StreamExt as _, stream};
-use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream};
+use ports::{ModelChunk, ModelRequest, ModelStream, ReplyEngine, ReplyError};
 
 /// An engine that repeats each message in capitals.
 pub struct ShoutEngine;
@@ -19,13 +19,14 @@ impl ReplyEngine for ShoutEngine {
         true
     }
 
-    async fn reply(&self, request: ReplyRequest) -> Result<ReplyStream, ReplyError> {
+    async fn request(&self, request: ModelRequest) -> Result<ModelStream, ReplyError> {
         let shouted = format!("{}!", request.message.to_uppercase());
-        let end = ReplyChunk::End {
+        let end = ModelChunk::End {
             finish_reason: FinishReason::Stop,
             usage: None,
+            state: None,
         };
-        Ok(stream::iter([Ok(ReplyChunk::Delta(shouted)), Ok(end)]).boxed())
+        Ok(stream::iter([Ok(ModelChunk::Text(shouted)), Ok(end)]).boxed())
     }
 }
 

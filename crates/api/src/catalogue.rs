@@ -111,10 +111,7 @@ pub async fn list_engines(authorized: Authorized<AnyCredential>) -> HttpResponse
     responses((status = 200, description = "The capabilities.", body = Listing<CapabilityEntry>)),
 )]
 pub async fn list_capabilities(authorized: Authorized<AnyCredential>) -> HttpResponse {
-    let engines = &authorized.engines;
-    let capabilities = authorized
-        .toolbox
-        .capabilities(|tool| engines.have_refused(tool));
+    let capabilities = authorized.toolbox.capabilities();
     let entries: Vec<CapabilityEntry> = capabilities.into_iter().map(Into::into).collect();
     HttpResponse::Ok().json(Listing { data: entries })
 }

@@ -3,6 +3,7 @@
 use std::{
     io::ErrorKind,
     net::{SocketAddr, TcpListener},
+    sync::Arc,
     time::Duration,
 };
 
@@ -12,7 +13,7 @@ use anyhow::{Context, Error, Result, bail};
 use domain::{CredentialSecret, TenantId};
 use http_server::Versions;
 use metrics_exporter_prometheus::PrometheusHandle;
-use ports::Storage;
+use ports::{Storage, ToolProvider};
 use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -77,6 +78,7 @@ impl Service {
             settings,
             no_migrate,
             engines,
+            Vec::new(),
             metrics,
             show_first_key,
             wrap_storage,
@@ -90,6 +92,7 @@ impl Service {
         settings: &Settings,
         no_migrate: bool,
         engines: EnginesByName,
+        tools: Vec<Arc<dyn ToolProvider>>,
         metrics: PrometheusHandle,
         show_first_key: ShowFirstKey,
         wrap_storage: impl FnOnce(Storage) -> Storage,
@@ -113,6 +116,7 @@ impl Service {
             store: &store,
             peers: peers.await?,
             engines,
+            tools,
             metrics,
             public_url,
             tasks: tasks.clone(),

@@ -33,7 +33,7 @@ use application::{node::Node, purge::Purge, retention::LogRetention};
 use cpu_pool::CpuPool;
 use domain::web_address;
 use metrics_exporter_prometheus::PrometheusHandle;
-use ports::{Clock, IdSource, Storage};
+use ports::{Clock, IdSource, Storage, ToolProvider};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -72,6 +72,8 @@ pub struct Parts<'a> {
     pub peers: Peers,
     /// The engines.
     pub engines: EnginesByName,
+    /// Tools of this build, besides the built-in ones. Of two tools with one name, these come first.
+    pub tools: Vec<Arc<dyn ToolProvider>>,
     /// The handle that renders the metrics.
     pub metrics: PrometheusHandle,
     /// The URL under which clients reach this server.

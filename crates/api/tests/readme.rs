@@ -9,7 +9,7 @@ use api::{
 use clap::Parser as _;
 use domain::{ProblemCode, Scope};
 use futures::StreamExt as _;
-use ports::{ReplyChunk, ReplyEngine as _};
+use ports::{ModelChunk, ReplyEngine as _};
 use shout_engine::ShoutEngine;
 
 const ACCESS: &str = include_str!("../../../docs/access.md");
@@ -53,9 +53,9 @@ fn the_documentation_shows_the_example_as_it_is() {
 async fn the_example_repeats_a_message_in_capitals() {
     let request = contract::reply_engine::request(0);
     let shouted = format!("{}!", request.message.to_uppercase());
-    let mut response = ShoutEngine.reply(request).await.unwrap();
+    let mut response = ShoutEngine.request(request).await.unwrap();
     let first = response.next().await.unwrap().unwrap();
-    assert_eq!(first, ReplyChunk::Delta(shouted));
+    assert_eq!(first, ModelChunk::Text(shouted));
 }
 
 #[test]

@@ -7,10 +7,11 @@ use domain::{
     fault::push_index,
 };
 use futures::future::join_all;
-use ports::{BreakerName, PrepareError, ReplyEngine, ReplyRequest, ToolDefinition};
+use ports::{BreakerName, ModelRequest, PrepareError, ReplyEngine};
 
 use engine_breakers::{AttemptBreakers, EngineBreakers, Timeouts};
 
+mod agent_loop;
 mod attempt;
 mod breaker;
 mod breaker_hints;
@@ -19,9 +20,11 @@ mod engine_breakers;
 mod partial_reply;
 
 pub use breaker_hints::BreakerHints;
-pub(crate) use chain::{BufferedSink, EngineReply, LogContext, ReplySink, run_engine_chain};
+pub(crate) use chain::{BufferedSink, LogContext, ReplySink, run_engine_chain};
+#[cfg(test)]
+pub(crate) use partial_reply::CallEnd;
 pub(crate) use partial_reply::OpenCallStatus;
-pub use partial_reply::{PartialReply, ToolEvent, ToolStep};
+pub use partial_reply::{PartialReply, ToolEvent};
 
 /// The reply engines of this server by name, and the name of the default engine.
 pub struct Engines {
@@ -99,12 +102,6 @@ impl Engines {
             }
         });
         join_all(infos).await
-    }
-
-    /// Returns whether an engine has found that it cannot offer this tool to its models.
-    pub fn have_refused(&self, tool: &Arc<ToolDefinition>) -> bool {
-        let mut engines = self.by_name.values();
-        engines.any(|registered| registered.engine.has_refused(tool))
     }
 
     /// Returns the names of all open circuit breakers.
@@ -193,7 +190,7 @@ impl Engines {
     }
 
     /// Returns the reply of the engine that has rules, and the results of the rules.
-    pub async fn test_rules(&self, request: &ReplyRequest) -> Result<RuleTest, Problem> {
+    pub async fn test_rules(&self, request: &ModelRequest) -> Result<RuleTest, Problem> {
         for registered in self.by_name.values() {
             let tested = registered.engine.test_rules(request.clone()).await;
             if let Some(test) = tested.map_err(|error| attempt::engine_problem(&error))? {

@@ -1,17 +1,23 @@
 //! The tools of this server, and the selection of an agent's tools.
 
+mod function_names;
 mod metrics;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashSet},
+    sync::Arc,
+};
 
 use domain::Agent;
+pub(crate) use function_names::function_names;
 pub(crate) use metrics::ToolMetrics;
-use ports::{
-    AgentTool, CapabilityInfo, CapabilityKind, ProvidedTools, ToolDefinition, ToolProvider,
-};
+use ports::{AgentTool, CapabilityInfo, CapabilityKind, ToolDefinition, ToolProvider};
 
 /// The separator between the name of a server and that of its tool.
 const SEPARATOR: char = '/';
+
+/// The maximum number of tools in a request: `OpenAI` and others reject requests with more.
+const MAX_TOOLS: usize = 128;
 
 /// The tools of this server.
 #[derive(Default)]
@@ -25,25 +31,10 @@ impl Toolbox {
         Self { providers }
     }
 
-    /// Returns every capability that selects tools, ordered by name. A tool that `is_refused` is not
-    /// available.
-    pub fn capabilities(
-        &self,
-        is_refused: impl Fn(&Arc<ToolDefinition>) -> bool,
-    ) -> Vec<CapabilityInfo> {
-        let mut all = Vec::new();
-        for provider in &self.providers {
-            let ProvidedTools {
-                mut capabilities,
-                tools,
-            } = provider.provided();
-            let refused = tools.iter().filter(|it| is_refused(it));
-            let refused: BTreeSet<_> = refused.map(|it| &it.name).collect();
-            for capability in &mut capabilities {
-                capability.is_available &= !refused.contains(&capability.name);
-            }
-            all.extend(capabilities);
-        }
+    /// Returns every capability that selects tools, ordered by name.
+    pub fn capabilities(&self) -> Vec<CapabilityInfo> {
+        let providers = self.providers.iter();
+        let mut all: Vec<_> = providers.flat_map(|it| it.capabilities()).collect();
         all.sort_by(|one, other| one.name.cmp(&other.name));
         all
     }
@@ -61,23 +52,43 @@ impl Toolbox {
             unavailable.extend(named.unavailable(provided.capabilities));
             let selected = provided.tools.into_iter();
             let selected = selected.filter(|tool| named.selects(&tool.name));
-            tools.extend(selected.map(|definition| AgentTool {
-                definition,
-                provider: Arc::clone(provider),
-            }));
+            tools.extend(selected.map(|definition| (definition, provider)));
         }
         ToolsOfAgent {
-            tools,
+            tools: offered(tools),
             unavailable: unavailable.into_iter().collect(),
         }
     }
+}
+
+/// Gives the tools function names, without duplicates and up to the maximum of a request.
+fn offered(mut tools: Vec<(Arc<ToolDefinition>, &Arc<dyn ToolProvider>)>) -> Arc<[AgentTool]> {
+    let mut seen = HashSet::new();
+    tools.retain(|(definition, _)| seen.insert(definition.name.clone()));
+    if tools.len() > MAX_TOOLS {
+        tracing::debug!(
+            tools = tools.len(),
+            "agent has more tools than a request may contain; the rest are not offered"
+        );
+        tools.truncate(MAX_TOOLS);
+    }
+    let names: Vec<_> = tools.iter().map(|(it, _)| it.name.as_str()).collect();
+    let functions = function_names(&names);
+    let offered = tools.into_iter().zip(functions);
+    offered
+        .map(|((definition, provider), function)| AgentTool {
+            function,
+            definition,
+            provider: Arc::clone(provider),
+        })
+        .collect()
 }
 
 /// The tools of an agent, read at one moment.
 #[derive(Debug, Default)]
 pub(crate) struct ToolsOfAgent {
     /// The available tools.
-    pub(crate) tools: Vec<AgentTool>,
+    pub(crate) tools: Arc<[AgentTool]>,
     /// The agent's capabilities that are unavailable now, ordered by name: servers and known tools.
     pub(crate) unavailable: Vec<String>,
 }

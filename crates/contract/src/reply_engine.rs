@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures::{FutureExt as _, StreamExt as _, future::join_all};
-use ports::{ReplyChunk, ReplyEngine, ReplyRequest};
+use ports::{ModelChunk, ModelRequest, ReplyEngine};
 
 use crate::fixture;
 
@@ -36,8 +36,8 @@ macro_rules! reply_engine_contract {
 }
 
 /// A first message to an ordinary agent.
-pub fn request(number: u32) -> ReplyRequest {
-    ReplyRequest {
+pub fn request(number: u32) -> ModelRequest {
+    ModelRequest {
         tenant: fixture::tenant(),
         agent: Arc::new(fixture::agent(1)),
         turn_id: fixture::turn_id(number),
@@ -45,8 +45,10 @@ pub fn request(number: u32) -> ReplyRequest {
         user_id: Some("ada".to_owned()),
         history: Arc::default(),
         message: "Hello, what can you do? 🦊".to_owned(),
-        tools: Vec::new(),
+        steps: Vec::new(),
+        tools: Arc::default(),
         unavailable_tools: Vec::new(),
+        may_call: true,
     }
 }
 
@@ -57,22 +59,22 @@ async fn prepare<E: ReplyEngine + ?Sized>(engine: &E) {
 }
 
 /// Returns the text of a reply. Asserts that the stream is deltas and then exactly one end.
-async fn whole_reply<E: ReplyEngine + ?Sized>(engine: &E, request: ReplyRequest) -> String {
-    let stream = engine.reply(request).await.expect("the engine replies");
+async fn whole_reply<E: ReplyEngine + ?Sized>(engine: &E, request: ModelRequest) -> String {
+    let stream = engine.request(request).await.expect("the engine replies");
     let chunks: Vec<_> = stream.collect().await;
     let (last, deltas) = chunks.split_last().expect("a reply has an end");
     assert!(
-        matches!(last, Ok(ReplyChunk::End { .. })),
+        matches!(last, Ok(ModelChunk::End { .. })),
         "the last is {last:?}"
     );
     let deltas = deltas.iter().map(|chunk| match chunk {
-        Ok(ReplyChunk::Delta(text)) => text.as_str(),
+        Ok(ModelChunk::Text(text)) => text.as_str(),
         other => panic!("before the end stands {other:?}"),
     });
     deltas.collect()
 }
 
-/// `reply` MUST yield deltas and one end, or an error.
+/// `request` MUST yield text and one end, or an error.
 pub async fn a_reply_is_deltas_and_then_one_end<E: ReplyEngine + ?Sized>(engine: &E) {
     prepare(engine).await;
     let text = whole_reply(engine, request(0)).await;
@@ -97,7 +99,10 @@ pub async fn an_immediate_engine_waits_for_nothing<E: ReplyEngine + ?Sized>(engi
         return;
     }
     prepare(engine).await;
-    let mut stream = engine.reply(request(0)).await.expect("the engine replies");
+    let mut stream = engine
+        .request(request(0))
+        .await
+        .expect("the engine replies");
     loop {
         let part = stream.next().now_or_never();
         match part.expect("the next part is ready at once") {
@@ -111,15 +116,21 @@ pub async fn an_immediate_engine_waits_for_nothing<E: ReplyEngine + ?Sized>(engi
 /// Dropping a stream stops its reply, and no other.
 pub async fn dropping_a_stream_stops_no_other_reply<E: ReplyEngine + ?Sized>(engine: &E) {
     prepare(engine).await;
-    let unread = engine.reply(request(0)).await.expect("the engine replies");
-    let mut half_read = engine.reply(request(1)).await.expect("the engine replies");
+    let unread = engine
+        .request(request(0))
+        .await
+        .expect("the engine replies");
+    let mut half_read = engine
+        .request(request(1))
+        .await
+        .expect("the engine replies");
     assert!(half_read.next().await.is_some_and(|part| part.is_ok()));
     drop((unread, half_read));
     let text = whole_reply(engine, request(2)).await;
     assert!(!text.is_empty());
 }
 
-/// `test_rules` MUST return the text of `reply`, and one result for each rule in their order.
+/// `test_rules` MUST return the text of `request`, and one result for each rule in their order.
 pub async fn a_test_of_rules_returns_the_reply_and_a_result_for_each_rule<
     E: ReplyEngine + ?Sized,
 >(

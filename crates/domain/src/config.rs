@@ -118,7 +118,7 @@ pub struct AgentConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub history: Option<HistoryLimits>,
-    /// Timeout of each engine's attempt in milliseconds, including tools. Default 60000.
+    /// Timeout of one request to a model in milliseconds, without tools. Default 60000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
@@ -199,7 +199,7 @@ pub struct LlmSettings {
 }
 
 impl AgentConfig {
-    /// Returns the effective timeout of each engine's attempt.
+    /// Returns the effective timeout of one request to a model.
     pub fn timeout(&self) -> std::time::Duration {
         std::time::Duration::from_millis(u64::from(self.timeout_ms.unwrap_or(60_000)))
     }

@@ -58,8 +58,8 @@ pub use node_repository::{
 };
 pub use rate_limiter::{QuotaDecision, RateLimiter, RateLimiterError, StreamSlot};
 pub use reply_engine::{
-    PrepareError, ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream, ToldCause,
-    ToolReturn, UnusableReply,
+    AskedCall, ModelChunk, ModelRequest, ModelStream, PrepareError, ReplyEngine, ReplyError,
+    ToldCause, UnusableReply,
 };
 pub use signing_key_repository::SigningKeyRepository;
 pub use storage::Storage;

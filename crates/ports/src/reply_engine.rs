@@ -3,15 +3,17 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use domain::{Agent, FinishReason, HistoryMessage, InputFault, RuleTest, TenantId, TurnId, Usage};
+use domain::{
+    Agent, FinishReason, HistoryMessage, InputFault, ModelStep, RuleTest, TenantId, TurnId, Usage,
+};
 use futures::stream::BoxStream;
 use serde_json::Value;
 
-use crate::{AgentTool, BoxError, ToolArguments, ToolDefinition};
+use crate::{AgentTool, BoxError};
 
-/// The input of an engine.
+/// One request to the model of an engine.
 #[derive(Debug, Clone)]
-pub struct ReplyRequest {
+pub struct ModelRequest {
     /// The tenant of the turn.
     pub tenant: TenantId,
     /// The agent that replies.
@@ -26,54 +28,49 @@ pub struct ReplyRequest {
     pub history: Arc<Vec<HistoryMessage>>,
     /// The user's message.
     pub message: String,
+    /// What the model has asked for in this turn so far, and what came of it, oldest first.
+    pub steps: Vec<Arc<ModelStep>>,
     /// The agent's tools that are available now; empty for immediate engines.
-    pub tools: Vec<AgentTool>,
+    pub tools: Arc<[AgentTool]>,
     /// The agent's capabilities whose tools are unavailable now, and tool servers that are
     /// unavailable.
     pub unavailable_tools: Vec<String>,
+    /// False if the model must reply without calling a tool.
+    pub may_call: bool,
 }
 
-/// One part of a reply stream.
+/// One part of the response to a request.
 #[derive(Debug, Clone, PartialEq)]
-pub enum ReplyChunk {
-    /// More text.
-    Delta(String),
-    /// The engine calls a tool.
-    ToolCalled {
-        /// The tool's name.
-        name: String,
-        /// The arguments of the call.
-        arguments: ToolArguments,
-    },
-    /// A tool call has ended. Every call that was reported ends exactly once, before `End`.
-    ToolReturned(ToolReturn),
-    /// The end of the reply.
+pub enum ModelChunk {
+    /// More text of the reply.
+    Text(String),
+    /// The model calls a tool. The call is complete.
+    ToolCall(AskedCall),
+    /// The end of the response.
     End {
-        /// The reason why the reply ended.
+        /// The reason why the response ended.
         finish_reason: FinishReason,
         /// The token counts, if the engine provides them.
         usage: Option<Usage>,
+        /// What the engine wants to see again with this step in the next requests of the turn. It
+        /// returns only to the same engine and model.
+        state: Option<Value>,
     },
 }
 
-/// The end of a tool call, as an engine reports it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ToolReturn {
-    /// The tool's name.
-    pub name: String,
-    /// The arguments of the call.
-    pub arguments: Value,
-    /// The status, as in `domain::ToolCall`.
-    pub status: String,
-    /// The duration in milliseconds.
-    pub duration_ms: i64,
-    /// The result, or the reason of the failure.
-    pub result: String,
+/// A tool call, as a model asks for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedCall {
+    /// The name of the function, as the model wrote it.
+    pub function: String,
+    /// The arguments as the model wrote them: JSON, unless it made a mistake. `None` if they did not
+    /// arrive.
+    pub arguments: Option<String>,
 }
 
-/// A reply in progress: deltas and tool calls, then exactly one end or one error. Dropping it stops
-/// the engine and its requests to other services.
-pub type ReplyStream = BoxStream<'static, Result<ReplyChunk, ReplyError>>;
+/// The response to one request. Text and tool calls, then exactly one end or one error. Dropping it
+/// stops the engine and its request to another service.
+pub type ModelStream = BoxStream<'static, Result<ModelChunk, ReplyError>>;
 
 /// The reasons why an engine gives no reply.
 #[derive(Debug, thiserror::Error)]
@@ -154,7 +151,8 @@ pub enum PrepareError {
     Overloaded,
 }
 
-/// An engine that produces replies. To add one, implement this trait and register it by name in
+/// An engine that asks a model for replies. It translates one request; the agent loop of the
+/// application calls tools and asks again. To add one, implement this trait and register it by name in
 /// `crates/api/src/wiring`.
 #[async_trait]
 pub trait ReplyEngine: Send + Sync {
@@ -183,20 +181,14 @@ pub trait ReplyEngine: Send + Sync {
         true
     }
 
-    /// Returns true if the engine has found that it cannot offer this tool to its models. MUST answer
-    /// from memory.
-    fn has_refused(&self, _tool: &Arc<ToolDefinition>) -> bool {
-        false
-    }
-
-    /// Starts a reply. MUST yield deltas and exactly one end, or an error. MUST stop all work when
-    /// the stream is dropped.
-    async fn reply(&self, request: ReplyRequest) -> Result<ReplyStream, ReplyError>;
+    /// Sends one request to a model. The stream MUST yield text and tool calls and exactly one end, or
+    /// an error. It MUST stop all work when it is dropped. MUST NOT call tools.
+    async fn request(&self, request: ModelRequest) -> Result<ModelStream, ReplyError>;
 
     /// Returns the reply to a request, and the results of the agent's rules; `None` if the engine
-    /// has no rules. MUST return the text that [`Self::reply`] produces for the same request, and
+    /// has no rules. MUST return the text that [`Self::request`] produces for the same request, and
     /// one result for each rule of the agent, in their order.
-    async fn test_rules(&self, _request: ReplyRequest) -> Result<Option<RuleTest>, ReplyError> {
+    async fn test_rules(&self, _request: ModelRequest) -> Result<Option<RuleTest>, ReplyError> {
         Ok(None)
     }
 }

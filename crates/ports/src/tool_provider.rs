@@ -84,13 +84,13 @@ pub trait ToolProvider: Send + Sync {
         self.provided().tools
     }
 
-    /// The time limit of its calls, unless it is the engine's.
+    /// The time limit of its calls, unless it is the usual one.
     fn call_timeout(&self) -> Option<Duration> {
         None
     }
 
-    /// Calls a tool by name with arguments that match its schema. Returns the result as text. A
-    /// name that this provider does not know is `Unavailable`. MUST stop all work when the call is
+    /// Calls a tool by name. Returns the result as text. The provider judges the arguments: they may
+    /// not match the tool's schema. A name that it does not know is `Unavailable`. MUST stop all work when the call is
     /// dropped. Need not limit its time or the size of its result; the caller does.
     async fn call(&self, name: &str, arguments: &ToolArguments) -> Result<String, ToolError>;
 }
@@ -98,6 +98,9 @@ pub trait ToolProvider: Send + Sync {
 /// A tool of an agent.
 #[derive(Clone)]
 pub struct AgentTool {
+    /// The name under which a model is offered it: 1 to 64 letters, digits, `_` and `-`, unique among
+    /// the tools of the agent.
+    pub function: String,
     /// The tool's definition.
     pub definition: Arc<ToolDefinition>,
     /// The provider of the tool.
@@ -105,7 +108,7 @@ pub struct AgentTool {
 }
 
 impl AgentTool {
-    /// Calls the tool with arguments that match its schema.
+    /// Calls the tool.
     pub async fn call(&self, arguments: &ToolArguments) -> Result<String, ToolError> {
         self.provider.call(&self.definition.name, arguments).await
     }

@@ -59,7 +59,7 @@ export interface components {
             rules?: components["schemas"]["Rule"][];
             /**
              * Format: int32
-             * @description Timeout of each engine's attempt in milliseconds, including tools. Default 60000.
+             * @description Timeout of one request to a model in milliseconds, without tools. Default 60000.
              */
             timeoutMs?: number;
         };

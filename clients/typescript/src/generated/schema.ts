@@ -922,7 +922,7 @@ export interface components {
             rules?: components["schemas"]["Rule"][];
             /**
              * Format: int32
-             * @description Timeout of each engine's attempt in milliseconds, including tools. Default 60000.
+             * @description Timeout of one request to a model in milliseconds, without tools. Default 60000.
              */
             timeoutMs?: number;
         };
@@ -957,7 +957,7 @@ export interface components {
             rules?: components["schemas"]["Rule"][] | null;
             /**
              * Format: int32
-             * @description Timeout of each engine's attempt in milliseconds, including tools. Default 60000.
+             * @description Timeout of one request to a model in milliseconds, without tools. Default 60000.
              */
             timeoutMs?: number | null;
         };
@@ -1558,7 +1558,7 @@ export interface components {
             rules?: components["schemas"]["Rule"][];
             /**
              * Format: int32
-             * @description Timeout of each engine's attempt in milliseconds, including tools. Default 60000.
+             * @description Timeout of one request to a model in milliseconds, without tools. Default 60000.
              */
             timeoutMs?: number;
         };

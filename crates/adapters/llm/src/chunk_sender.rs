@@ -7,24 +7,31 @@ use std::{
 };
 
 use futures::{Stream, StreamExt as _, future::BoxFuture};
-use ports::{ReplyChunk, ReplyError, ReplyStream};
+use ports::{ModelChunk, ModelStream, ReplyError};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-type Outcome = Result<ReplyChunk, ReplyError>;
+type Outcome = Result<ModelChunk, ReplyError>;
 
 /// Sends the chunks of a reply to the stream. Holds at most one chunk that has not been read.
 #[derive(Debug)]
-pub(crate) struct ChunkSender(Sender<ReplyChunk>);
+pub(crate) struct ChunkSender(Sender<ModelChunk>);
 
 impl ChunkSender {
-    pub(crate) async fn send(&self, chunk: ReplyChunk) {
+    /// Sends more text; an empty text is ignored.
+    pub(crate) async fn send_text(&self, text: String) {
+        if !text.is_empty() {
+            self.send(ModelChunk::Text(text)).await;
+        }
+    }
+
+    pub(crate) async fn send(&self, chunk: ModelChunk) {
         // The receiver is dropped only together with the future that sends.
         let _ = self.0.send(chunk).await;
     }
 }
 
 /// Returns a stream of the chunks that `producer` sends, followed by its outcome.
-pub(crate) fn chunk_stream<F>(producer: impl FnOnce(ChunkSender) -> F) -> ReplyStream
+pub(crate) fn chunk_stream<F>(producer: impl FnOnce(ChunkSender) -> F) -> ModelStream
 where
     F: Future<Output = Outcome> + Send + 'static,
 {
@@ -38,7 +45,7 @@ where
 }
 
 struct ChunkStream {
-    receiver: Receiver<ReplyChunk>,
+    receiver: Receiver<ModelChunk>,
     state: State,
 }
 
@@ -83,13 +90,14 @@ mod tests {
 
     use super::*;
 
-    const END: ReplyChunk = ReplyChunk::End {
+    const END: ModelChunk = ModelChunk::End {
         finish_reason: FinishReason::Stop,
         usage: None,
+        state: None,
     };
 
-    fn delta(text: &str) -> ReplyChunk {
-        ReplyChunk::Delta(text.to_owned())
+    fn delta(text: &str) -> ModelChunk {
+        ModelChunk::Text(text.to_owned())
     }
 
     #[tokio::test]

@@ -124,11 +124,10 @@ impl Upstream {
         }
     }
 
-    /// Returns the content of an assistant message with tool calls. Most servers expect `null` in
+    /// Returns whether an assistant message with tool calls needs a text. Most servers expect `null` in
     /// place of an empty text; one that cannot stream tool calls requires a text.
-    pub(crate) fn assistant_content(&self, text: String) -> Option<String> {
-        let requires_text = !self.streams;
-        (requires_text || !text.is_empty()).then_some(text)
+    pub(crate) fn requires_text(&self) -> bool {
+        !self.streams
     }
 
     /// Returns a request for a chat completion. It can be sent more than once.

@@ -3,20 +3,18 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use ports::{ReplyEngine, ReplyError, ReplyRequest, ReplyStream, ToolDefinition};
+use ports::{ModelRequest, ModelStream, ReplyEngine, ReplyError};
 
 use crate::{
     chunk_sender::chunk_stream,
     client::Upstream,
+    completion::Completion,
     model_list::ModelList,
     options::{LlmOptions, LlmOptionsError},
-    reply_generator::ReplyGenerator,
-    tools::SchemaCache,
 };
 
 /// An engine that generates replies with the language models of one provider.
 pub struct LlmReplyEngine {
-    schemas: Arc<SchemaCache>,
     models: Arc<ModelList>,
 }
 
@@ -26,7 +24,6 @@ impl LlmReplyEngine {
         let upstream = Arc::new(Upstream::new(&options)?);
         let models = ModelList::new(upstream, options.tasks, options.runtime);
         Ok(Self {
-            schemas: Arc::default(),
             models: Arc::new(models),
         })
     }
@@ -42,14 +39,10 @@ impl ReplyEngine for LlmReplyEngine {
         self.models.upstream().is_reachable()
     }
 
-    fn has_refused(&self, tool: &Arc<ToolDefinition>) -> bool {
-        self.schemas.has_refused(tool)
-    }
-
-    async fn reply(&self, request: ReplyRequest) -> Result<ReplyStream, ReplyError> {
-        let (models, schemas) = (Arc::clone(&self.models), Arc::clone(&self.schemas));
+    async fn request(&self, request: ModelRequest) -> Result<ModelStream, ReplyError> {
+        let models = Arc::clone(&self.models);
         Ok(chunk_stream(|sender| {
-            ReplyGenerator::run(models, schemas, request, sender)
+            Completion::run(models, request, sender)
         }))
     }
 }

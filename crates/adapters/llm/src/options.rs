@@ -127,8 +127,6 @@ pub struct LlmTimeouts {
     /// The minimum pause before the first retry, which doubles for the second. A random time of up
     /// to the same length is added.
     pub pause: Duration,
-    /// Limit for one tool call, unless the tool has its own.
-    pub tool: Duration,
     /// Limit for fetching the list of models.
     pub models: Duration,
 }
@@ -141,7 +139,6 @@ impl Default for LlmTimeouts {
             idle: Duration::from_secs(30),
             trailer: Duration::from_secs(2),
             pause: Duration::from_millis(250),
-            tool: Duration::from_secs(15),
             models: Duration::from_secs(2),
         }
     }

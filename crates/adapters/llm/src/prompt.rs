@@ -28,11 +28,15 @@
 
 use std::{borrow::Cow, iter, sync::Arc};
 
-use domain::{Agent, HistoryMessage, Role};
-use ports::ReplyRequest;
+use domain::{Agent, HistoryMessage, ModelStep, Role, ToolStep};
+use ports::{AgentTool, ModelRequest};
 use serde::{Serialize, Serializer, ser::SerializeSeq as _};
+use serde_json::{Value, json};
 
-use crate::wire::PromptMessage;
+use crate::{
+    step_state,
+    wire::{AssistantToolCall, Function, FunctionCall, PromptMessage, Tool},
+};
 
 /// The system message contains this for models with tools.
 const TOOLS_NOTE: &str =
@@ -44,7 +48,7 @@ const GREETING_NOTE: &str = "You began the conversation with this message:";
 /// The separator of messages that are joined into one.
 const PARAGRAPH: &str = "\n\n";
 
-/// The messages of the next request of a turn.
+/// The messages and the tools of a request.
 pub(crate) struct Prompt {
     system: String,
     /// The model accepts a system message. Otherwise its text begins the first message of the user.
@@ -52,28 +56,51 @@ pub(crate) struct Prompt {
     history: Arc<Vec<HistoryMessage>>,
     message: String,
     /// The tool calls of the turn so far, and their results.
-    tool_messages: Vec<PromptMessage<'static>>,
+    pub(crate) steps: Vec<Arc<ModelStep>>,
+    /// A message with tool calls needs a text.
+    requires_text: bool,
+    tools: Arc<[AgentTool]>,
 }
 
 impl Prompt {
-    /// The prompt of the first request. `tools` are the names of the capabilities that are sent as
-    /// tools.
-    pub(crate) fn new(request: ReplyRequest, tools: &[&str]) -> Self {
+    /// The prompt of a request.
+    pub(crate) fn new(request: ModelRequest, requires_text: bool) -> Self {
         let llm = request.agent.config.llm.as_ref();
         let system_role = llm.and_then(|llm| llm.system_role);
         Self {
-            system: system(&request, tools),
+            system: system(&request),
             has_system_role: system_role.unwrap_or(true),
             history: request.history,
             message: request.message,
-            tool_messages: Vec::new(),
+            steps: request.steps,
+            requires_text,
+            tools: request.tools,
         }
     }
 
-    /// Adds a message with tool calls, or the result of one.
-    pub(crate) fn push(&mut self, message: PromptMessage<'static>) {
-        self.tool_messages.push(message);
+    /// The tools, as functions.
+    pub(crate) fn functions(&self) -> Vec<Tool<'_>> {
+        let tools = self.tools.iter().map(|tool| Tool {
+            kind: "function",
+            function: Function {
+                name: &tool.function,
+                description: &tool.definition.description,
+                parameters: object_schema(&tool.definition.input_schema),
+            },
+        });
+        tools.collect()
     }
+}
+
+/// Adds `type` and `properties` if they are missing: some servers reject a whole request if the
+/// parameters of one function lack them.
+fn object_schema(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    if let Some(members) = schema.as_object_mut() {
+        members.entry("type").or_insert(json!("object"));
+        members.entry("properties").or_insert(json!({}));
+    }
+    schema
 }
 
 /// Serializes the messages. Texts are copied only to join them.
@@ -88,14 +115,41 @@ impl Serialize for Prompt {
         for message in self.conversation() {
             messages.serialize_element(&message)?;
         }
-        for message in &self.tool_messages {
-            messages.serialize_element(message)?;
+        for step in &self.steps {
+            messages.serialize_element(&self.calls_of(step))?;
+            for (index, call) in step.calls.iter().enumerate() {
+                messages.serialize_element(&PromptMessage::Tool {
+                    tool_call_id: call_id(step, index, call),
+                    content: &call.result,
+                })?;
+            }
         }
         messages.end()
     }
 }
 
 impl Prompt {
+    /// Returns the message with the calls of a step.
+    fn calls_of<'s>(&self, step: &'s ModelStep) -> PromptMessage<'s> {
+        let has_content = self.requires_text || !step.text.is_empty();
+        let calls = step.calls.iter().enumerate();
+        PromptMessage::Assistant {
+            content: has_content.then_some(Cow::Borrowed(step.text.as_str())),
+            reasoning_content: step_state::reasoning(step),
+            tool_calls: calls
+                .map(|(index, call)| AssistantToolCall {
+                    id: call_id(step, index, call),
+                    kind: "function",
+                    function: FunctionCall {
+                        name: &call.function,
+                        arguments: &call.arguments,
+                    },
+                    extra_content: step_state::extra_content(step, index),
+                })
+                .collect(),
+        }
+    }
+
     /// Returns the history and the new message.
     fn conversation(&self) -> impl Iterator<Item = PromptMessage<'_>> {
         let system = iter::once((Role::User, &*self.system)).filter(|_| !self.has_system_role);
@@ -115,6 +169,11 @@ impl Prompt {
                 Role::Other(_) => None,
             })
     }
+}
+
+/// Returns the id of a call: the server's own, since some accept no other.
+fn call_id<'s>(step: &'s ModelStep, index: usize, call: &'s ToolStep) -> &'s str {
+    step_state::call_id(step, index).unwrap_or(&call.call_id)
 }
 
 /// Returns the messages with text, from the first one of the user on. Before it may be a greeting,
@@ -143,7 +202,7 @@ fn alternating<'a>(messages: impl Iterator<Item = (Role, &'a str)>) -> Vec<(Role
     joined
 }
 
-fn system(request: &ReplyRequest, tools: &[&str]) -> String {
+fn system(request: &ModelRequest) -> String {
     let agent: &Agent = &request.agent;
     let mut text = format!("You are {}.", agent.name);
     let mut section = |title: &str, content: &str| {
@@ -156,8 +215,8 @@ fn system(request: &ReplyRequest, tools: &[&str]) -> String {
         }
     };
     section("Personality", &agent.personality);
-    section("What you can do", &untooled_capabilities(request, tools));
-    if !tools.is_empty() {
+    section("What you can do", &untooled_capabilities(request));
+    if !request.tools.is_empty() {
         section("Tools", TOOLS_NOTE);
     }
     let instructions = agent.config.instructions.as_deref();
@@ -170,7 +229,7 @@ fn system(request: &ReplyRequest, tools: &[&str]) -> String {
 
 /// Returns the agent's greeting if the history begins with it. It cannot be the first message that
 /// the model receives, but the user may answer it.
-fn greeting(request: &ReplyRequest) -> Option<&str> {
+fn greeting(request: &ModelRequest) -> Option<&str> {
     let greeting = request.agent.config.greeting.as_deref()?;
     let first = request.history.first()?;
     (first.role == Role::Agent && &*first.content == greeting).then_some(greeting)
@@ -178,10 +237,10 @@ fn greeting(request: &ReplyRequest) -> Option<&str> {
 
 /// Lists the capabilities that are not tools. Tools and servers of tools are described by their
 /// definitions. Unavailable tools are omitted, since the model cannot use them.
-fn untooled_capabilities(request: &ReplyRequest, tools: &[&str]) -> String {
+fn untooled_capabilities(request: &ModelRequest) -> String {
     let is_tool = |capability: &str| {
-        tools.iter().any(|tool| {
-            let rest = tool.strip_prefix(capability);
+        request.tools.iter().any(|tool| {
+            let rest = tool.definition.name.strip_prefix(capability);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         })
     };

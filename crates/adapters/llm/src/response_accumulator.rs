@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::{
     error::LlmError,
     thoughts::ThoughtFilter,
-    tools::ToolCallAccumulator,
+    tool_call_accumulator::ToolCallAccumulator,
     upstream_error::UpstreamError,
     wire::{Chunk, Content, Part},
 };
@@ -150,22 +150,6 @@ fn replace_nul(text: Cow<'_, str>) -> Cow<'_, str> {
         Cow::Owned(text.replace('\0', "\u{fffd}"))
     } else {
         text
-    }
-}
-
-/// Replaces NUL in every string and member name of a document.
-pub(crate) fn replace_nul_in_value(value: Value) -> Value {
-    match value {
-        Value::String(text) => Value::String(replace_nul(text.into()).into_owned()),
-        Value::Array(items) => items.into_iter().map(replace_nul_in_value).collect(),
-        Value::Object(members) => {
-            let clean = |(name, value): (String, Value)| {
-                let name = replace_nul(name.into()).into_owned();
-                (name, replace_nul_in_value(value))
-            };
-            Value::Object(members.into_iter().map(clean).collect())
-        }
-        other => other,
     }
 }
 
@@ -314,10 +298,6 @@ mod tests {
         let mut response = ResponseAccumulator::default();
         push(&mut response, &delta("a\0b")).unwrap();
         assert_eq!(response.text, "a\u{fffd}b");
-        assert_eq!(
-            replace_nul_in_value(json!({"\0": ["\0", {"a": "\0"}]})),
-            json!({"\u{fffd}": ["\u{fffd}", {"a": "\u{fffd}"}]})
-        );
     }
 
     #[test]

@@ -7,9 +7,9 @@ use serde_json::from_slice;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::{
-    body_form::BodyForm, chunk_template::ChunkTemplate, error::LlmError,
+    body_form::BodyForm, chunk_sender::ChunkSender, chunk_template::ChunkTemplate, error::LlmError,
     event_decoder::EventDecoder, model_list::ModelList, options::LlmTimeouts,
-    paced_body::PacedBody, reply_writer::ReplyWriter, response_accumulator::ResponseAccumulator,
+    paced_body::PacedBody, response_accumulator::ResponseAccumulator,
     wire::replace_lone_surrogates,
 };
 
@@ -27,7 +27,7 @@ pub(crate) async fn read_response(
     response: Response,
     models: &Arc<ModelList>,
     accumulator: &mut ResponseAccumulator,
-    writer: &mut ReplyWriter,
+    sender: &ChunkSender,
 ) -> Result<(), LlmError> {
     let upstream = models.upstream();
     let (timeouts, key) = (&upstream.timeouts, upstream.key());
@@ -43,16 +43,16 @@ pub(crate) async fn read_response(
                 decoder: EventDecoder::default(),
                 template: ChunkTemplate::default(),
             };
-            reader.read(start, began, key, accumulator, writer).await?;
+            reader.read(start, began, key, accumulator, sender).await?;
             accumulator.finish_text();
-            writer.write(accumulator.take_new_text()).await?;
+            sender.send_text(accumulator.take_new_text()).await;
         }
         Some(BodyForm::Json) => {
             let json = read_whole(start, &body, timeouts).await?;
             push_chunk(&json, key, &mut ChunkTemplate::default(), accumulator)?;
             decide_thoughts(models, accumulator).await;
             accumulator.finish_text();
-            writer.write(accumulator.take_new_text()).await?;
+            sender.send_text(accumulator.take_new_text()).await;
             // The body is complete, so the response is malformed rather than cut off.
             if accumulator.finish_reason.is_none() {
                 let reason = "the upstream's response has no finish reason";
@@ -169,11 +169,11 @@ impl StreamReader<'_> {
         began: Instant,
         key: Option<&str>,
         accumulator: &mut ResponseAccumulator,
-        writer: &mut ReplyWriter,
+        sender: &ChunkSender,
     ) -> Result<(), LlmError> {
         let mut last_line = (0, began);
         let mut complete_since = None;
-        if self.take(&start, key, accumulator, writer).await? == StreamState::Done {
+        if self.take(&start, key, accumulator, sender).await? == StreamState::Done {
             self.read_end().await;
             return Ok(());
         }
@@ -207,7 +207,7 @@ impl StreamReader<'_> {
                 }
                 return Ok(());
             };
-            if self.take(&part, key, accumulator, writer).await? == StreamState::Done {
+            if self.take(&part, key, accumulator, sender).await? == StreamState::Done {
                 self.read_end().await;
                 return Ok(());
             }
@@ -228,7 +228,7 @@ impl StreamReader<'_> {
         mut bytes: &[u8],
         key: Option<&str>,
         accumulator: &mut ResponseAccumulator,
-        writer: &mut ReplyWriter,
+        sender: &ChunkSender,
     ) -> Result<StreamState, LlmError> {
         // The text of all events that arrived together is sent at once, also before an error.
         let result = self.take_events(&mut bytes, key, accumulator);
@@ -237,7 +237,7 @@ impl StreamReader<'_> {
             // Only the first piece must not wait.
             self.body.pace();
         }
-        writer.write(accumulator.take_new_text()).await?;
+        sender.send_text(accumulator.take_new_text()).await;
         result
     }
 

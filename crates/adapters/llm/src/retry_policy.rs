@@ -8,12 +8,12 @@ use tokio::time::Instant;
 
 use crate::error::LlmError;
 
-/// The maximum number of retries in a turn.
+/// The maximum number of retries of a request.
 const MAX_RETRIES: usize = 2;
 /// The maximum `Retry-After` that is believed.
 const MAX_RETRY_AFTER: Duration = Duration::from_hours(1);
 
-/// The remaining retries of a turn.
+/// The remaining retries of a request.
 #[derive(Debug)]
 pub(crate) struct RetryPolicy {
     until: Instant,
@@ -21,7 +21,7 @@ pub(crate) struct RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// Creates the policy of a turn. `time` is the timeout of the agent, `first_pause` the minimum
+    /// Creates the policy of a request. `time` is the timeout of the agent, `first_pause` the minimum
     /// pause before the first retry.
     pub(crate) fn new(time: Duration, first_pause: Duration) -> Self {
         Self {

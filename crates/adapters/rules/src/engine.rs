@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use cpu_pool::{Admission, CpuPool, PoolError, TimeSlice};
 use domain::{Agent, InputFault, RuleTest, TenantId};
 use futures::{StreamExt as _, stream};
-use ports::{PrepareError, ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream};
+use ports::{ModelChunk, ModelRequest, ModelStream, PrepareError, ReplyEngine, ReplyError};
 
 use crate::{
     cache::{CompiledRulesCache, Entry},
@@ -49,8 +49,8 @@ impl RuleReplyEngine {
     /// Replies on this thread if that is quick; otherwise returns the request.
     fn reply_inline(
         &self,
-        request: ReplyRequest,
-    ) -> ControlFlow<Result<FilledReply, ReplyError>, ReplyRequest> {
+        request: ModelRequest,
+    ) -> ControlFlow<Result<FilledReply, ReplyError>, ModelRequest> {
         if request.message.len() > MAX_INLINE_MESSAGE_BYTES {
             return ControlFlow::Continue(request);
         }
@@ -68,7 +68,7 @@ impl RuleReplyEngine {
     }
 
     /// Replies on the pool. While the request waits there, it holds no compiled rules.
-    async fn reply_on_pool(&self, request: ReplyRequest) -> Result<FilledReply, ReplyError> {
+    async fn reply_on_pool(&self, request: ModelRequest) -> Result<FilledReply, ReplyError> {
         let (admission, mut search) = self.search_on_pool(request).await?;
         let reply = admission
             .run(move |slice| advance(&mut search, slice))
@@ -78,7 +78,7 @@ impl RuleReplyEngine {
 
     async fn search_on_pool(
         &self,
-        request: ReplyRequest,
+        request: ModelRequest,
     ) -> Result<(Admission, Search), ReplyError> {
         let admission = self.pool.admit(&request.tenant).await;
         let admission = admission.map_err(unavailable)?;
@@ -114,7 +114,7 @@ impl ReplyEngine for RuleReplyEngine {
         }
     }
 
-    async fn reply(&self, request: ReplyRequest) -> Result<ReplyStream, ReplyError> {
+    async fn request(&self, request: ModelRequest) -> Result<ModelStream, ReplyError> {
         let reply = match self.reply_inline(request) {
             ControlFlow::Break(reply) => reply,
             ControlFlow::Continue(request) => self.reply_on_pool(request).await,
@@ -122,7 +122,7 @@ impl ReplyEngine for RuleReplyEngine {
         reply.map(into_stream)
     }
 
-    async fn test_rules(&self, request: ReplyRequest) -> Result<Option<RuleTest>, ReplyError> {
+    async fn test_rules(&self, request: ModelRequest) -> Result<Option<RuleTest>, ReplyError> {
         let (admission, search) = self.search_on_pool(request).await?;
         let mut search = search.recording();
         let test = admission
@@ -138,7 +138,7 @@ impl ReplyEngine for RuleReplyEngine {
     }
 }
 
-fn search(entry: &Entry, request: ReplyRequest) -> Result<Search, ReplyError> {
+fn search(entry: &Entry, request: ModelRequest) -> Result<Search, ReplyError> {
     let rules = entry.outcome().map_err(invalid_rules)?;
     Ok(Search::new(Arc::clone(rules), request))
 }
@@ -151,12 +151,13 @@ fn advance(search: &mut Search, slice: TimeSlice) -> Poll<Result<FilledReply, Re
 }
 
 /// Streams the reply as one delta, or none if it is empty, and the end.
-fn into_stream(reply: FilledReply) -> ReplyStream {
+fn into_stream(reply: FilledReply) -> ModelStream {
     let finish_reason = reply.finish_reason();
-    let delta = (!reply.text.is_empty()).then_some(ReplyChunk::Delta(reply.text));
-    let end = ReplyChunk::End {
+    let delta = (!reply.text.is_empty()).then_some(ModelChunk::Text(reply.text));
+    let end = ModelChunk::End {
         finish_reason,
         usage: None,
+        state: None,
     };
     stream::iter(delta.into_iter().chain([end]).map(Ok)).boxed()
 }

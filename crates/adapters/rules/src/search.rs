@@ -8,7 +8,7 @@ use std::{
 };
 
 use cpu_pool::TimeSlice;
-use ports::ReplyRequest;
+use ports::ModelRequest;
 
 use crate::{
     compiled_rules::{CompiledRules, Mismatch, SearchMemory},
@@ -24,7 +24,7 @@ const MAX_SEARCH_TIME: Duration = Duration::from_secs(3);
 #[derive(Debug)]
 pub(crate) struct Search {
     pub(crate) rules: Arc<CompiledRules>,
-    pub(crate) request: ReplyRequest,
+    pub(crate) request: ModelRequest,
     folded: OnceCell<FoldedText>,
     next: usize,
     /// The results of the rules before the matching one, if they are recorded.
@@ -46,7 +46,7 @@ pub(crate) struct Match {
 pub(crate) struct SearchTimeout;
 
 impl Search {
-    pub(crate) fn new(rules: Arc<CompiledRules>, request: ReplyRequest) -> Self {
+    pub(crate) fn new(rules: Arc<CompiledRules>, request: ModelRequest) -> Self {
         Self {
             rules,
             request,
@@ -132,7 +132,7 @@ mod tests {
         );
         let agent = Arc::new(agent);
         let rules = CompiledRules::compile(&agent).unwrap();
-        let request = ReplyRequest {
+        let request = ModelRequest {
             tenant: TenantId::DEFAULT.parse().unwrap(),
             agent,
             turn_id: TurnId::new(uuid::Uuid::nil()),
@@ -140,8 +140,10 @@ mod tests {
             user_id: None,
             history: Arc::default(),
             message: message.to_owned(),
-            tools: Vec::new(),
+            steps: Vec::new(),
+            tools: Arc::default(),
             unavailable_tools: Vec::new(),
+            may_call: true,
         };
         Search::new(Arc::new(rules), request)
     }

@@ -4,7 +4,7 @@ use std::{future::pending, time::Duration};
 
 use async_trait::async_trait;
 use futures::{StreamExt as _, stream};
-use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream};
+use ports::{ModelChunk, ModelRequest, ModelStream, ReplyEngine, ReplyError};
 use tokio::time::sleep;
 
 use crate::{
@@ -55,7 +55,7 @@ impl ScriptedEngine {
 
 #[async_trait]
 impl ReplyEngine for ScriptedEngine {
-    async fn reply(&self, request: ReplyRequest) -> Result<ReplyStream, ReplyError> {
+    async fn request(&self, request: ModelRequest) -> Result<ModelStream, ReplyError> {
         self.state.count_request();
         let plan = PlannedReply::from_message(&request.message);
         let plan = plan.map_err(|error| ReplyError::Rejected(error.into()))?;
@@ -75,7 +75,7 @@ struct ReplyPlayer {
 }
 
 impl ReplyPlayer {
-    fn start(plan: PlannedReply, state: &SharedState) -> ReplyStream {
+    fn start(plan: PlannedReply, state: &SharedState) -> ModelStream {
         let player = Self {
             plan,
             position: 0,
@@ -86,7 +86,7 @@ impl ReplyPlayer {
     }
 
     /// Returns the next chunk and the rest of the stream.
-    async fn next_chunk(mut self) -> Option<(Result<ReplyChunk, ReplyError>, Option<Self>)> {
+    async fn next_chunk(mut self) -> Option<(Result<ModelChunk, ReplyError>, Option<Self>)> {
         let plan = &self.plan;
         let at = self.position;
         if at == 0 {
@@ -107,9 +107,10 @@ impl ReplyPlayer {
             ReplyEnd::End {
                 finish_reason,
                 usage,
-            } => Ok(ReplyChunk::End {
+            } => Ok(ModelChunk::End {
                 finish_reason,
                 usage,
+                state: None,
             }),
             ReplyEnd::Failure(failure) => Err(failure.to_error()),
             ReplyEnd::Hang => pending().await,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::{FinishReason, Usage};
-use ports::ReplyChunk;
+use ports::ModelChunk;
 use serde_json::Value;
 
 use crate::script::{Failure, Script, word};
@@ -117,8 +117,8 @@ impl Deltas {
     }
 
     /// The delta at this index, from 0.
-    pub(crate) fn delta(&self, index: usize) -> ReplyChunk {
-        ReplyChunk::Delta(match self {
+    pub(crate) fn delta(&self, index: usize) -> ModelChunk {
+        ModelChunk::Text(match self {
             Self::Fixed(deltas) => deltas[index].clone(),
             Self::Words(_) => word(index),
         })

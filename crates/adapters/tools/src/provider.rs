@@ -45,6 +45,7 @@ impl ToolProvider for BuiltInTools {
     async fn call(&self, name: &str, arguments: &ToolArguments) -> Result<String, ToolError> {
         match name {
             calculator::NAME => {
+                refuse_others(arguments, calculator::EXPRESSION)?;
                 let expression = text(arguments, calculator::EXPRESSION)?.ok_or_else(|| {
                     ToolError::InvalidArguments("`expression` is missing".to_owned())
                 })?;
@@ -52,12 +53,23 @@ impl ToolProvider for BuiltInTools {
                     .map_err(|error| ToolError::InvalidArguments(error.to_string()))
             }
             local_time::NAME => {
+                refuse_others(arguments, local_time::TIME_ZONE)?;
                 let zone = text(arguments, local_time::TIME_ZONE)?;
                 local_time::format_now(self.clock.now(), zone.unwrap_or("UTC"))
                     .map_err(|error| ToolError::InvalidArguments(error.to_string()))
             }
             _ => Err(ToolError::Unavailable("no such tool".into())),
         }
+    }
+}
+
+/// Fails if there is an argument with another name.
+fn refuse_others(arguments: &ToolArguments, known: &str) -> Result<(), ToolError> {
+    match arguments.keys().find(|name| *name != known) {
+        None => Ok(()),
+        Some(_) => Err(ToolError::InvalidArguments(format!(
+            "the only argument is `{known}`"
+        ))),
     }
 }
 

@@ -16,7 +16,8 @@ use crate::settings::{Settings, ToolServer, ToolServerTransport};
 pub(super) fn toolbox(parts: &Parts<'_>, clock: &Arc<dyn Clock>) -> Result<Toolbox> {
     let built_in = BuiltInTools::new(Arc::clone(clock));
     let built_in_capabilities = built_in.capabilities();
-    let mut providers: Vec<Arc<dyn ToolProvider>> = vec![Arc::new(built_in)];
+    let mut providers = parts.tools.clone();
+    providers.push(Arc::new(built_in));
     for it in &parts.settings.tool_servers {
         if built_in_capabilities
             .iter()

@@ -14,7 +14,7 @@ use domain::{
     credential_secret::RANDOM_BYTES,
 };
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
-use ports::{ReplyEngine, Storage};
+use ports::{ReplyEngine, Storage, ToolProvider};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -39,6 +39,7 @@ const DATABASE_FILE: &str = "agents.db";
 #[derive(Default)]
 pub(crate) struct ApiServerBuilder {
     engines: EnginesByName,
+    tools: Vec<Arc<dyn ToolProvider>>,
     settings: Vec<(String, String)>,
     wrap_storage: Option<Box<dyn FnOnce(Storage) -> Storage + Send>>,
     sockets: Option<SocketTimeouts>,
@@ -49,6 +50,12 @@ impl ApiServerBuilder {
     /// Adds an engine to the built-in ones.
     pub(crate) fn engine(mut self, name: &str, engine: impl ReplyEngine + 'static) -> Self {
         self.engines.insert(name.to_owned(), Arc::new(engine));
+        self
+    }
+
+    /// Adds tools to the built-in ones.
+    pub(crate) fn tools(mut self, provider: impl ToolProvider + 'static) -> Self {
+        self.tools.push(Arc::new(provider));
         self
     }
 
@@ -128,10 +135,17 @@ impl ApiServerBuilder {
         };
         let (minting, mut first_key) = oneshot::channel();
         let show: ShowFirstKey = Box::new(|key, _url| minting.send(key.clone()).is_ok());
-        let service =
-            Service::start_with_storage(&settings, false, engines, metrics, show, wrap_storage)
-                .await
-                .expect("the service starts");
+        let (tools, no_migrate) = (self.tools, false);
+        let service = Service::start_with_storage(
+            &settings,
+            no_migrate,
+            engines,
+            tools,
+            metrics,
+            show,
+            wrap_storage,
+        );
+        let service = service.await.expect("the service starts");
         let storage = storage.expect("the service asked for its store");
         (service, storage, first_key.try_recv().ok())
     }

@@ -35,13 +35,13 @@ async fn tool_calls_are_streamed_and_stored_in_the_turn() {
     let turn_id = json!(call.request.turn_id);
     let id = format!("{}-1", call.request.turn_id);
     let arguments = json!({"expression": "17 * 24"});
-    call.send_text("Let me see. ").await;
+    call.send_text("Let me see.\n").await;
     call.use_tool("calculator", arguments.clone()).await;
     call.answer("408.").await;
     let started = stream.next_of_type("turn.started").await;
     assert_eq!(
         stream.next_of_type("reply.delta").await["text"],
-        "Let me see. "
+        "Let me see.\n"
     );
     let conversation_id = &started["conversationId"];
     let called = json!({
@@ -49,19 +49,21 @@ async fn tool_calls_are_streamed_and_stored_in_the_turn() {
         "id": id, "at": 12, "name": "calculator", "arguments": arguments,
     });
     assert_eq!(stream.next_of_type("tool.called").await, called);
+    let received = stream.next_of_type("tool.returned").await;
+    let took = received["durationMs"].as_i64().expect("a duration");
     let returned = json!({
         "type": "tool.returned", "turnId": turn_id, "conversationId": conversation_id,
-        "id": id, "at": 12, "name": "calculator", "status": "ok", "durationMs": 7,
+        "id": id, "at": 12, "name": "calculator", "status": "ok", "durationMs": took,
         "result": "done",
     });
-    assert_eq!(stream.next_of_type("tool.returned").await, returned);
+    assert_eq!(received, returned);
     assert_eq!(stream.next_of_type("reply.delta").await["text"], "408.");
     let reply = stream.next_of_type("turn.completed").await;
-    assert_eq!(reply["message"], "Let me see. 408.");
+    assert_eq!(reply["message"], "Let me see.\n408.");
     let turn = turn(&api, turn_id.as_str().unwrap()).await;
     let expected = json!([{
         "id": id, "at": 12, "name": "calculator", "arguments": arguments, "status": "ok",
-        "durationMs": 7, "result": "done",
+        "durationMs": took, "result": "done",
     }]);
     assert_eq!(turn["toolCalls"], expected);
     api.stop().await;

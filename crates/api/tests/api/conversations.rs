@@ -220,7 +220,7 @@ async fn no_entity_tag_comes_back_while_turns_change_their_status() {
         assert_eq!(after.status, 200, "{tags:?}");
         tags.push(after.header("etag").to_owned());
     }
-    call.end();
+    call.answer("Hello.").await;
     while turn(&api, &running).await["status"] != "completed" {}
     tags.push(tag().await);
     let different: HashSet<_> = tags.iter().collect();

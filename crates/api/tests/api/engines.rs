@@ -3,12 +3,12 @@
 use std::{net::TcpListener, time::Duration};
 
 use domain::{FinishReason, ProblemCode, Usage};
-use ports::{ReplyChunk, ReplyError};
+use ports::{ModelChunk, ReplyError};
 use serde_json::{Value, json};
 
 use crate::{
     api_server::{ApiServer, ApiServerBuilder, id_of},
-    script::{FixedEngine, Script, scripted},
+    script::{FixedEngine, ImmediateEngine, Script, ScriptedTools, TOOLS, scripted},
 };
 
 /// A service with the engine `scripted`, and an agent that uses it.
@@ -16,11 +16,13 @@ pub(crate) async fn scripted_agent(config: Value) -> (ApiServer, Script, String)
     let (engine, script) = scripted();
     let api = ApiServerBuilder::default()
         .engine("scripted", engine)
+        .tools(ScriptedTools)
         .start()
         .await;
     let mut config = config;
     config["engine"] = "scripted".into();
-    let agent = id_of(&api.agent(json!({"name": "Ada", "config": config})).await);
+    let draft = json!({"name": "Ada", "capabilities": TOOLS, "config": config});
+    let agent = id_of(&api.agent(draft).await);
     (api, script, agent)
 }
 
@@ -229,13 +231,15 @@ async fn an_engine_whose_address_is_unreachable_is_not_available() {
 #[tokio::test(flavor = "multi_thread")]
 async fn engines_are_listed_with_the_default() {
     let empty = || {
-        let end = ReplyChunk::End {
+        let end = ModelChunk::End {
             finish_reason: FinishReason::Stop,
             usage: None,
+            state: None,
         };
         Ok(futures::StreamExt::boxed(futures::stream::iter([Ok(end)])))
     };
-    let builder = ApiServerBuilder::default().engine("silence", FixedEngine(empty));
+    let builder =
+        ApiServerBuilder::default().engine("silence", ImmediateEngine(FixedEngine(empty)));
     let api = builder.setting("ENGINES__DEFAULT", "silence").start().await;
     let engines = api.reader().get("/api/engines").await.ok();
     let expected = json!({"data": [

@@ -108,7 +108,7 @@ async fn a_replay_shows_tools_where_they_were_called() {
     let body = json!({"agentId": agent, "message": "What is 17 * 24?"});
     let (reply, ()) = tokio::join!(writer.post("/api/chat", body), async {
         let call = script.next_call().await;
-        call.send_text("Let me see. ").await;
+        call.send_text("Let me see.\n").await;
         call.use_tool("calculator", json!({"expression": "17 * 24"}))
             .await;
         call.answer("408.").await;
@@ -121,7 +121,7 @@ async fn a_replay_shows_tools_where_they_were_called() {
     );
     assert_eq!(
         stream.next_of_type("reply.delta").await["text"],
-        "Let me see. "
+        "Let me see.\n"
     );
     let called = stream.next_of_type("tool.called").await;
     assert_eq!(

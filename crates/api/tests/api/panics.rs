@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::ProblemCode;
-use ports::{ReplyEngine, ReplyError, ReplyRequest, ReplyStream};
+use ports::{ModelRequest, ModelStream, ReplyEngine, ReplyError};
 use serde_json::json;
 
 use crate::{
@@ -22,7 +22,7 @@ impl ReplyEngine for PanicsAtOnce {
         true
     }
 
-    async fn reply(&self, _: ReplyRequest) -> Result<ReplyStream, ReplyError> {
+    async fn request(&self, _: ModelRequest) -> Result<ModelStream, ReplyError> {
         panic!("as the test wants");
     }
 }

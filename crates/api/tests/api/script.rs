@@ -1,23 +1,47 @@
 //! A reply engine that the test controls step by step. In contrast, the adapter `scripted_engine`
 //! follows the message.
 
-use std::time::Duration;
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
 
 use async_trait::async_trait;
-use domain::{FinishReason, Usage};
-use futures::{StreamExt as _, stream};
-use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream, ToolReturn};
-use serde_json::Value;
+use domain::{FinishReason, TurnId, Usage};
+use futures::{StreamExt as _, future::pending, stream};
+use parking_lot::Mutex;
+use ports::{
+    AskedCall, CapabilityInfo, CapabilityKind, ModelChunk, ModelRequest, ModelStream,
+    ProvidedTools, ReplyEngine, ReplyError, ToolArguments, ToolDefinition, ToolError, ToolProvider,
+};
+use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
 /// The timeout of a test that hangs.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-type Step = (Result<ReplyChunk, ReplyError>, oneshot::Sender<()>);
+/// The tools that scripted engines call. They return `done`, except `wait`, which never returns.
+pub(crate) const TOOLS: [&str; 6] = ["calculator", "clock", "search", "sum", "time", "wait"];
+
+/// The scripts of turns that wait for the tool `wait`.
+static WAITING: Mutex<Vec<Paused>> = Mutex::new(Vec::new());
+
+/// The next chunks of the engine, and the report that the service has processed them.
+type Step = (Result<Vec<ModelChunk>, ReplyError>, oneshot::Sender<()>);
 
 /// The engine's side of a script.
 pub(crate) struct PromptedEngine {
     calls: mpsc::UnboundedSender<EngineCall>,
+    /// The scripts of turns that call tools.
+    paused: Arc<Mutex<HashMap<TurnId, Paused>>>,
+}
+
+/// A script between two requests of a turn.
+struct Paused {
+    script: mpsc::UnboundedReceiver<Step>,
+    /// Reports that the tools have returned.
+    before: oneshot::Sender<()>,
 }
 
 /// The test's side of a scripted engine.
@@ -25,36 +49,144 @@ pub(crate) struct Script {
     calls: mpsc::UnboundedReceiver<EngineCall>,
 }
 
-/// One call of the engine, which the test controls.
+/// The requests of one turn, whose responses the test controls.
 pub(crate) struct EngineCall {
-    /// The request to the engine.
-    pub(crate) request: ReplyRequest,
+    /// The first request to the engine.
+    pub(crate) request: ModelRequest,
     steps: mpsc::UnboundedSender<Step>,
 }
 
 /// An engine, and the script that controls it.
 pub(crate) fn scripted() -> (PromptedEngine, Script) {
     let (sender, receiver) = mpsc::unbounded_channel();
-    (PromptedEngine { calls: sender }, Script { calls: receiver })
+    let engine = PromptedEngine {
+        calls: sender,
+        paused: Arc::default(),
+    };
+    (engine, Script { calls: receiver })
 }
 
 #[async_trait]
 impl ReplyEngine for PromptedEngine {
-    async fn reply(&self, request: ReplyRequest) -> Result<ReplyStream, ReplyError> {
-        let (steps, script) = mpsc::unbounded_channel::<Step>();
-        let call = EngineCall { request, steps };
-        let gone = |_| ReplyError::Unavailable("the test has ended".into());
-        self.calls.send(call).map_err(gone)?;
-        // A caller that requests the next chunk has processed the one before.
-        let before: Option<oneshot::Sender<()>> = None;
-        let chunks = stream::unfold((script, before), |(mut script, before)| async move {
-            if let Some(before) = before {
+    async fn request(&self, request: ModelRequest) -> Result<ModelStream, ReplyError> {
+        let turn = request.turn_id;
+        let paused = self.paused.lock().remove(&turn);
+        let (script, before) = match paused {
+            Some(paused) => (paused.script, Some(paused.before)),
+            None => {
+                let (steps, script) = mpsc::unbounded_channel::<Step>();
+                let call = EngineCall { request, steps };
+                let gone = |_| ReplyError::Unavailable("the test has ended".into());
+                self.calls.send(call).map_err(gone)?;
+                (script, None)
+            }
+        };
+        let player = Player {
+            script,
+            before,
+            chunks: VecDeque::new(),
+            turn,
+            paused: Arc::clone(&self.paused),
+        };
+        Ok(stream::unfold(Some(player), |player| async { player?.next().await }).boxed())
+    }
+}
+
+/// The response to one request.
+struct Player {
+    script: mpsc::UnboundedReceiver<Step>,
+    before: Option<oneshot::Sender<()>>,
+    /// The chunks of the current step.
+    chunks: VecDeque<ModelChunk>,
+    turn: TurnId,
+    paused: Arc<Mutex<HashMap<TurnId, Paused>>>,
+}
+
+impl Player {
+    async fn next(mut self) -> Option<(Result<ModelChunk, ReplyError>, Option<Self>)> {
+        if self.chunks.is_empty() {
+            // A caller that requests the next chunk has processed the one before.
+            if let Some(before) = self.before.take() {
                 let _ = before.send(());
             }
-            let (chunk, taken) = script.recv().await?;
-            Some((chunk, (script, Some(taken))))
+            let (chunks, taken) = self.script.recv().await?;
+            self.before = Some(taken);
+            match chunks {
+                Ok(chunks) => self.chunks = chunks.into(),
+                Err(error) => return Some((Err(error), Some(self))),
+            }
+        }
+        let chunk = self.chunks.pop_front()?;
+        let ModelChunk::ToolCall(call) = &chunk else {
+            return Some((Ok(chunk), Some(self)));
+        };
+        if self.chunks.is_empty() {
+            self.chunks.push_back(end(FinishReason::Stop, None));
+            let waits = call.function == "wait";
+            return Some((Ok(chunk), self.pause(waits)));
+        }
+        Some((Ok(chunk), Some(self)))
+    }
+
+    /// Keeps the script for the next request of the turn; the rest of this response is its end.
+    fn pause(self, waits: bool) -> Option<Self> {
+        let (_, nothing) = mpsc::unbounded_channel();
+        let rest = Self {
+            script: nothing,
+            before: None,
+            chunks: self.chunks,
+            turn: self.turn,
+            paused: Arc::clone(&self.paused),
+        };
+        if let Some(before) = self.before {
+            let script = self.script;
+            let paused = Paused { script, before };
+            if waits {
+                WAITING.lock().push(paused);
+            } else {
+                self.paused.lock().insert(self.turn, paused);
+            }
+        }
+        Some(rest)
+    }
+}
+
+/// The provider of [`TOOLS`].
+pub(crate) struct ScriptedTools;
+
+#[async_trait]
+impl ToolProvider for ScriptedTools {
+    fn provided(&self) -> ProvidedTools {
+        let capability = |name: &str| CapabilityInfo {
+            name: name.to_owned(),
+            kind: CapabilityKind::Tool,
+            description: String::new(),
+            is_available: true,
+        };
+        let definition = |name: &str| ToolDefinition {
+            name: name.to_owned(),
+            description: String::new(),
+            input_schema: json!({"type": "object"}),
+        };
+        ProvidedTools {
+            capabilities: TOOLS.map(capability).into(),
+            tools: TOOLS.map(|name| Arc::new(definition(name))).into(),
+        }
+    }
+
+    async fn call(&self, name: &str, _: &ToolArguments) -> Result<String, ToolError> {
+        if name != "wait" {
+            return Ok("done".to_owned());
+        }
+        // Dropped with this call.
+        let waiting = WAITING.lock().pop();
+        let script = waiting.map(|it| {
+            let _ = it.before.send(());
+            it.script
         });
-        Ok(chunks.boxed())
+        let never: Result<String, ToolError> = pending().await;
+        drop(script);
+        never
     }
 }
 
@@ -78,31 +210,32 @@ impl Script {
 impl EngineCall {
     /// Sends text, and waits until the service has processed it.
     pub(crate) async fn send_text(&self, text: &str) {
-        self.send(ReplyChunk::Delta(text.to_owned())).await;
+        self.send(ModelChunk::Text(text.to_owned())).await;
     }
 
-    /// Calls a slow tool.
-    pub(crate) async fn call_tool(&self, name: &str, arguments: &Value) {
-        self.send(tool_call_chunk(name, arguments)).await;
+    /// Calls the tool `wait`, and waits until it runs.
+    pub(crate) async fn call_waiting_tool(&self, arguments: &Value) {
+        self.send(tool_call("wait", arguments)).await;
     }
 
-    /// Calls a tool, which returns `ok`.
+    /// Calls a tool, and waits until it has returned.
     pub(crate) async fn use_tool(&self, name: &str, arguments: Value) {
-        self.call_tool(name, &arguments).await;
-        let call = ToolReturn {
-            name: name.to_owned(),
-            arguments,
-            status: "ok".to_owned(),
-            duration_ms: 7,
-            result: "done".to_owned(),
-        };
-        self.send(ReplyChunk::ToolReturned(call)).await;
+        self.send(tool_call(name, &arguments)).await;
     }
 
-    async fn send(&self, chunk: ReplyChunk) {
+    /// Calls a tool several times at once, and waits until all calls have returned.
+    pub(crate) async fn use_tool_times(&self, times: usize, name: &str, arguments: &Value) {
+        self.send_all(vec![tool_call(name, arguments); times]).await;
+    }
+
+    async fn send(&self, chunk: ModelChunk) {
+        self.send_all(vec![chunk]).await;
+    }
+
+    async fn send_all(&self, chunks: Vec<ModelChunk>) {
         let (taken, was_taken) = oneshot::channel();
         self.steps
-            .send((Ok(chunk), taken))
+            .send((Ok(chunks), taken))
             .expect("a receiver exists");
         let waited = tokio::time::timeout(TIMEOUT, was_taken).await;
         waited
@@ -112,17 +245,17 @@ impl EngineCall {
 
     /// Sends text that may have no receiver.
     pub(crate) fn send_text_ignoring_errors(&self, text: &str) {
-        self.send_ignoring_errors(ReplyChunk::Delta(text.to_owned()));
+        self.send_ignoring_errors(ModelChunk::Text(text.to_owned()));
     }
 
     /// Calls a tool, possibly without a receiver.
-    pub(crate) fn call_tool_ignoring_errors(&self, name: &str, arguments: &Value) {
-        self.send_ignoring_errors(tool_call_chunk(name, arguments));
+    pub(crate) fn use_tool_ignoring_errors(&self, name: &str, arguments: &Value) {
+        self.send_ignoring_errors(tool_call(name, arguments));
     }
 
-    fn send_ignoring_errors(&self, chunk: ReplyChunk) {
+    fn send_ignoring_errors(&self, chunk: ModelChunk) {
         let (taken, _) = oneshot::channel();
-        let _ = self.steps.send((Ok(chunk), taken));
+        let _ = self.steps.send((Ok(vec![chunk]), taken));
     }
 
     /// Ends the reply.
@@ -133,10 +266,7 @@ impl EngineCall {
     /// Ends the reply with this reason.
     pub(crate) fn end_with(self, finish_reason: FinishReason, usage: Option<Usage>) {
         let (taken, _) = oneshot::channel();
-        let end = Ok(ReplyChunk::End {
-            finish_reason,
-            usage,
-        });
+        let end = Ok(vec![end(finish_reason, usage)]);
         self.steps.send((end, taken)).expect("a receiver exists");
     }
 
@@ -161,19 +291,27 @@ impl EngineCall {
     }
 }
 
-fn tool_call_chunk(name: &str, arguments: &Value) -> ReplyChunk {
-    ReplyChunk::ToolCalled {
-        name: name.to_owned(),
-        arguments: arguments.as_object().expect("an object").clone(),
+fn tool_call(name: &str, arguments: &Value) -> ModelChunk {
+    ModelChunk::ToolCall(AskedCall {
+        function: name.to_owned(),
+        arguments: Some(arguments.to_string()),
+    })
+}
+
+fn end(finish_reason: FinishReason, usage: Option<Usage>) -> ModelChunk {
+    ModelChunk::End {
+        finish_reason,
+        usage,
+        state: None,
     }
 }
 
 /// An engine with the same result for each call, before any text.
-pub(crate) struct FixedEngine(pub(crate) fn() -> Result<ReplyStream, ReplyError>);
+pub(crate) struct FixedEngine(pub(crate) fn() -> Result<ModelStream, ReplyError>);
 
 #[async_trait]
 impl ReplyEngine for FixedEngine {
-    async fn reply(&self, _: ReplyRequest) -> Result<ReplyStream, ReplyError> {
+    async fn request(&self, _: ModelRequest) -> Result<ModelStream, ReplyError> {
         (self.0)()
     }
 }
@@ -187,7 +325,7 @@ impl<E: ReplyEngine> ReplyEngine for ImmediateEngine<E> {
         true
     }
 
-    async fn reply(&self, request: ReplyRequest) -> Result<ReplyStream, ReplyError> {
-        self.0.reply(request).await
+    async fn request(&self, request: ModelRequest) -> Result<ModelStream, ReplyError> {
+        self.0.request(request).await
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use domain::{
     Agent, AgentDraft, AgentId, FaultCode, InputFault, Principal, Rule, RuleTest, TurnId,
 };
-use ports::ReplyRequest;
+use ports::ModelRequest;
 
 use super::{AgentError, AgentService};
 
@@ -42,7 +42,7 @@ impl AgentService {
         let agent = self.tested_agent(caller, &command).await?;
         let checked = self.check(caller, &agent, Some(&agent.config)).await;
         checked.map_err(AgentError::below_config)?;
-        let request = ReplyRequest {
+        let request = ModelRequest {
             tenant: caller.tenant.clone(),
             agent,
             turn_id: TurnId::new(self.ids.next_id()),
@@ -50,8 +50,10 @@ impl AgentService {
             user_id: command.user_id,
             history: Arc::default(),
             message: command.message,
-            tools: Vec::new(),
+            steps: Vec::new(),
+            tools: Arc::default(),
             unavailable_tools: Vec::new(),
+            may_call: true,
         };
         let tested = self.engines.test_rules(&request).await;
         tested.map_err(AgentError::Failed)

@@ -6,7 +6,7 @@ use domain::{
     ConversationContext, ConversationId, IdempotencyEntry, IdempotencyKey, MessageId, NodeId,
     Principal, Stamp, Timestamp, TurnId, TurnStarted,
 };
-use ports::{BeginTurn, ReplyRequest};
+use ports::{BeginTurn, ModelRequest};
 
 use super::{command::ChatCommand, target::ChatTarget};
 use crate::live_turns::TurnSubject;
@@ -116,8 +116,8 @@ impl ChatAttempt {
     }
 
     /// Returns the request to an engine, without history and tools.
-    pub(super) fn reply_request(&self, target: &ChatTarget) -> ReplyRequest {
-        ReplyRequest {
+    pub(super) fn reply_request(&self, target: &ChatTarget) -> ModelRequest {
+        ModelRequest {
             tenant: self.caller.tenant.clone(),
             agent: Arc::clone(&target.agent),
             turn_id: self.turn_id,
@@ -125,8 +125,10 @@ impl ChatAttempt {
             user_id: target.user_id.clone(),
             history: Arc::default(),
             message: self.input(target).to_owned(),
-            tools: Vec::new(),
+            steps: Vec::new(),
+            tools: Arc::default(),
             unavailable_tools: Vec::new(),
+            may_call: true,
         }
     }
 

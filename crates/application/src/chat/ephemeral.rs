@@ -8,7 +8,7 @@ use domain::{
     text::{BLANK_IN_WORDS, is_blank},
 };
 use futures::FutureExt as _;
-use ports::ReplyRequest;
+use ports::ModelRequest;
 use tokio_util::sync::CancellationToken;
 
 use super::{AcceptedTurn, ChatContext, ChatError, TurnRunner, target::find_agent};
@@ -36,7 +36,7 @@ pub struct EphemeralChat {
 struct EphemeralTurn {
     ownership: TurnOwnership,
     started: TurnStarted,
-    request: ReplyRequest,
+    request: ModelRequest,
     chain: Vec<Candidate>,
     /// Cancelled once no caller reads the reply.
     abandoned: CancellationToken,
@@ -75,7 +75,7 @@ impl TurnRunner {
             agent_version: agent.version,
         };
         let tools = self.tools_of(&agent);
-        let request = ReplyRequest {
+        let request = ModelRequest {
             tenant: caller.tenant.clone(),
             turn_id: subject.turn_id,
             turn_number: user_messages(&chat.history),
@@ -85,8 +85,10 @@ impl TurnRunner {
                 chat.history,
             )),
             message: chat.message,
+            steps: Vec::new(),
             tools: tools.tools,
             unavailable_tools: tools.unavailable,
+            may_call: true,
             agent,
         };
         let live = context.live.get_or_register(subject);
@@ -108,17 +110,15 @@ impl TurnRunner {
 
 impl EphemeralTurn {
     async fn run(self, context: Arc<ChatContext>) {
-        let live = &self.ownership.live;
+        let (live, reply_id) = (&self.ownership.live, self.started.reply_id);
         let engine_start = Instant::now();
-        let replying = run_engine_chain(&self.chain, &self.request, None, &**live);
+        let replying = run_engine_chain(reply_id, &self.chain, &self.request, None, &**live);
         let replying = live.stopped().run_until_cancelled(replying);
         let replying = self.abandoned.run_until_cancelled(replying);
         // A turn must end even if its engine panics.
         let outcome = match AssertUnwindSafe(replying).catch_unwind().await {
             Ok(Some(Some(Ok(reply)))) => {
-                let reply: ChatReply = reply
-                    .into_reply(self.started.reply_id)
-                    .chat_reply(&self.started, context.ports.clock.now());
+                let reply: ChatReply = reply.chat_reply(&self.started, context.ports.clock.now());
                 TurnOutcome::Completed(CompletedChat {
                     reply,
                     position: None,

@@ -6,7 +6,9 @@ use std::{
 };
 
 use domain::{Problem, ProblemCode};
-use ports::{CompletedTurn, ConversationTarget, Idempotent, RecordTurnOutcome, RepositoryError};
+use ports::{
+    CompletedTurn, ConversationTarget, Idempotent, RecordTurnOutcome, Reply, RepositoryError,
+};
 use tokio::time::timeout;
 
 use super::{
@@ -23,7 +25,7 @@ use super::{
 };
 use crate::{
     detach_on_drop::DetachOnDrop,
-    engines::{BufferedSink, Candidate, EngineReply, LogContext, run_engine_chain},
+    engines::{BufferedSink, Candidate, LogContext, run_engine_chain},
     live_turns::CompletedChat,
 };
 
@@ -126,7 +128,7 @@ impl TurnStarter {
             request_id: attempt.command.request_id.as_deref(),
         });
         let own_engine = chain.get(..1).unwrap_or_default();
-        match run_engine_chain(own_engine, &request, None, &sink).await {
+        match run_engine_chain(attempt.reply_id, own_engine, &request, None, &sink).await {
             Ok(reply) => {
                 let engine_time = engine_start.elapsed();
                 self.record(attempt, target, lock, reply, engine_time).await
@@ -148,13 +150,12 @@ impl TurnStarter {
         attempt: &Arc<ChatAttempt>,
         target: Arc<ChatTarget>,
         lock: Option<ConversationLock>,
-        reply: EngineReply,
+        reply: Reply,
         engine_time: Duration,
     ) -> Result<AttemptState, ChatError> {
         let ports = &self.context.ports;
         // The clock may have been set back while the engine replied.
         let finished_at = ports.clock.now().max(attempt.stamp.time);
-        let reply = reply.into_reply(attempt.reply_id);
         let started = attempt.turn_started(&target, attempt.message_id);
         let chat_reply = reply.chat_reply(&started, finished_at);
         let (node, tool_calls) = (self.context.node.id(), reply.tool_calls.clone());

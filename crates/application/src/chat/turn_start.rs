@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Instant};
 
 use domain::Problem;
-use ports::{BeginOutcome, Idempotent, ReplyRequest, RepositoryError};
+use ports::{BeginOutcome, Idempotent, ModelRequest, RepositoryError};
 
 use super::{
     ChatContext,
@@ -51,7 +51,7 @@ impl TurnStart {
                 runner.run(TurnTask {
                     ownership: runner.take_ownership(Arc::clone(&live), node),
                     started: attempt.turn_started(&target, place.message.id),
-                    request: ReplyRequest {
+                    request: ModelRequest {
                         turn_number: place.turn_number,
                         ..attempt.reply_request(&target)
                     },

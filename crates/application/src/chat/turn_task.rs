@@ -12,7 +12,7 @@ use domain::{
 };
 use futures::FutureExt;
 use ports::{
-    Committed, FinishOutcome, HistoryQuery, PromotedTurn, ReplyRequest, RepositoryError,
+    Committed, FinishOutcome, HistoryQuery, ModelRequest, PromotedTurn, Reply, RepositoryError,
     TurnEnding, TurnMessages,
 };
 
@@ -22,7 +22,7 @@ use super::{
     runner::TurnRunner,
 };
 use crate::{
-    engines::{Candidate, EngineReply, run_engine_chain},
+    engines::{Candidate, run_engine_chain},
     live_turns::{CompletedChat, TurnOutcome, TurnOwnership},
 };
 
@@ -31,7 +31,7 @@ pub(super) struct TurnTask {
     pub(super) ownership: TurnOwnership,
     pub(super) started: TurnStarted,
     /// The request to the engines; history and tools are added when the turn runs.
-    pub(super) request: ReplyRequest,
+    pub(super) request: ModelRequest,
     /// The failure of the agent's own engine, if it was called before the turn was stored.
     pub(super) failure: Option<Problem>,
     pub(super) place: TurnMessages,
@@ -68,7 +68,7 @@ impl TurnTask {
                 agent_id: turn.agent_id,
                 agent_version: turn.agent_version.unwrap_or(agent.version),
             },
-            request: ReplyRequest {
+            request: ModelRequest {
                 tenant: promoted.tenant,
                 agent,
                 turn_id: turn.id,
@@ -76,8 +76,10 @@ impl TurnTask {
                 user_id: promoted.user_id,
                 history: Arc::default(),
                 message: turn.input,
-                tools: Vec::new(),
+                steps: Vec::new(),
+                tools: Arc::default(),
                 unavailable_tools: Vec::new(),
+                may_call: true,
             },
             failure: None,
             place: promoted.place,
@@ -119,8 +121,8 @@ impl RunningTask<'_> {
         self.task.store_time += history_start.elapsed();
         let engine_start = Instant::now();
         let failure = self.task.failure.take();
-        let live = &self.task.ownership.live;
-        let replying = run_engine_chain(chain, &self.task.request, failure, &**live);
+        let (live, reply_id) = (&self.task.ownership.live, self.task.started.reply_id);
+        let replying = run_engine_chain(reply_id, chain, &self.task.request, failure, &**live);
         let replying = live.stopped().run_until_cancelled(replying);
         // A turn must end even if its engine panics.
         let result = AssertUnwindSafe(replying).catch_unwind().await;
@@ -152,10 +154,9 @@ impl RunningTask<'_> {
         conversations.history(tenant, conversation, &query).await
     }
 
-    async fn complete(&mut self, reply: EngineReply, engine: Duration) -> FinishedTurn {
+    async fn complete(&mut self, reply: Reply, engine: Duration) -> FinishedTurn {
         let ports = &self.context.ports;
         let now = ports.clock.now();
-        let reply = reply.into_reply(self.task.started.reply_id);
         let chat_reply = reply.chat_reply(&self.task.started, now);
         let store_start = Instant::now();
         let ending = TurnEnding::Completed(reply);

@@ -1,38 +1,58 @@
-//! One attempt at a reply with one engine, and its report to the circuit breaker.
+//! One request to the model of an engine, and its report to the circuit breaker.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use domain::{FinishReason, LlmSettings, Problem, ProblemCode, Usage};
+use domain::{FinishReason, LlmSettings, Problem, ProblemCode, Usage, tool_call::json_bytes};
 use futures::StreamExt;
-use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, UnusableReply};
+use ports::{AskedCall, ModelChunk, ModelRequest, ReplyEngine, ReplyError, UnusableReply};
+use serde_json::Value;
 
 use super::{
-    Candidate,
-    chain::ReplySink,
-    engine_breakers::AttemptPermit,
-    partial_reply::{PartialReply, ToolStep},
+    Candidate, chain::ReplySink, engine_breakers::AttemptPermit, partial_reply::PartialReply,
 };
-use crate::toolbox::ToolMetrics;
 
 /// The minimum time-out of an agent whose expiry counts as a failure of the engine.
 const MIN_COUNTED_TIMEOUT: Duration = Duration::from_secs(10);
+/// The maximum size of what an engine wants to see again with a step, as JSON.
+const MAX_STATE_BYTES: usize = 256 * 1024;
 
-/// An attempt without a reply.
+/// The response to a request. Its text is in the reply.
+#[derive(Debug)]
+pub(super) struct Response {
+    pub(super) calls: Vec<AskedCall>,
+    pub(super) finish_reason: FinishReason,
+    pub(super) usage: Option<Usage>,
+    pub(super) state: Option<Value>,
+}
+
+impl Response {
+    /// Returns whether the model waits for the results of its calls. A tool call that was truncated
+    /// or filtered is not executed.
+    pub(super) fn wants_tools(&self) -> bool {
+        !self.calls.is_empty() && self.finish_reason == FinishReason::Stop
+    }
+}
+
+/// A request without a response.
 #[derive(Debug)]
 pub(super) struct FailedAttempt {
     pub(super) error: ReplyError,
-    /// True if the agent's time-out ended the attempt, rather than the engine.
+    /// True if the agent's time-out ended the request, rather than the engine.
     pub(super) was_cut: bool,
 }
 
-/// Calls one engine within the agent's time-out, and reports the outcome to the circuit breaker.
+/// Sends one request to an engine within the agent's time-out, and reports the outcome to the
+/// circuit breaker.
 pub(super) async fn attempt(
     candidate: &Candidate,
     mut permit: AttemptPermit,
-    request: &ReplyRequest,
+    request: ModelRequest,
     sink: &impl ReplySink,
-) -> Result<(FinishReason, Option<Usage>), FailedAttempt> {
-    let time = request.agent.config.timeout();
+) -> Result<Response, ReplyError> {
+    let (time, started) = (request.agent.config.timeout(), Instant::now());
     let request = request_to(candidate, request);
     let collecting = collect(&candidate.engine, &mut permit, request, sink);
     let (result, was_cut) = match tokio::time::timeout(time, collecting).await {
@@ -41,13 +61,13 @@ pub(super) async fn attempt(
     };
     let result = result.map_err(|error| FailedAttempt { error, was_cut });
     report(permit, time, &result);
-    result
+    record(candidate, started.elapsed(), &result);
+    result.map_err(|failed| failed.error)
 }
 
 /// Returns the request for one engine. The agent's model belongs to its own engine; a fallback uses
 /// the operator's model.
-fn request_to(candidate: &Candidate, request: &ReplyRequest) -> ReplyRequest {
-    let mut request = request.clone();
+fn request_to(candidate: &Candidate, mut request: ModelRequest) -> ModelRequest {
     let llm = request.agent.config.llm.as_ref();
     if candidate.is_fallback && llm.is_some_and(|llm| llm.model.is_some()) {
         let llm = &mut Arc::make_mut(&mut request.agent).config.llm;
@@ -59,49 +79,83 @@ fn request_to(candidate: &Candidate, request: &ReplyRequest) -> ReplyRequest {
 async fn collect(
     engine: &Arc<dyn ReplyEngine>,
     permit: &mut AttemptPermit,
-    request: ReplyRequest,
+    request: ModelRequest,
     sink: &impl ReplySink,
-) -> Result<(FinishReason, Option<Usage>), ReplyError> {
-    let tools = ToolMetrics::of(&request);
-    let turn = request.turn_id;
-    let mut chunks = engine.reply(request).await?;
+) -> Result<Response, ReplyError> {
+    let mut calls = Vec::new();
+    let mut chunks = engine.request(request).await?;
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk?;
-        if let ReplyChunk::ToolReturned(call) = &chunk {
-            tools.record(call);
-        }
         permit.begin();
         match chunk {
-            ReplyChunk::Delta(text) => push(sink, |reply| reply.push_text(&text))?,
-            ReplyChunk::ToolCalled { name, arguments } => {
-                let step = ToolStep::Called { name, arguments };
-                push(sink, |reply| reply.push_tool_step(turn, step))?;
-            }
-            ReplyChunk::ToolReturned(call) => {
-                let step = ToolStep::Returned(call);
-                push(sink, |reply| reply.push_tool_step(turn, step))?;
-            }
-            ReplyChunk::End {
+            ModelChunk::Text(text) => grow(sink, |reply| reply.push_text(&text).then_some(()))?,
+            ModelChunk::ToolCall(call) => calls.push(call),
+            ModelChunk::End {
                 finish_reason,
                 usage,
-            } => return Ok((finish_reason, usage)),
+                state,
+            } => {
+                let response = Response {
+                    calls,
+                    finish_reason,
+                    usage,
+                    state,
+                };
+                check(engine, &response, sink)?;
+                return Ok(response);
+            }
         }
     }
     Err(ReplyError::CutOff("the reply has no end".into()))
 }
 
 /// Adds to the reply, and reports its growth; fails if the addition does not fit.
-fn push(
+pub(super) fn grow<R>(
     sink: &impl ReplySink,
-    add: impl FnOnce(&mut PartialReply) -> bool,
-) -> Result<(), ReplyError> {
-    if !sink.with_reply(add) {
-        // Not a failure of the engine: an agent can request a reply of any length.
-        let cause = UnusableReply("the reply is too long");
-        return Err(ReplyError::InvalidReply(cause.into()));
-    }
+    add: impl FnOnce(&mut PartialReply) -> Option<R>,
+) -> Result<R, ReplyError> {
+    // Not a failure of the engine: an agent can request a reply of any length.
+    let added = sink.with_reply(add).ok_or(());
+    let added = added.map_err(|()| unusable("the reply is too long"))?;
     sink.notify();
+    Ok(added)
+}
+
+/// Fails if a response cannot be used.
+fn check(
+    engine: &Arc<dyn ReplyEngine>,
+    response: &Response,
+    sink: &impl ReplySink,
+) -> Result<(), ReplyError> {
+    let state = response.state.as_ref();
+    if state.is_some_and(|state| json_bytes(state) > MAX_STATE_BYTES) {
+        return Err(unusable(
+            "the model's reasoning before a tool call is too long",
+        ));
+    }
+    // Some models, and proxies in front of failed servers, return an empty completion. After a tool
+    // call, the text before the call would otherwise count as the whole reply.
+    let is_blank = || sink.with_reply(|reply| reply.section().trim().is_empty());
+    let may_be_blank = response.wants_tools() || response.finish_reason != FinishReason::Stop;
+    if !may_be_blank && !engine.is_immediate() && is_blank() {
+        return Err(unusable("the model returned an empty reply"));
+    }
     Ok(())
+}
+
+/// Returns the error of a reply that is well-formed but unusable.
+pub(super) fn unusable(reason: &'static str) -> ReplyError {
+    ReplyError::InvalidReply(UnusableReply(reason).into())
+}
+
+/// Records the time and the outcome of a request as a metric.
+fn record<T>(candidate: &Candidate, took: Duration, result: &Result<T, FailedAttempt>) {
+    let outcome = match result {
+        Ok(_) => "ok".to_owned(),
+        Err(failure) => engine_code(&failure.error).as_str().to_owned(),
+    };
+    let labels = [("engine", candidate.name.clone()), ("outcome", outcome)];
+    metrics::histogram!("engine_seconds", &labels).record(took.as_secs_f64());
 }
 
 /// Reports the outcome of an attempt to the circuit breaker. A refusal shows that the engine works.

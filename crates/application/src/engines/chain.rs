@@ -1,42 +1,23 @@
 //! Calls of a chain of engines, until one of them replies.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use domain::{ConversationId, FinishReason, MessageId, Problem, ProblemCode, ToolCall, Usage};
+use domain::{ConversationId, FinishReason, MessageId, Problem, ProblemCode, Usage};
 use parking_lot::Mutex;
-use ports::{Reply, ReplyError, ReplyRequest};
+use ports::{ModelRequest, Reply, ReplyError};
+
+use tokio::time::timeout;
 
 use super::{
     Candidate,
-    attempt::{FailedAttempt, attempt, engine_code, engine_problem},
+    agent_loop::run_agent_loop,
+    attempt::engine_problem,
     partial_reply::{OpenCallStatus, PartialReply},
 };
 
-/// The complete reply of an engine.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct EngineReply {
-    content: String,
-    engine: String,
-    degraded: bool,
-    finish_reason: FinishReason,
-    usage: Option<Usage>,
-    tool_calls: Vec<ToolCall>,
-}
-
-impl EngineReply {
-    /// Returns the reply to store.
-    pub(crate) fn into_reply(self, message_id: MessageId) -> Reply {
-        Reply {
-            message_id,
-            content: self.content,
-            engine: self.engine,
-            degraded: self.degraded,
-            finish_reason: self.finish_reason,
-            usage: self.usage,
-            tool_calls: self.tool_calls,
-        }
-    }
-}
+/// The maximum time of a reply with all its requests to the model and its tool calls, which have
+/// limits of their own.
+const MAX_REPLY_TIME: Duration = Duration::from_mins(30);
 
 /// The destination of a reply while an engine produces it.
 pub(crate) trait ReplySink: Sync {
@@ -86,13 +67,14 @@ impl ReplySink for BufferedSink<'_> {
 /// Calls the engines in order, except those with an open circuit breaker. The next engine is called
 /// only if the previous one returned no text and called no tool: a reply never mixes two engines,
 /// and no tool call is repeated. Returns the failure of the last engine that was called; `failure`
-/// is that of an engine that was called before these.
+/// is that of an engine that was called before these. `message_id` is the id of the agent's message.
 pub(crate) async fn run_engine_chain(
+    message_id: MessageId,
     chain: &[Candidate],
-    request: &ReplyRequest,
+    request: &ModelRequest,
     mut failure: Option<Problem>,
     sink: &impl ReplySink,
-) -> Result<EngineReply, Problem> {
+) -> Result<Reply, Problem> {
     let mut shortest_wait = None;
     for candidate in chain {
         let permit = match candidate.breakers.enter() {
@@ -106,12 +88,12 @@ pub(crate) async fn run_engine_chain(
             reply.engine.clone_from(&candidate.name);
             reply.degraded = candidate.is_fallback;
         });
-        let started = Instant::now();
-        let result = attempt(candidate, permit, request, sink).await;
-        record(candidate, started.elapsed(), &result);
-        match result {
-            Ok(end) => return Ok(complete(candidate, end, sink)),
-            Err(FailedAttempt { error, .. }) => {
+        let replying = run_agent_loop(candidate, permit, request, sink);
+        let late = |_elapsed| Err(ReplyError::TimedOut);
+        let replied = timeout(MAX_REPLY_TIME, replying).await;
+        match replied.unwrap_or_else(late) {
+            Ok(end) => return Ok(complete(message_id, candidate, end, sink)),
+            Err(error) => {
                 log_failure(candidate, request, sink.log_context(), &error);
                 failure = Some(engine_problem(&error));
                 if sink.with_reply(|reply| !reply.is_empty()) {
@@ -124,12 +106,14 @@ pub(crate) async fn run_engine_chain(
 }
 
 fn complete(
+    message_id: MessageId,
     candidate: &Candidate,
     (finish_reason, usage): (FinishReason, Option<Usage>),
     sink: &impl ReplySink,
-) -> EngineReply {
+) -> Reply {
     // The text is copied, because a cancellation before the reply is stored still needs it.
-    sink.with_reply(|reply| EngineReply {
+    sink.with_reply(|reply| Reply {
+        message_id,
         content: reply.text.clone(),
         engine: candidate.name.clone(),
         degraded: candidate.is_fallback,
@@ -141,7 +125,7 @@ fn complete(
 
 fn log_failure(
     candidate: &Candidate,
-    request: &ReplyRequest,
+    request: &ModelRequest,
     context: LogContext<'_>,
     error: &ReplyError,
 ) {
@@ -164,14 +148,4 @@ fn no_engine_called(wait: Option<Duration>) -> Problem {
         return Problem::new(ProblemCode::EngineFailed);
     }
     Problem::new(ProblemCode::EngineUnavailable).with_retry_after(wait)
-}
-
-/// Records the time and the outcome of an attempt as a metric.
-fn record<T>(candidate: &Candidate, took: Duration, result: &Result<T, FailedAttempt>) {
-    let outcome = match result {
-        Ok(_) => "ok".to_owned(),
-        Err(failure) => engine_code(&failure.error).as_str().to_owned(),
-    };
-    let labels = [("engine", candidate.name.clone()), ("outcome", outcome)];
-    metrics::histogram!("engine_seconds", &labels).record(took.as_secs_f64());
 }

@@ -1,19 +1,21 @@
 //! A reply while an engine produces it.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use domain::{
     ToolCall, TurnId, UnknownMembers,
     sizes::{ARGUMENT_LEVELS, TOOL_RESULT_BYTES, TURN_ARGUMENT_BYTES, TURN_RESULT_BYTES},
     tool_call::{is_nested_deeper, json_bytes},
 };
-use ports::{ReplyPart, ToolArguments, ToolReturn};
-use serde_json::{Map, Value};
+use ports::{ReplyPart, ToolArguments};
+use serde_json::Value;
 
 /// The maximum size of a reply's text.
 const MAX_TEXT_BYTES: usize = 1024 * 1024;
-/// The maximum size of all tool steps without their arguments: some thousands of calls.
-const MAX_STEP_BYTES: usize = 1024 * 1024;
+/// The separator between the text before tool calls and the text after them.
+const PARAGRAPH: &str = "\n\n";
+/// The maximum size of all tool events without their arguments: some thousands of calls.
+const MAX_EVENT_BYTES: usize = 1024 * 1024;
 
 /// The text and tool calls of a reply so far.
 #[derive(Debug, Default, Clone)]
@@ -28,8 +30,10 @@ pub struct PartialReply {
     pub tools: Vec<ToolEvent>,
     /// The tool calls, in order.
     calls: Vec<CallEntry>,
-    /// The bytes of all steps without their arguments.
-    step_bytes: usize,
+    /// The start of the text of the current request to a model.
+    section: usize,
+    /// The bytes of all events without their arguments.
+    event_bytes: usize,
     /// The bytes of the arguments that are stored.
     argument_bytes: usize,
     /// The bytes of the results that are stored.
@@ -193,86 +197,103 @@ impl PartialReply {
         &self.calls[event.call].call
     }
 
+    /// Starts the text of another request to the model. It becomes a paragraph of its own.
+    pub(crate) fn start_section(&mut self) {
+        self.section = self.text.len();
+    }
+
+    /// Returns the text of the current request to the model.
+    pub(crate) fn section(&self) -> &str {
+        let text = self.text.get(self.section..).unwrap_or_default();
+        if self.needs_paragraph() {
+            text.strip_prefix(PARAGRAPH).unwrap_or(text)
+        } else {
+            text
+        }
+    }
+
+    /// Returns whether a separator precedes the text of the section.
+    fn needs_paragraph(&self) -> bool {
+        let before = self.text.get(..self.section).unwrap_or_default();
+        !before.is_empty() && !before.ends_with('\n')
+    }
+
     /// Appends text; returns false if it does not fit.
     #[must_use]
     pub(crate) fn push_text(&mut self, text: &str) -> bool {
-        let fits = self.text.len() + text.len() <= MAX_TEXT_BYTES;
+        let starts_paragraph =
+            self.text.len() == self.section && !text.is_empty() && self.needs_paragraph();
+        let separator = if starts_paragraph { PARAGRAPH } else { "" };
+        let fits = self.text.len() + separator.len() + text.len() <= MAX_TEXT_BYTES;
         if fits {
+            self.text.push_str(separator);
             self.text.push_str(text);
         }
         fits
     }
 
-    /// Appends a tool step; returns false if it does not fit. Arguments always fit: those that are
-    /// too deep or too large are omitted.
-    #[must_use]
-    pub(crate) fn push_tool_step(&mut self, turn: TurnId, step: ToolStep) -> bool {
-        let bytes = step.bytes_without_arguments();
-        if self.step_bytes + bytes > MAX_STEP_BYTES {
-            return false;
-        }
-        self.step_bytes += bytes;
-        let (call, has_ended) = match step {
-            ToolStep::Called { name, arguments } => (self.begin(turn, name, arguments), false),
-            ToolStep::Returned(call) => (self.end(turn, call), true),
-        };
-        self.tools.push(ToolEvent {
-            at: self.text.len(),
-            call,
-            has_ended,
-        });
-        true
-    }
-
-    /// Adds a call that has started, and returns its index.
-    fn begin(&mut self, turn: TurnId, name: String, arguments: ToolArguments) -> usize {
+    /// Adds a call that has started, and returns its index; `None` if it does not fit. Arguments
+    /// always fit: those that are too deep or too large are omitted.
+    pub(crate) fn begin_call(
+        &mut self,
+        turn: TurnId,
+        name: String,
+        arguments: ToolArguments,
+    ) -> Option<usize> {
         let index = self.calls.len();
-        let call = ToolCall {
-            id: format!("{turn}-{}", index + 1),
-            at: self.text.len(),
-            name,
-            arguments: self.keep_or_omit(Value::Object(arguments)),
-            status: String::new(),
-            duration_ms: 0,
-            result: None,
-            unknown: UnknownMembers::default(),
-        };
-        self.calls.push(CallEntry {
-            call,
-            open_since: Some(Instant::now()),
-        });
-        index
+        self.push_event(index, false, name.len()).then(|| {
+            let call = ToolCall {
+                id: format!("{turn}-{}", index + 1),
+                at: self.text.len(),
+                name,
+                arguments: self.keep_or_omit(Value::Object(arguments)),
+                status: String::new(),
+                duration_ms: 0,
+                result: None,
+                unknown: UnknownMembers::default(),
+            };
+            self.calls.push(CallEntry {
+                call,
+                open_since: Some(Instant::now()),
+            });
+            index
+        })
     }
 
-    /// Adds the end of a call, and returns the call's index. A call whose start was not reported
-    /// starts with its end.
-    fn end(&mut self, turn: TurnId, ended: ToolReturn) -> usize {
-        let begun = self.find_open_call(&ended);
-        let index = begun.unwrap_or_else(|| self.begin(turn, ended.name.clone(), Map::new()));
-        if self.calls[index].call.arguments != ended.arguments {
-            self.calls[index].call.arguments = self.keep_or_omit(ended.arguments);
+    /// Adds the end of the call with this index; returns false if it does not fit.
+    #[must_use]
+    pub(crate) fn end_call(&mut self, index: usize, end: CallEnd) -> bool {
+        let fits = self.push_event(index, true, end.status.len());
+        if fits {
+            let result = self.keep_result(end.result);
+            let entry = &mut self.calls[index];
+            entry.open_since = None;
+            end.status.clone_into(&mut entry.call.status);
+            let milliseconds = end.took.as_millis();
+            entry.call.duration_ms = i64::try_from(milliseconds).unwrap_or(i64::MAX);
+            entry.call.result = result;
         }
-        let result = self.keep_result(ended.result);
-        let entry = &mut self.calls[index];
-        entry.open_since = None;
-        entry.call.name = ended.name;
-        entry.call.status = ended.status;
-        entry.call.duration_ms = ended.duration_ms;
-        entry.call.result = result;
-        index
+        fits
     }
 
-    /// Finds the open call that has ended: the first with the same arguments, or else the first of
-    /// the same tool.
-    fn find_open_call(&self, ended: &ToolReturn) -> Option<usize> {
-        let is_of_tool =
-            |entry: &CallEntry| entry.open_since.is_some() && entry.call.name == ended.name;
-        let has_same_arguments =
-            |entry: &CallEntry| is_of_tool(entry) && entry.call.arguments == ended.arguments;
-        let calls = || self.calls.iter();
-        calls()
-            .position(has_same_arguments)
-            .or_else(|| calls().position(is_of_tool))
+    /// Returns the id of the call with this index.
+    pub(crate) fn call_id(&self, index: usize) -> String {
+        self.calls[index].call.id.clone()
+    }
+
+    /// Adds a tool event with texts of this length; returns false if it does not fit.
+    fn push_event(&mut self, call: usize, has_ended: bool, texts: usize) -> bool {
+        let bytes = size_of::<ToolEvent>() + size_of::<CallEntry>() + texts;
+        let fits = self.event_bytes + bytes <= MAX_EVENT_BYTES;
+        if fits {
+            self.event_bytes += bytes;
+            self.tools.push(ToolEvent {
+                at: self.text.len(),
+                call,
+                has_ended,
+            });
+        }
+        fits
     }
 
     /// Returns the result, unless it is too large.
@@ -311,29 +332,15 @@ pub struct ToolEvent {
     pub has_ended: bool,
 }
 
-/// A step of a tool call, as an engine reports it.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ToolStep {
-    /// The call has started.
-    Called {
-        /// The tool.
-        name: String,
-        /// The arguments.
-        arguments: ToolArguments,
-    },
-    /// The call has ended.
-    Returned(ToolReturn),
-}
-
-impl ToolStep {
-    /// Returns the approximate memory.
-    fn bytes_without_arguments(&self) -> usize {
-        let texts = match self {
-            Self::Called { name, .. } => name.len(),
-            Self::Returned(call) => call.name.len() + call.status.len(),
-        };
-        size_of::<ToolEvent>() + size_of::<CallEntry>() + texts
-    }
+/// The end of a tool call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CallEnd {
+    /// The status, as in [`ToolCall`].
+    pub(crate) status: &'static str,
+    /// The duration.
+    pub(crate) took: Duration,
+    /// The result, or the reason of the failure.
+    pub(crate) result: String,
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use ports::{ReplyRequest, ToolReturn};
+use ports::ModelRequest;
 
 use super::provider_of;
 
@@ -18,7 +18,7 @@ pub(crate) struct ToolMetrics {
 
 impl ToolMetrics {
     /// Creates the metrics of the reply to a request.
-    pub(crate) fn of(request: &ReplyRequest) -> Self {
+    pub(crate) fn of(request: &ModelRequest) -> Self {
         let available = request.tools.iter().map(|it| &it.definition.name);
         let names = available.chain(&request.unavailable_tools);
         Self {
@@ -27,16 +27,10 @@ impl ToolMetrics {
     }
 
     /// Records a call that has ended.
-    pub(crate) fn record(&self, call: &ToolReturn) {
-        let provider = self.providers.get(provider_of(&call.name));
-        let labels = [
-            (
-                "provider",
-                provider.map_or(NO_PROVIDER, String::as_str).to_owned(),
-            ),
-            ("status", call.status.clone()),
-        ];
-        let took = Duration::from_millis(u64::try_from(call.duration_ms).unwrap_or_default());
+    pub(crate) fn record(&self, name: &str, status: &'static str, took: Duration) {
+        let provider = self.providers.get(provider_of(name));
+        let provider = provider.map_or(NO_PROVIDER, String::as_str).to_owned();
+        let labels = [("provider", provider), ("status", status.to_owned())];
         metrics::histogram!("tool_call_seconds", &labels).record(took.as_secs_f64());
     }
 }

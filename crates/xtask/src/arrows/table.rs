@@ -31,10 +31,7 @@ pub(super) const LAYERS: &[Layer] = &[
     Layer::new("postgres_store", &["domain", "ports", "relational"]),
     Layer::new("sqlite_store", &["domain", "ports", "relational"]),
     Layer::new("rule_engine", &["domain", "ports", "cpu_pool"]),
-    Layer::new(
-        "llm_engine",
-        &["domain", "ports", "cpu_pool", "http_clients"],
-    ),
+    Layer::new("llm_engine", &["domain", "ports", "http_clients"]),
     Layer::new("scripted_engine", &["domain", "ports"]),
     Layer::new("built_in_tools", &["domain", "ports"]),
     Layer::new("mcp_tools", &["domain", "ports", "http_clients"]),

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::*;
 
-fn roles_and_texts(request: ReplyRequest) -> Vec<(String, String)> {
-    let prompt = serde_json::to_value(Prompt::new(request, &[])).expect("JSON");
+fn roles_and_texts(request: ModelRequest) -> Vec<(String, String)> {
+    let prompt = serde_json::to_value(Prompt::new(request, false)).expect("JSON");
     let member = |message: &Value, name: &str| message[name].as_str().expect("text").to_owned();
     let messages = prompt.as_array().expect("messages").iter();
     messages
@@ -13,7 +13,7 @@ fn roles_and_texts(request: ReplyRequest) -> Vec<(String, String)> {
         .collect()
 }
 
-fn request_after(history: &[(Role, String)]) -> ReplyRequest {
+fn request_after(history: &[(Role, String)]) -> ModelRequest {
     let messages = (1..)
         .zip(history)
         .map(|(seq, (role, content))| HistoryMessage {
@@ -21,7 +21,7 @@ fn request_after(history: &[(Role, String)]) -> ReplyRequest {
             role: *role,
             content: content.as_str().into(),
         });
-    ReplyRequest {
+    ModelRequest {
         history: Arc::new(messages.collect()),
         message: "the new message".to_owned(),
         ..contract::reply_engine::request(0)

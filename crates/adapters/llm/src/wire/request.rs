@@ -17,7 +17,7 @@ pub(crate) struct CompletionRequest<'a, M> {
     #[serde(flatten)]
     pub(crate) settings: &'a Settings,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    pub(crate) tools: &'a [Tool],
+    pub(crate) tools: &'a [Tool<'a>],
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tool_choice: Option<&'static str>,
 }
@@ -60,49 +60,49 @@ pub(crate) enum PromptMessage<'a> {
         /// Some servers require the model's reasoning back while it uses tools; only those send it
         /// under this name.
         #[serde(skip_serializing_if = "Option::is_none")]
-        reasoning_content: Option<String>,
+        reasoning_content: Option<&'a str>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        tool_calls: Vec<AssistantToolCall>,
+        tool_calls: Vec<AssistantToolCall<'a>>,
     },
     Tool {
-        tool_call_id: String,
-        content: String,
+        tool_call_id: &'a str,
+        content: &'a str,
     },
 }
 
 /// A tool call of the model in the history of the request.
 #[derive(Serialize)]
-pub(crate) struct AssistantToolCall {
-    pub(crate) id: String,
+pub(crate) struct AssistantToolCall<'a> {
+    pub(crate) id: &'a str,
     #[serde(rename = "type")]
     pub(crate) kind: &'static str,
-    pub(crate) function: FunctionCall,
+    pub(crate) function: FunctionCall<'a>,
     /// An addition of some servers to a tool call that they require back unchanged, such as a
     /// signature.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) extra_content: Option<Value>,
+    pub(crate) extra_content: Option<&'a Value>,
 }
 
 /// The called function and its arguments.
 #[derive(Serialize)]
-pub(crate) struct FunctionCall {
-    pub(crate) name: String,
+pub(crate) struct FunctionCall<'a> {
+    pub(crate) name: &'a str,
     /// JSON text.
-    pub(crate) arguments: String,
+    pub(crate) arguments: &'a str,
 }
 
 /// A tool that the model may call.
-#[derive(Clone, Serialize)]
-pub(crate) struct Tool {
+#[derive(Serialize)]
+pub(crate) struct Tool<'a> {
     #[serde(rename = "type")]
     pub(crate) kind: &'static str,
-    pub(crate) function: Function,
+    pub(crate) function: Function<'a>,
 }
 
 /// The function of a tool.
-#[derive(Clone, Serialize)]
-pub(crate) struct Function {
-    pub(crate) name: String,
-    pub(crate) description: String,
+#[derive(Serialize)]
+pub(crate) struct Function<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) description: &'a str,
     pub(crate) parameters: Value,
 }

@@ -6,7 +6,7 @@ use contract::reply_engine::request;
 use domain::{FinishReason, Usage};
 use futures::StreamExt as _;
 use llm_engine::{LlmOptions, LlmReplyEngine, LlmTimeouts};
-use ports::{ReplyChunk, ReplyEngine as _, ReplyError, ReplyRequest};
+use ports::{AskedCall, ModelChunk, ModelRequest, ReplyEngine as _, ReplyError};
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
@@ -53,7 +53,7 @@ pub(crate) async fn fixture(
 }
 
 /// A first message to an agent with this timeout.
-pub(crate) fn request_within(time: Duration) -> ReplyRequest {
+pub(crate) fn request_within(time: Duration) -> ModelRequest {
     let mut request = request(0);
     let agent = Arc::make_mut(&mut request.agent);
     agent.config.timeout_ms = Some(u32::try_from(time.as_millis()).expect("a short time"));
@@ -63,17 +63,25 @@ pub(crate) fn request_within(time: Duration) -> ReplyRequest {
 /// The whole reply of an engine.
 #[derive(Debug)]
 pub(crate) struct CollectedReply {
-    pub(crate) chunks: Vec<ReplyChunk>,
+    pub(crate) chunks: Vec<ModelChunk>,
     pub(crate) error: Option<ReplyError>,
 }
 
 impl CollectedReply {
     pub(crate) fn deltas(&self) -> Vec<&str> {
         let deltas = self.chunks.iter().filter_map(|chunk| match chunk {
-            ReplyChunk::Delta(text) => Some(text.as_str()),
+            ModelChunk::Text(text) => Some(text.as_str()),
             _ => None,
         });
         deltas.collect()
+    }
+
+    pub(crate) fn calls(&self) -> Vec<AskedCall> {
+        let calls = self.chunks.iter().filter_map(|chunk| match chunk {
+            ModelChunk::ToolCall(call) => Some(call.clone()),
+            _ => None,
+        });
+        calls.collect()
     }
 
     pub(crate) fn text(&self) -> String {
@@ -84,9 +92,10 @@ impl CollectedReply {
     pub(crate) fn end(&self) -> (FinishReason, Option<Usage>) {
         assert!(self.error.is_none(), "{:?}", self.error);
         match self.chunks.last() {
-            Some(ReplyChunk::End {
+            Some(ModelChunk::End {
                 finish_reason,
                 usage,
+                ..
             }) => (*finish_reason, *usage),
             other => panic!("the last chunk is {other:?}"),
         }
@@ -102,13 +111,13 @@ impl CollectedReply {
 /// Collects the whole reply to a request.
 pub(crate) async fn collect_reply(
     engine: &LlmReplyEngine,
-    request: ReplyRequest,
+    request: ModelRequest,
 ) -> CollectedReply {
     let mut reply = CollectedReply {
         chunks: Vec::new(),
         error: None,
     };
-    let mut stream = engine.reply(request).await.expect("a stream");
+    let mut stream = engine.request(request).await.expect("a stream");
     while let Some(part) = stream.next().await {
         assert!(reply.error.is_none(), "a chunk follows an error");
         match part {

@@ -8,13 +8,13 @@ use std::{
 use contract::reply_engine::request;
 use domain::LlmSettings;
 use llm_engine::LlmReplyEngine;
-use ports::ReplyRequest;
+use ports::ModelRequest;
 use serde_json::json;
 use tracing::{Level, subscriber::DefaultGuard};
 
 use crate::{
     fixture::{KEY, collect_reply, options},
-    tools::{FakeTools, tool},
+    tools::{after, tool},
     upstream::{Upstream, call_stream, delta, status, stream, whole},
 };
 
@@ -51,7 +51,7 @@ impl Write for Log {
 }
 
 /// A message to an agent with a model and a tool, in which every word is a secret.
-fn secret_request(model: &str) -> ReplyRequest {
+fn secret_request(model: &str) -> ModelRequest {
     let mut request = request(0);
     let agent = Arc::make_mut(&mut request.agent);
     agent.personality = "secret-personality".into();
@@ -62,7 +62,7 @@ fn secret_request(model: &str) -> ReplyRequest {
         ..LlmSettings::default()
     });
     request.message = "secret-message".into();
-    request.tools = vec![tool(&Arc::<FakeTools>::default(), "fails")];
+    request.tools = [tool("fails")].into();
     request
 }
 
@@ -114,7 +114,9 @@ async fn messages_and_secrets_are_not_logged() {
     let upstream = Upstream::start(responses).await;
     let address = upstream.base_url() + "?key=secret-of-the-address";
     let engine = LlmReplyEngine::new(options(address)).unwrap();
-    let reply = collect_reply(&engine, secret_request("model")).await;
+    let request = secret_request("model");
+    let reply = collect_reply(&engine, request.clone()).await;
+    let reply = collect_reply(&engine, after(request, &reply)).await;
     let failure = reply.failure();
     assert!(
         failure.contains("malformed") && !failure.contains("secret"),

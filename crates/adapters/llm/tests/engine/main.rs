@@ -11,8 +11,6 @@ mod secrets;
 mod settings;
 mod streams;
 mod thoughts;
-mod tool_faults;
-mod tool_limits;
 mod tool_use;
 mod tools;
 mod unstreamed;

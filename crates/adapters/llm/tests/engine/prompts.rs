@@ -5,17 +5,17 @@ use std::sync::Arc;
 use contract::reply_engine::request;
 use domain::{HistoryMessage, Role};
 use insta::assert_snapshot;
-use ports::ReplyRequest;
+use ports::ModelRequest;
 use serde_json::Value;
 
 use crate::{
     fixture::{collect_reply, fixture},
-    tools::{FakeTools, tool},
+    tools::tool,
     upstream::text_stream,
 };
 
 /// The messages of the request.
-async fn prompt_messages(request: ReplyRequest) -> Vec<Value> {
+async fn prompt_messages(request: ModelRequest) -> Vec<Value> {
     let (upstream, engine) = fixture([text_stream("Hi")]).await;
     collect_reply(&engine, request).await;
     let body = upstream.bodies().remove(0);
@@ -53,10 +53,7 @@ async fn the_prompt_describes_the_agent() {
         .into();
     agent.config.instructions = Some("Answer in English.".to_owned());
     agent.config.greeting = Some("Welcome!".to_owned());
-    let fake_tools = Arc::new(FakeTools::default());
-    request.tools = ["clock", "files/read", "files/write"]
-        .map(|name| tool(&fake_tools, name))
-        .into();
+    request.tools = ["clock", "files/read", "files/write"].map(tool).into();
     request.history = Arc::new(vec![
         history_message(1, Role::Agent, "Welcome!"),
         history_message(2, Role::User, "Hello."),

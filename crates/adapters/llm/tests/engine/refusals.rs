@@ -5,7 +5,7 @@ use std::sync::Arc;
 use contract::reply_engine::request;
 use domain::LlmSettings;
 use llm_engine::{LlmOptions, LlmReplyEngine};
-use ports::{ReplyError, ReplyRequest};
+use ports::{ModelRequest, ReplyError};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn refusal(message: &str) -> Response {
 }
 
 /// A request with a limit of tokens, for a model.
-fn limited(model: &str) -> ReplyRequest {
+fn limited(model: &str) -> ModelRequest {
     let mut request = request(0);
     Arc::make_mut(&mut request.agent).config.llm = Some(LlmSettings {
         model: Some(model.to_owned()),

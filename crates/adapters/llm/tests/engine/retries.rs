@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use crate::{
     fixture::{collect_reply, fixture, request_within},
+    tools::after,
     upstream::{
         Response, Step, call_stream, delta, event, piece, status, stream, stream_head, text_stream,
         whole,
@@ -85,33 +86,21 @@ async fn retry_after_beyond_the_agents_timeout_fails_at_once() {
 }
 
 #[tokio::test]
-async fn a_retry_after_a_tool_call_does_not_repeat_the_call() {
+async fn each_request_of_a_turn_has_its_own_retries() {
     let responses = [
+        status(503),
+        status(503),
         call_stream(&[("a", "nothing", "{}")]),
+        status(503),
         status(503),
         text_stream("There is no such tool."),
     ];
     let (upstream, engine) = fixture(responses).await;
     let reply = collect_reply(&engine, request(0)).await;
+    let reply = collect_reply(&engine, after(request(0), &reply)).await;
     assert_eq!(reply.text(), "There is no such tool.");
-    assert_eq!(reply.chunks.len(), 4, "{reply:?}");
     let bodies = upstream.bodies();
-    assert_eq!(bodies[1], bodies[2]);
-}
-
-#[tokio::test]
-async fn requests_of_one_reply_share_their_retries() {
-    let responses = [
-        status(503),
-        status(503),
-        call_stream(&[("a", "nothing", "{}")]),
-        status(503),
-        text_stream("too late"),
-    ];
-    let (upstream, engine) = fixture(responses).await;
-    let reply = collect_reply(&engine, request(0)).await;
-    assert!(matches!(reply.error, Some(ReplyError::Unavailable(_))));
-    assert_eq!(upstream.requests().len(), 4);
+    assert_eq!(bodies[3..], vec![bodies[3].clone(); 3]);
 }
 
 /// Servers close idle connections at any moment.

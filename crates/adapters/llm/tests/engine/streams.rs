@@ -6,7 +6,7 @@ use contract::reply_engine::request;
 use domain::{FinishReason, Usage};
 use futures::{FutureExt as _, StreamExt as _, future::join_all};
 use llm_engine::{LlmOptions, LlmReplyEngine};
-use ports::{ReplyChunk, ReplyEngine as _, ReplyError};
+use ports::{ModelChunk, ReplyEngine as _, ReplyError};
 use rstest::rstest;
 use serde_json::json;
 use tokio::runtime::Builder;
@@ -139,13 +139,13 @@ async fn a_delta_is_sent_before_the_next_arrives() {
         end(),
     ];
     let (upstream, engine) = fixture([response]).await;
-    let mut stream = engine.reply(request(0)).await.unwrap();
+    let mut stream = engine.request(request(0)).await.unwrap();
     let first = stream.next().await.unwrap().unwrap();
-    assert_eq!(first, ReplyChunk::Delta("first".to_owned()));
+    assert_eq!(first, ModelChunk::Text("first".to_owned()));
     assert!(stream.next().now_or_never().is_none());
     upstream.open_gate();
     let rest: Vec<_> = stream.map(Result::unwrap).collect().await;
-    assert_eq!(rest[0], ReplyChunk::Delta("second".to_owned()));
+    assert_eq!(rest[0], ModelChunk::Text("second".to_owned()));
 }
 
 #[rstest]
@@ -335,7 +335,7 @@ async fn connections_beyond_the_limit_are_not_kept() {
 async fn a_dropped_stream_closes_the_connection_at_once(#[case] response: Vec<Step>) {
     let has_output = response.len() > 2;
     let (upstream, engine) = fixture([response]).await;
-    let mut stream = engine.reply(request(0)).await.unwrap();
+    let mut stream = engine.request(request(0)).await.unwrap();
     if has_output {
         assert!(stream.next().await.unwrap().is_ok());
     } else {

@@ -1,53 +1,39 @@
-//! Replies with tool calls.
+//! Responses with tool calls, and the requests after them.
 
 use std::sync::Arc;
 
 use contract::reply_engine::request;
 use domain::{FinishReason, Usage};
-use ports::ReplyChunk;
+use ports::{AskedCall, ModelRequest};
+use rstest::rstest;
 use serde_json::{Value, json};
-use tokio::sync::Barrier;
 
 use crate::{
     fixture::{collect_reply, fixture},
-    tools::{FakeTools, request_with, tool, tool_taking},
+    tools::{after, request_with, tool_taking},
     upstream::{call_stream, delta, finish, stream, text_stream, usage},
 };
 
-fn called(name: &str, arguments: Value) -> ReplyChunk {
-    let Value::Object(arguments) = arguments else {
-        panic!("arguments are an object")
-    };
-    ReplyChunk::ToolCalled {
-        name: name.to_owned(),
-        arguments,
-    }
-}
-
-#[track_caller]
-fn assert_returned(chunk: &ReplyChunk, name: &str, status: &str) {
-    match chunk {
-        ReplyChunk::ToolReturned(call) => {
-            assert_eq!((call.name.as_str(), call.status.as_str()), (name, status));
-            assert!((0..10_000).contains(&call.duration_ms), "{call:?}");
-        }
-        other => panic!("{other:?} is not the end of a call"),
+fn asked(function: &str, arguments: &str) -> AskedCall {
+    AskedCall {
+        function: function.to_owned(),
+        arguments: Some(arguments.to_owned()),
     }
 }
 
 #[tokio::test]
 async fn tools_are_offered_as_functions() {
-    let fake_tools = Arc::default();
     let (upstream, engine) = fixture([text_stream("Hi")]).await;
     let schema =
         json!({"type": "object", "properties": {"zone": {"type": "string"}}, "required": ["zone"]});
-    let mut request = request(0);
-    request.tools = vec![
-        tool_taking(&fake_tools, "time", schema.clone()),
-        tool_taking(&fake_tools, "files/read", json!({})),
-        tool_taking(&fake_tools, "bad", json!({"type": "nonsense"})),
-        tool(&fake_tools, "time"),
-    ];
+    let request = ModelRequest {
+        tools: [
+            tool_taking("time", schema.clone()),
+            tool_taking("files/read", json!({})),
+        ]
+        .into(),
+        ..request(0)
+    };
     collect_reply(&engine, request).await;
     let body = upstream.bodies().remove(0);
     let function = |name: &str, capability: &str, parameters: Value| {
@@ -64,57 +50,53 @@ async fn tools_are_offered_as_functions() {
 }
 
 #[tokio::test]
-async fn the_number_of_offered_tools_is_limited() {
-    let fake_tools = Arc::default();
-    let names: Vec<_> = (0..130).map(|number| format!("tool-{number}")).collect();
-    let names: Vec<_> = names.iter().map(String::as_str).collect();
-    let (upstream, engine) = fixture([text_stream("Hi")]).await;
-    collect_reply(&engine, request_with(&fake_tools, &names)).await;
-    let body = upstream.bodies().remove(0);
-    let tools = body["tools"].as_array().unwrap();
-    assert_eq!(tools.len(), 128);
-    assert_eq!(tools[127]["function"]["name"], "tool-127");
+async fn a_model_that_may_not_call_is_told_so() {
+    let (upstream, engine) = fixture([text_stream("Enough.")]).await;
+    for names in [&["time"][..], &[]] {
+        let request = ModelRequest {
+            may_call: false,
+            ..request_with(names)
+        };
+        collect_reply(&engine, request).await;
+    }
+    let bodies = upstream.bodies();
+    assert_eq!(bodies[0]["tool_choice"], "none");
+    assert_eq!(bodies[0]["tools"].as_array().map(Vec::len), Some(1));
+    assert_eq!(bodies[1].get("tool_choice"), None);
 }
 
 #[tokio::test]
-async fn tools_are_called_and_their_results_are_sent() {
-    let fake_tools = Arc::default();
+async fn calls_are_reported_and_sent_back_with_their_results() {
     let calls = call_stream(&[
         ("id-1", "files_read", r#"{"path": "a"}"#),
-        ("id-2", "slow", ""),
-        ("id-3", "time", "{}"),
+        ("id-2", "time", "{}"),
     ]);
     let (upstream, engine) = fixture([calls, text_stream("It is noon.")]).await;
-    let request = request_with(&fake_tools, &["time", "slow", "files/read"]);
-    let reply = collect_reply(&engine, request).await;
-    assert_eq!(reply.end().0, FinishReason::Stop);
-    assert_eq!(reply.text(), "It is noon.");
-    assert_eq!(reply.chunks[0], called("files/read", json!({"path": "a"})));
-    assert_eq!(reply.chunks[1], called("slow", json!({})));
-    assert_eq!(reply.chunks[2], called("time", json!({})));
-    assert_returned(&reply.chunks[3], "files/read", "ok");
-    assert_returned(&reply.chunks[4], "slow", "ok");
-    assert_returned(&reply.chunks[5], "time", "ok");
+    let request = request_with(&["time", "files/read"]);
+    let reply = collect_reply(&engine, request.clone()).await;
+    let expected = [asked("files_read", r#"{"path": "a"}"#), asked("time", "{}")];
+    assert_eq!(reply.calls(), expected);
+    assert_eq!(
+        (reply.text(), reply.end().0),
+        (String::new(), FinishReason::Stop)
+    );
+    let last = collect_reply(&engine, after(request, &reply)).await;
+    assert_eq!(last.text(), "It is noon.");
 
     let [first, second] = &upstream.bodies()[..] else {
-        panic!("two questions")
+        panic!("two requests")
     };
     let before = first["messages"].as_array().unwrap().len();
     let added = &second["messages"].as_array().unwrap()[before..];
     let call = |id: &str, name: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
-    let response = |id: &str, reply: &str| {
-        let content = json!({"status": "ok", "data": reply}).to_string();
-        json!({"role": "tool", "tool_call_id": id, "content": content})
-    };
+    let result = |id: &str| json!({"role": "tool", "tool_call_id": id, "content": "noon"});
     let expected = [
         json!({"role": "assistant", "content": null, "tool_calls": [
             call("id-1", "files_read", r#"{"path": "a"}"#),
-            call("id-2", "slow", "{}"),
-            call("id-3", "time", "{}"),
+            call("id-2", "time", "{}"),
         ]}),
-        response("id-1", "files/read says \"hello\""),
-        response("id-2", "slow"),
-        response("id-3", "time says \"hello\""),
+        result("id-1"),
+        result("id-2"),
     ];
     assert_eq!(json!(added), json!(expected));
     assert_eq!(first["tools"], second["tools"]);
@@ -123,7 +105,6 @@ async fn tools_are_called_and_their_results_are_sent() {
 /// Servers reject two results of one call.
 #[tokio::test]
 async fn calls_of_a_turn_have_unique_ids() {
-    let fake_tools = Arc::default();
     let first = call_stream(&[("", "time", "{}"), ("call_0", "time", "{}")]);
     let second = call_stream(&[
         ("call_0", "time", "{}"),
@@ -131,8 +112,12 @@ async fn calls_of_a_turn_have_unique_ids() {
         ("b", "time", "{}"),
     ]);
     let (upstream, engine) = fixture([first, second, text_stream("Noon.")]).await;
-    let reply = collect_reply(&engine, request_with(&fake_tools, &["time"])).await;
-    assert_eq!(reply.text(), "Noon.");
+    let mut request = request_with(&["time"]);
+    for _ in 0..2 {
+        let reply = collect_reply(&engine, request.clone()).await;
+        request = after(request, &reply);
+    }
+    assert_eq!(collect_reply(&engine, request).await.text(), "Noon.");
     let body = upstream.bodies().remove(2);
     let messages = body["messages"].as_array().unwrap();
     let of_calls = messages.iter().filter_map(|it| it["tool_calls"].as_array());
@@ -143,29 +128,8 @@ async fn calls_of_a_turn_have_unique_ids() {
     assert_eq!(responses, calls);
 }
 
-/// Three calls wait for each other, or none of them returns.
 #[tokio::test]
-async fn calls_of_a_round_run_concurrently() {
-    let fake_tools = Arc::new(FakeTools {
-        meeting: Some(Barrier::new(3)),
-        ..FakeTools::default()
-    });
-    let calls = call_stream(&[
-        ("a", "meet", "{}"),
-        ("b", "meet", "{}"),
-        ("c", "meet", "{}"),
-    ]);
-    let (_upstream, engine) = fixture([calls, text_stream("All met.")]).await;
-    let reply = collect_reply(&engine, request_with(&fake_tools, &["meet"])).await;
-    assert_eq!(reply.text(), "All met.");
-    for returned in &reply.chunks[3..6] {
-        assert_returned(returned, "meet", "ok");
-    }
-}
-
-#[tokio::test]
-async fn text_before_a_call_is_part_of_the_reply() {
-    let fake_tools = Arc::default();
+async fn text_before_a_call_is_part_of_its_message() {
     let call = json!({"choices": [{"delta": {"tool_calls": [{"index": 0, "id": "a", "function": {"name": "time", "arguments": "{}"}}]}}]});
     let first = stream(&[
         delta("Let me look."),
@@ -173,20 +137,16 @@ async fn text_before_a_call_is_part_of_the_reply() {
         finish("tool_calls"),
         usage(10, 5),
     ]);
-    let second = stream(&[
-        delta("It is "),
-        delta("noon."),
-        finish("stop"),
-        usage(20, 3),
-    ]);
-    let (upstream, engine) = fixture([first, second]).await;
-    let reply = collect_reply(&engine, request_with(&fake_tools, &["time"])).await;
-    assert_eq!(reply.text(), "Let me look.\n\nIt is noon.");
+    let (upstream, engine) = fixture([first, text_stream("Noon.")]).await;
+    let request = request_with(&["time"]);
+    let reply = collect_reply(&engine, request.clone()).await;
+    assert_eq!(reply.text(), "Let me look.");
     let counted = Usage {
-        input_tokens: 30,
-        output_tokens: 8,
+        input_tokens: 10,
+        output_tokens: 5,
     };
     assert_eq!(reply.end(), (FinishReason::Stop, Some(counted)));
+    collect_reply(&engine, after(request, &reply)).await;
     let messages = &upstream.bodies()[1]["messages"];
     let assistant = &messages.as_array().unwrap()[2];
     assert_eq!(assistant["content"], "Let me look.");
@@ -194,19 +154,61 @@ async fn text_before_a_call_is_part_of_the_reply() {
 
 #[tokio::test]
 async fn additions_of_a_server_to_its_calls_are_sent_back() {
-    let fake_tools = Arc::default();
     let signature = json!({"google": {"thought_signature": "abc"}});
     let part = json!({"tool_calls": [{"id": "a", "extra_content": signature, "function": {"name": "time", "arguments": "{}"}}], "reasoning_content": "hm"});
     let calls = stream(&[json!({"choices": [{"delta": part, "finish_reason": "stop"}]})]);
     let (upstream, engine) = fixture([calls, text_stream("Noon.")]).await;
-    assert_eq!(
-        collect_reply(&engine, request_with(&fake_tools, &["time"]))
-            .await
-            .text(),
-        "Noon."
-    );
+    let request = request_with(&["time"]);
+    let reply = collect_reply(&engine, request.clone()).await;
+    collect_reply(&engine, after(request, &reply)).await;
     let messages = &upstream.bodies()[1]["messages"];
     let assistant = &messages.as_array().unwrap()[2];
     assert_eq!(assistant["tool_calls"][0]["extra_content"], signature);
     assert_eq!(assistant["reasoning_content"], "hm");
+}
+
+#[tokio::test]
+async fn a_call_whose_arguments_did_not_arrive_has_none() {
+    let piece = |piece: Value| json!({"choices": [{"delta": {"tool_calls": [piece]}}]});
+    let calls = [
+        piece(json!({"index": 0, "id": "a", "function": {"name": "time", "arguments": ""}})),
+        piece(json!({"index": 1, "id": "b", "function": {"name": "time", "arguments": ""}})),
+        piece(json!({"index": 2, "function": {"arguments": "{\"zone\": \"UTC\"}"}})),
+        finish("tool_calls"),
+    ];
+    let (_upstream, engine) = fixture([stream(&calls)]).await;
+    let reply = collect_reply(&engine, request_with(&["time"])).await;
+    let lost = AskedCall {
+        function: "time".to_owned(),
+        arguments: None,
+    };
+    assert_eq!(reply.calls(), [lost, asked("time", "{\"zone\": \"UTC\"}")]);
+}
+
+#[rstest]
+#[case("length", FinishReason::Length)]
+#[case("content_filter", FinishReason::ContentFilter)]
+#[tokio::test]
+async fn a_truncated_response_says_so(#[case] reason: &str, #[case] expected: FinishReason) {
+    let part = json!({"index": 0, "id": "a", "function": {"name": "time", "arguments": "{}"}});
+    let call = json!({"choices": [{"delta": {"tool_calls": [part]}}]});
+    let (_upstream, engine) = fixture([stream(&[call, finish(reason)])]).await;
+    let reply = collect_reply(&engine, request_with(&["time"])).await;
+    assert_eq!(reply.end().0, expected);
+}
+
+#[tokio::test]
+async fn an_unavailable_tool_is_not_offered() {
+    let (upstream, engine) = fixture([text_stream("Well.")]).await;
+    let mut request = request(0);
+    Arc::make_mut(&mut request.agent).capabilities = vec!["orders".to_owned(), "files".to_owned()];
+    request.unavailable_tools = vec!["files".to_owned(), "files/read".to_owned()];
+    collect_reply(&engine, request).await;
+    let body = &upstream.bodies()[0];
+    let system = body["messages"][0]["content"].as_str().expect("text");
+    assert!(
+        system.contains("orders") && !system.contains("files"),
+        "{system}"
+    );
+    assert_eq!(body.get("tools"), None);
 }

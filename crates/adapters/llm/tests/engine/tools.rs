@@ -1,95 +1,76 @@
-//! Tools for tests.
+//! Tools for tests, and the steps of turns that use them.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use contract::reply_engine::request;
-use futures::future::pending;
+use domain::{ModelStep, ToolStep};
 use ports::{
-    AgentTool, ProvidedTools, ReplyRequest, ToolArguments, ToolDefinition, ToolError, ToolProvider,
+    AgentTool, ModelChunk, ModelRequest, ProvidedTools, ToolArguments, ToolDefinition, ToolError,
+    ToolProvider,
 };
 use serde_json::{Value, json};
-use tokio::{sync::Barrier, task::yield_now};
 
-/// A provider of tools with any name, which records their calls.
-#[derive(Default)]
-pub(crate) struct FakeTools {
-    pub(crate) calls: Mutex<Vec<(String, Value)>>,
-    /// The barrier at which tools named `meet` wait for each other.
-    pub(crate) meeting: Option<Barrier>,
-    pub(crate) call_timeout: Option<Duration>,
-}
+use crate::fixture::CollectedReply;
 
-impl FakeTools {
-    /// The calls and their arguments, in order.
-    pub(crate) fn calls(&self) -> Vec<(String, Value)> {
-        self.calls.lock().expect("no test panicked").clone()
-    }
-}
+/// A provider whose tools are never called: an engine only describes them.
+struct Uncalled;
 
 #[async_trait]
-impl ToolProvider for FakeTools {
+impl ToolProvider for Uncalled {
     fn provided(&self) -> ProvidedTools {
         ProvidedTools::default()
     }
 
-    fn call_timeout(&self) -> Option<Duration> {
-        self.call_timeout
-    }
-
-    async fn call(&self, name: &str, arguments: &ToolArguments) -> Result<String, ToolError> {
-        let call = (name.to_owned(), Value::Object(arguments.clone()));
-        self.calls.lock().expect("no test panicked").push(call);
-        match name {
-            "refuses" => Err(ToolError::InvalidArguments("no such zone".to_owned())),
-            "fails" => Err(ToolError::Failed("the disk is full".to_owned())),
-            "away" => Err(ToolError::Unavailable(
-                "connection to db:5432 refused".into(),
-            )),
-            "hangs" => pending().await,
-            "long" => Ok("🦊".repeat(100_000)),
-            "slow" => {
-                // Waits until another call has started. They may start in any order.
-                while !self.calls().iter().any(|(name, _)| name == "time") {
-                    yield_now().await;
-                }
-                Ok("slow".to_owned())
-            }
-            "meet" => {
-                if let Some(meeting) = &self.meeting {
-                    meeting.wait().await;
-                }
-                Ok("met".to_owned())
-            }
-            _ => Ok(format!("{name} says \"hello\"")),
-        }
+    async fn call(&self, name: &str, _: &ToolArguments) -> Result<String, ToolError> {
+        panic!("{name} is called")
     }
 }
 
 /// A tool of this name that accepts any arguments.
-pub(crate) fn tool(fake_tools: &Arc<FakeTools>, name: &str) -> AgentTool {
-    tool_taking(fake_tools, name, json!({"type": "object"}))
+pub(crate) fn tool(name: &str) -> AgentTool {
+    tool_taking(name, json!({"type": "object"}))
 }
 
 /// A tool of this name that accepts arguments by this schema.
-pub(crate) fn tool_taking(fake_tools: &Arc<FakeTools>, name: &str, schema: Value) -> AgentTool {
+pub(crate) fn tool_taking(name: &str, schema: Value) -> AgentTool {
     AgentTool {
+        function: name.replace('/', "_"),
         definition: Arc::new(ToolDefinition {
             name: name.to_owned(),
             description: format!("What {name} does."),
             input_schema: schema,
         }),
-        provider: Arc::clone(fake_tools) as Arc<dyn ToolProvider>,
+        provider: Arc::new(Uncalled),
     }
 }
 
 /// A first message to an agent with these tools.
-pub(crate) fn request_with(fake_tools: &Arc<FakeTools>, names: &[&str]) -> ReplyRequest {
-    ReplyRequest {
-        tools: names.iter().map(|name| tool(fake_tools, name)).collect(),
+pub(crate) fn request_with(names: &[&str]) -> ModelRequest {
+    ModelRequest {
+        tools: names.iter().map(|name| tool(name)).collect(),
         ..request(0)
     }
+}
+
+/// The request after a response with tool calls, each of which returned `noon`.
+pub(crate) fn after(mut request: ModelRequest, reply: &CollectedReply) -> ModelRequest {
+    let Some(ModelChunk::End { state, .. }) = reply.chunks.last() else {
+        panic!("{reply:?} has no end")
+    };
+    let calls = reply.calls().into_iter().enumerate();
+    let calls = calls.map(|(index, call)| ToolStep {
+        call_id: format!("turn-{index}"),
+        name: call.function.clone(),
+        function: call.function,
+        arguments: call.arguments.unwrap_or_else(|| "{}".to_owned()),
+        status: "ok".to_owned(),
+        result: "noon".to_owned(),
+    });
+    request.steps.push(Arc::new(ModelStep {
+        text: reply.text(),
+        state: state.clone(),
+        calls: calls.collect(),
+    }));
+    request
 }

@@ -1,6 +1,6 @@
 //! Responses that are not streamed.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use contract::reply_engine::request;
 use domain::{FinishReason, Usage};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{
     fixture::{collect_reply, options, reply_to},
-    tools::{FakeTools, request_with},
+    tools::{after, request_with},
     upstream::{Step, Upstream, end, head, piece, text_stream, whole},
 };
 
@@ -37,12 +37,19 @@ async fn a_response_is_one_delta_and_the_end() {
     assert_eq!(reply.end(), (FinishReason::Length, Some(counted)));
 }
 
+#[rstest]
+#[case(Value::Null, "content_filter", FinishReason::ContentFilter)]
+#[case(json!(""), "stop", FinishReason::Stop)]
 #[tokio::test]
-async fn an_empty_response_has_no_delta() {
-    let response = response(&json!({"content": null}), &json!("content_filter"));
+async fn an_empty_response_has_no_delta(
+    #[case] content: Value,
+    #[case] reason: &str,
+    #[case] expected: FinishReason,
+) {
+    let response = response(&json!({"content": content}), &json!(reason));
     let reply = reply_to([whole(200, "", &response)]).await;
     assert_eq!(reply.chunks.len(), 1);
-    assert_eq!(reply.end().0, FinishReason::ContentFilter);
+    assert_eq!(reply.end().0, expected);
 }
 
 #[rstest]
@@ -51,7 +58,6 @@ async fn an_empty_response_has_no_delta() {
 #[case(json!({"choices": []}))]
 #[case(json!({"choices": "none"}))]
 #[case(response(&json!({"content": "Hello"}), &Value::Null))]
-#[case(response(&json!({"content": ""}), &json!("stop")))]
 #[case(response(&json!({"content": "a".repeat(1024 * 1024)}), &json!("stop")))]
 #[tokio::test]
 async fn invalid_responses_are_rejected(#[case] response: Value) {
@@ -113,11 +119,11 @@ async fn tool_calls_work_without_streams() {
     );
     let last = response(&json!({"content": "Noon."}), &json!("stop"));
     let upstream = Upstream::start([whole(200, "", &calls), whole(200, "", &last)]).await;
-    let fake_tools: Arc<FakeTools> = Arc::default();
     let engine = engine_without_streams(&upstream);
-    let reply = collect_reply(&engine, request_with(&fake_tools, &["time"])).await;
+    let request = request_with(&["time"]);
+    let reply = collect_reply(&engine, request.clone()).await;
+    let reply = collect_reply(&engine, after(request, &reply)).await;
     assert_eq!(reply.text(), "Noon.");
-    assert_eq!(fake_tools.calls().len(), 1);
     let bodies = upstream.bodies();
     assert_eq!(bodies[0]["tool_choice"], "auto");
     let sent_back = &bodies[1]["messages"][2];

@@ -6,7 +6,7 @@ use domain::{
     Agent, AgentConfig, AgentId, FinishReason, Rule, TenantId, Timestamp, TurnId, UnknownMembers,
 };
 use futures::StreamExt as _;
-use ports::{ReplyChunk, ReplyEngine as _, ReplyRequest};
+use ports::{ModelChunk, ModelRequest, ReplyEngine as _};
 use rule_engine::RuleReplyEngine;
 use uuid::Uuid;
 
@@ -55,8 +55,8 @@ pub(crate) fn pattern_rule(pattern: &str, reply: &str) -> Rule {
     }
 }
 
-pub(crate) fn request(agent: &Arc<Agent>, message: &str) -> ReplyRequest {
-    ReplyRequest {
+pub(crate) fn request(agent: &Arc<Agent>, message: &str) -> ModelRequest {
+    ModelRequest {
         tenant: tenant(),
         agent: Arc::clone(agent),
         turn_id: TurnId::new(Uuid::from_u128(2)),
@@ -64,27 +64,30 @@ pub(crate) fn request(agent: &Arc<Agent>, message: &str) -> ReplyRequest {
         user_id: Some("u-1".to_owned()),
         history: Arc::default(),
         message: message.to_owned(),
-        tools: Vec::new(),
+        steps: Vec::new(),
+        tools: Arc::default(),
         unavailable_tools: Vec::new(),
+        may_call: true,
     }
 }
 
 /// Returns the whole reply and its finish reason. Checks the form of the stream.
 pub(crate) async fn collect_reply(
     engine: &RuleReplyEngine,
-    request: ReplyRequest,
+    request: ModelRequest,
 ) -> (String, FinishReason) {
-    let stream = engine.reply(request).await.expect("a reply");
-    let mut chunks: Vec<ReplyChunk> = stream.map(Result::unwrap).collect().await;
-    let Some(ReplyChunk::End {
+    let stream = engine.request(request).await.expect("a reply");
+    let mut chunks: Vec<ModelChunk> = stream.map(Result::unwrap).collect().await;
+    let Some(ModelChunk::End {
         finish_reason,
         usage: None,
+        state: None,
     }) = chunks.pop()
     else {
         panic!("no end after {chunks:?}");
     };
     let text = chunks.into_iter().map(|chunk| match chunk {
-        ReplyChunk::Delta(text) => text,
+        ModelChunk::Text(text) => text,
         other => panic!("{other:?} in the middle"),
     });
     (text.collect(), finish_reason)

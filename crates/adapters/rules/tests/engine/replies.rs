@@ -184,7 +184,7 @@ async fn a_reply_that_is_too_long_is_truncated() {
 async fn invalid_stored_rules_are_a_permanent_error() {
     let agent = Arc::new(agent_with([pattern_rule("(", "x")]));
     let engine = RuleReplyEngine::new().expect("threads can be started");
-    let error = engine.reply(request(&agent, "x")).await.err().unwrap();
+    let error = engine.request(request(&agent, "x")).await.err().unwrap();
     assert!(!error.is_retryable(), "{error:?}");
 }
 
@@ -195,7 +195,7 @@ async fn a_prepared_agent_replies_to_short_messages_without_waiting() {
     engine.prepare(&tenant(), &agent).await.unwrap();
     assert!(
         engine
-            .reply(request(&agent, "hello"))
+            .request(request(&agent, "hello"))
             .now_or_never()
             .is_some()
     );
@@ -246,7 +246,7 @@ fn long_messages_are_searched_off_the_async_thread() {
 async fn a_reply_streams_as_one_delta_or_none(#[case] template: &str, #[case] deltas: usize) {
     let engine = RuleReplyEngine::new().expect("threads can be started");
     let agent = Arc::new(agent_with([pattern_rule("hello(x?)", template)]));
-    let stream = engine.reply(request(&agent, "hello")).await.unwrap();
+    let stream = engine.request(request(&agent, "hello")).await.unwrap();
     assert_eq!(stream.count().await, deltas + 1, "{template}");
     let (text, _) = collect_reply(&engine, request(&agent, "hello")).await;
     let expected = template

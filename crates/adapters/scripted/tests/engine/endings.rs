@@ -3,7 +3,7 @@
 use std::{mem::discriminant, panic::AssertUnwindSafe};
 
 use futures::{FutureExt as _, StreamExt as _};
-use ports::{ReplyChunk, ReplyError};
+use ports::{ModelChunk, ReplyError};
 use rstest::rstest;
 use scripted_engine::{Failure, Script, ScriptedEngine};
 
@@ -60,7 +60,7 @@ async fn a_failure_in_the_stream_ends_it(
         assert_eq!(discriminant(&error), discriminant(&kind), "{error:?}");
         let sent = chunks
             .iter()
-            .filter(|piece| matches!(piece, Ok(ReplyChunk::Delta(_))));
+            .filter(|piece| matches!(piece, Ok(ModelChunk::Text(_))));
         assert_eq!((sent.count(), chunks.len()), (deltas, deltas));
     }
 }
@@ -70,7 +70,7 @@ async fn hangs_after_the_last_delta() {
     let engine = ScriptedEngine::new();
     let mut stream = stream(&engine, &Script::deltas(["a"]).hang().to_message()).await;
     let first = stream.next().await.unwrap().unwrap();
-    assert_eq!(first, ReplyChunk::Delta("a".to_owned()));
+    assert_eq!(first, ModelChunk::Text("a".to_owned()));
     for _ in 0..3 {
         assert!(stream.next().now_or_never().is_none());
         tokio::task::yield_now().await;

@@ -1,25 +1,25 @@
 //! The fixtures: requests and replies.
 
 use futures::StreamExt as _;
-use ports::{ReplyChunk, ReplyEngine as _, ReplyError, ReplyStream};
+use ports::{ModelChunk, ModelStream, ReplyEngine as _, ReplyError};
 use scripted_engine::ScriptedEngine;
 
 pub(crate) async fn start_reply(
     engine: &ScriptedEngine,
     message: &str,
-) -> Result<ReplyStream, ReplyError> {
+) -> Result<ModelStream, ReplyError> {
     let mut request = contract::reply_engine::request(0);
     message.clone_into(&mut request.message);
-    engine.reply(request).await
+    engine.request(request).await
 }
 
 /// Returns the stream of a request that does not fail at once.
-pub(crate) async fn stream(engine: &ScriptedEngine, message: &str) -> ReplyStream {
+pub(crate) async fn stream(engine: &ScriptedEngine, message: &str) -> ModelStream {
     start_reply(engine, message).await.expect("a stream")
 }
 
 /// Collects the whole reply of a new engine.
-pub(crate) async fn collect_reply(message: &str) -> Vec<ReplyChunk> {
+pub(crate) async fn collect_reply(message: &str) -> Vec<ModelChunk> {
     let stream = stream(&ScriptedEngine::new(), message).await;
     stream
         .map(|piece| piece.expect("no failure"))
@@ -27,6 +27,6 @@ pub(crate) async fn collect_reply(message: &str) -> Vec<ReplyChunk> {
         .await
 }
 
-pub(crate) fn delta(text: &str) -> ReplyChunk {
-    ReplyChunk::Delta(text.to_owned())
+pub(crate) fn delta(text: &str) -> ModelChunk {
+    ModelChunk::Text(text.to_owned())
 }

@@ -3,16 +3,17 @@
 use std::time::Duration;
 
 use domain::{FinishReason, Usage};
-use ports::{ReplyChunk, ReplyError};
+use ports::{ModelChunk, ReplyError};
 use rstest::rstest;
 use scripted_engine::{Failure, Script, ScriptedEngine};
 
 use crate::fixture::{collect_reply, delta, start_reply};
 
-fn end() -> ReplyChunk {
-    ReplyChunk::End {
+fn end() -> ModelChunk {
+    ModelChunk::End {
         finish_reason: FinishReason::Stop,
         usage: None,
+        state: None,
     }
 }
 
@@ -63,9 +64,10 @@ async fn the_end_has_the_reason_and_usage_of_the_script() {
     };
     for finish_reason in FinishReason::ALL.iter().copied() {
         let script = Script::silence().finish_reason(finish_reason).usage(usage);
-        let end = ReplyChunk::End {
+        let end = ModelChunk::End {
             finish_reason,
             usage: Some(usage),
+            state: None,
         };
         assert_eq!(collect_reply(&script.to_message()).await, [end]);
     }

@@ -38,7 +38,7 @@ async fn a_socket_of_the_other_node_receives_a_reply_while_it_is_written() {
     let started = socket.next_of_type("event").await["event"].clone();
     assert_eq!(started["type"], "turn.started");
     let mut sent = String::new();
-    for piece in ["Well, ", "\u{1f469}\u{200d}\u{1f4bb} ", "yes."] {
+    for piece in ["Well, ", "\u{1f469}\u{200d}\u{1f4bb} ", "yes.\n"] {
         call.send_text(piece).await;
         sent.push_str(piece);
     }
@@ -92,14 +92,14 @@ async fn a_stream_of_the_other_node_follows_the_running_turn() {
     let id = pair.conversation().await;
     pair.start_turn(&pair.a, &id, "one").await;
     let call = pair.a.script.next_call().await;
-    call.send_text("Well").await;
+    call.send_text("Well\n").await;
     let path = format!("/api/conversations/{id}/stream");
     let mut stream = EventStream::open(pair.b.api.reader().request("GET", &path)).await;
     assert_eq!(
         stream.next_of_type("turn.started").await["conversationId"],
         id
     );
-    assert_eq!(stream.next_of_type("reply.delta").await["text"], "Well");
+    assert_eq!(stream.next_of_type("reply.delta").await["text"], "Well\n");
     call.use_tool("search", json!({})).await;
     stream.next_of_type("tool.called").await;
     stream.next_of_type("tool.returned").await;

@@ -9,7 +9,7 @@ use crate::{
     api_server::{ApiServer, ApiServerBuilder, id_of},
     postgres::Database,
     response::{ApiResponse, Request},
-    script::{EngineCall, Script, scripted},
+    script::{EngineCall, Script, ScriptedTools, TOOLS, scripted},
     sse_client::EventStream,
 };
 
@@ -68,7 +68,10 @@ impl NodePair {
             let (engine, script) = scripted();
             let builder = ApiServerBuilder::default().setting("DATABASE_URL", &database.url());
             let builder = both(builder);
-            (builder.engine("scripted", engine), script)
+            (
+                builder.engine("scripted", engine).tools(ScriptedTools),
+                script,
+            )
         };
         let (builder_of_a, script) = builder();
         let api = first(builder_of_a).start().await;
@@ -76,7 +79,8 @@ impl NodePair {
         let (builder_of_b, script) = builder();
         let api = builder_of_b.join(&a.api).await;
         let b = Node { api, script };
-        let draft = json!({"name": "Ada", "config": {"engine": "scripted"}});
+        let config = json!({"engine": "scripted"});
+        let draft = json!({"name": "Ada", "capabilities": TOOLS, "config": config});
         let agent = id_of(&a.api.agent(draft).await);
         Self {
             a,

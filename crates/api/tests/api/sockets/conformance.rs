@@ -11,7 +11,7 @@ use super::client::{SocketClient, Upgrade};
 use crate::{
     api_server::{ApiServer, ApiServerBuilder, id_of},
     asyncapi::document,
-    script::scripted,
+    script::{ScriptedTools, scripted},
 };
 
 /// A validator for each message of the socket, under its key.
@@ -86,9 +86,11 @@ async fn every_message_of_the_server_matches_its_schema() {
     };
     let builder = ApiServerBuilder::default()
         .sockets(times)
-        .engine("scripted", engine);
+        .engine("scripted", engine)
+        .tools(ScriptedTools);
     let api = builder.start().await;
-    let agent = json!({"name": "Ada", "config": {"engine": "scripted"}});
+    let config = json!({"engine": "scripted"});
+    let agent = json!({"name": "Ada", "capabilities": ["time"], "config": config});
     let agent = id_of(&api.agent(agent).await);
     let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
     let channel = json!({"channel": format!("conversation:{conversation}")});

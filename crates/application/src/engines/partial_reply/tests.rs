@@ -7,27 +7,36 @@ fn turn() -> TurnId {
     TurnId::new(Uuid::from_u128(1))
 }
 
-fn called(name: &str, arguments: &Value) -> ToolStep {
-    ToolStep::Called {
-        name: name.to_owned(),
-        arguments: arguments.as_object().expect("an object").clone(),
+/// A step of the loop.
+enum Step<'a> {
+    Called(&'a str, &'a Value),
+    /// The end of the call with this index, and its status.
+    Ended(usize, &'static str),
+}
+use Step::{Called, Ended};
+
+fn push(reply: &mut PartialReply, step: &Step<'_>) -> bool {
+    match *step {
+        Called(name, arguments) => {
+            let arguments = arguments.as_object().expect("an object").clone();
+            let begun = reply.begin_call(turn(), name.to_owned(), arguments);
+            begun.is_some()
+        }
+        Ended(index, status) => {
+            let end = CallEnd {
+                status,
+                took: Duration::from_millis(3),
+                result: "a result".to_owned(),
+            };
+            reply.end_call(index, end)
+        }
     }
 }
 
-fn returned(name: &str, arguments: &Value, status: &str) -> ToolStep {
-    ToolStep::Returned(ToolReturn {
-        name: name.to_owned(),
-        arguments: arguments.clone(),
-        status: status.to_owned(),
-        duration_ms: 3,
-        result: "a result".to_owned(),
-    })
-}
-
-fn after(steps: Vec<ToolStep>) -> PartialReply {
+fn after(steps: &[Step<'_>]) -> PartialReply {
     let mut reply = PartialReply::default();
     for step in steps {
-        assert!(reply.push_tool_step(turn(), step), "the step fits");
+        assert!(push(&mut reply, step), "the step fits");
     }
     reply
 }
@@ -42,12 +51,13 @@ fn reported(reply: &PartialReply, open: OpenCallStatus) -> Vec<(String, Value, S
 #[test]
 fn calls_are_reported_in_the_order_in_which_they_were_made() {
     let (one, two) = (json!({"zone": "UTC"}), json!({"zone": "Asia/Tokyo"}));
-    let reply = after(vec![
-        called("time", &one),
-        called("time", &two),
-        called("sum", &json!({})),
-        returned("time", &two, "failed"),
-        returned("sum", &json!({}), "ok"),
+    let nothing = json!({});
+    let reply = after(&[
+        Called("time", &one),
+        Called("time", &two),
+        Called("sum", &nothing),
+        Ended(1, "failed"),
+        Ended(2, "ok"),
     ]);
     for (open, status) in [
         (OpenCallStatus::Running, "running"),
@@ -63,18 +73,24 @@ fn calls_are_reported_in_the_order_in_which_they_were_made() {
 }
 
 #[test]
-fn a_call_is_reported_once_even_if_its_end_has_other_arguments() {
-    let (sent, parsed) = (json!({"a": "1"}), json!({"a": 1}));
-    let reply = after(vec![
-        called("sum", &sent),
-        returned("sum", &parsed, "ok"),
-        returned("time", &json!({}), "failed"),
-    ]);
-    let expected = [
-        ("sum".to_owned(), parsed, "ok".to_owned()),
-        ("time".to_owned(), json!({}), "failed".to_owned()),
-    ];
-    assert_eq!(reported(&reply, OpenCallStatus::Cut), expected);
+fn the_text_after_tool_calls_is_a_paragraph_of_its_own() {
+    for (before, after, expected) in [
+        ("", "Noon.", "Noon."),
+        ("Let me look.", "Noon.", "Let me look.\n\nNoon."),
+        ("Let me look.\n", "Noon.", "Let me look.\nNoon."),
+        ("Let me look.", "\n\nNoon.", "Let me look.\n\n\n\nNoon."),
+    ] {
+        let mut reply = PartialReply::default();
+        assert!(reply.push_text(before));
+        assert_eq!(reply.section(), before);
+        reply.start_section();
+        assert!(reply.push_text(""));
+        assert_eq!((&*reply.text, reply.section()), (before, ""));
+        for character in after.chars() {
+            assert!(reply.push_text(&character.to_string()));
+        }
+        assert_eq!((&*reply.text, reply.section()), (expected, after));
+    }
 }
 
 #[test]
@@ -82,16 +98,17 @@ fn text_beyond_the_limit_is_refused() {
     let mut reply = PartialReply::default();
     assert!(reply.push_text(&"x".repeat(MAX_TEXT_BYTES)));
     assert!(!reply.push_text("x"));
-    assert!(reply.push_tool_step(turn(), called("sum", &json!({}))));
+    assert!(push(&mut reply, &Called("sum", &json!({}))));
     assert_eq!(reply.text.len(), MAX_TEXT_BYTES);
 }
 
 #[test]
 fn calls_beyond_the_limit_are_refused() {
     let mut reply = PartialReply::default();
-    let made = (0..10_000).take_while(|_| reply.push_tool_step(turn(), called("sum", &json!({}))));
+    let nothing = json!({});
+    let made = (0..10_000).take_while(|_| push(&mut reply, &Called("sum", &nothing)));
     assert!((1_000..10_000).contains(&made.count()));
-    assert!(!reply.push_tool_step(turn(), returned("sum", &json!({}), "ok")));
+    assert!(!push(&mut reply, &Ended(0, "ok")));
     assert!(reply.push_text(&"x".repeat(MAX_TEXT_BYTES)));
 }
 
@@ -103,10 +120,10 @@ fn arguments_up_to_the_limit_are_kept_once_beside_the_text() {
     let mut reply = PartialReply::default();
     assert!(reply.push_text(&"x".repeat(MAX_TEXT_BYTES)));
     for _ in 0..16 {
-        assert!(reply.push_tool_step(turn(), called("sum", &large)));
+        assert!(push(&mut reply, &Called("sum", &large)));
     }
-    for _ in 0..16 {
-        assert!(reply.push_tool_step(turn(), returned("sum", &large, "ok")));
+    for index in 0..16 {
+        assert!(push(&mut reply, &Ended(index, "ok")));
     }
     let calls = reported(&reply, OpenCallStatus::Cut);
     assert_eq!(calls, vec![("sum".to_owned(), large, "ok".to_owned()); 16]);
@@ -116,34 +133,27 @@ fn arguments_up_to_the_limit_are_kept_once_beside_the_text() {
 fn arguments_beyond_the_limit_are_omitted() {
     let large = json!({"a": "x".repeat(TURN_ARGUMENT_BYTES / 2)});
     let small = json!({"a": "x"});
-    let mut steps = vec![called("sum", &large), called("sum", &large)];
-    // A call that ends without a start is counted, too.
-    steps.push(returned("time", &large, "ok"));
-    steps.push(called("time", &small));
-    for _ in 0..3 {
-        steps.push(returned("sum", &large, "ok"));
-    }
-    let calls = reported(&after(steps), OpenCallStatus::Cut);
+    let reply = after(&[
+        Called("sum", &large),
+        Called("sum", &large),
+        Called("time", &small),
+        Ended(0, "ok"),
+    ]);
+    let calls = reported(&reply, OpenCallStatus::Cut);
     let kept: Vec<_> = calls.iter().map(|(_, arguments, _)| arguments).collect();
     let nothing = json!({});
-    assert_eq!(kept, [&large, &nothing, &nothing, &small, &nothing]);
+    assert_eq!(kept, [&large, &nothing, &small]);
 }
 
 #[test]
 fn arguments_that_are_nested_too_deep_are_omitted() {
     let nested = |levels| (1..levels).fold(json!({}), |inner, _| json!({"a": inner}));
     let (deep, deeper) = (nested(ARGUMENT_LEVELS), nested(ARGUMENT_LEVELS + 1));
-    let reply = after(vec![
-        called("sum", &deep),
-        called("sum", &deeper),
-        returned("sum", &deep, "ok"),
-        returned("sum", &deeper, "invalid_arguments"),
-        called("sum", &deeper),
-    ]);
+    let reply = after(&[Called("sum", &deep), Called("sum", &deeper)]);
     let calls = reported(&reply, OpenCallStatus::Cut);
     let kept: Vec<_> = calls
         .into_iter()
         .map(|(_, arguments, _)| arguments)
         .collect();
-    assert_eq!(kept, [deep, json!({}), json!({})]);
+    assert_eq!(kept, [deep, json!({})]);
 }

@@ -1,29 +1,28 @@
-use ports::ToolReturn;
-use serde_json::{Map, json};
+use std::time::Duration;
+
+use serde_json::Map;
 
 use super::fixture::subject;
 use crate::{
-    engines::ToolStep,
+    engines::CallEnd,
     live_turns::{Progress, ReplyCursor, ReplyPiece},
 };
 
-fn called(progress: &mut Progress) {
-    let step = ToolStep::Called {
-        name: "time".to_owned(),
-        arguments: Map::new(),
-    };
-    assert!(progress.reply.push_tool_step(subject().turn_id, step));
+fn called(progress: &mut Progress) -> usize {
+    let turn = subject().turn_id;
+    let begun = progress
+        .reply
+        .begin_call(turn, "time".to_owned(), Map::new());
+    begun.unwrap()
 }
 
-fn returned(progress: &mut Progress) {
-    let step = ToolStep::Returned(ToolReturn {
-        name: "time".to_owned(),
-        arguments: json!({}),
-        status: "ok".to_owned(),
-        duration_ms: 3,
+fn returned(progress: &mut Progress, call: usize) {
+    let end = CallEnd {
+        status: "ok",
+        took: Duration::from_millis(3),
         result: "noon".to_owned(),
-    });
-    assert!(progress.reply.push_tool_step(subject().turn_id, step));
+    };
+    assert!(progress.reply.end_call(call, end));
 }
 
 /// Returns a short description of each remaining piece.
@@ -41,8 +40,8 @@ fn all(cursor: &mut ReplyCursor, progress: &Progress) -> Vec<String> {
 fn text_and_tools_are_returned_in_order() {
     let (mut progress, mut cursor) = (Progress::default(), ReplyCursor::default());
     progress.reply.text.push_str("Let me look. ");
-    called(&mut progress);
-    returned(&mut progress);
+    let call = called(&mut progress);
+    returned(&mut progress, call);
     progress.reply.text.push_str("It is noon.");
     let expected = [
         "0..13 Let me look. ",
@@ -60,11 +59,11 @@ fn text_and_tools_are_returned_in_order() {
 fn a_cursor_that_caught_up_returns_what_comes_after() {
     let (mut progress, mut cursor) = (Progress::default(), ReplyCursor::default());
     progress.reply.text.push_str("One");
-    called(&mut progress);
+    let call = called(&mut progress);
     assert!(!cursor.is_at_end_of(&progress));
     assert_eq!(cursor.catch_up(&progress), "One");
     assert!(cursor.is_at_end_of(&progress));
-    returned(&mut progress);
+    returned(&mut progress, call);
     progress.reply.text.push_str(" two");
     assert_eq!(all(&mut cursor, &progress), ["returned ok", "3..7  two"]);
 }

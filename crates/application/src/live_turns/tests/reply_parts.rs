@@ -1,11 +1,13 @@
+use std::time::Duration;
+
 use domain::{ToolCall, TurnId};
-use ports::{ReplyPart, ToolReturn};
+use ports::ReplyPart;
 use proptest::prelude::*;
-use serde_json::{Map, json};
+use serde_json::Map;
 
 use super::fixture::subject;
 use crate::{
-    engines::{OpenCallStatus, ToolStep},
+    engines::{CallEnd, OpenCallStatus},
     live_turns::{Progress, ReplyCursor, ReplyPiece},
 };
 
@@ -26,31 +28,30 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn apply(progress: &mut Progress, turn: TurnId, step: Step) {
-    let name = "time".to_owned();
-    let tool = match step {
-        Step::Text(text) => {
-            assert!(progress.reply.push_text(&text));
-            return;
+    let reply = &mut progress.reply;
+    let applied = match step {
+        Step::Text(text) => reply.push_text(&text),
+        Step::Called => reply
+            .begin_call(turn, "time".to_owned(), Map::new())
+            .is_some(),
+        Step::Returned => {
+            let Some(call) = first_open_call(progress) else {
+                return;
+            };
+            let end = CallEnd {
+                status: ToolCall::OK,
+                took: Duration::from_millis(3),
+                result: "noon".to_owned(),
+            };
+            progress.reply.end_call(call, end)
         }
-        Step::Called => ToolStep::Called {
-            name,
-            arguments: Map::new(),
-        },
-        Step::Returned if !has_open_call(progress) => return,
-        Step::Returned => ToolStep::Returned(ToolReturn {
-            name,
-            arguments: json!({}),
-            status: ToolCall::OK.to_owned(),
-            duration_ms: 3,
-            result: "noon".to_owned(),
-        }),
     };
-    assert!(progress.reply.push_tool_step(turn, tool));
+    assert!(applied);
 }
 
-fn has_open_call(progress: &Progress) -> bool {
+fn first_open_call(progress: &Progress) -> Option<usize> {
     let calls = progress.reply.tool_calls(OpenCallStatus::Running);
-    calls.iter().any(|call| call.status == "running")
+    calls.iter().position(|call| call.status == "running")
 }
 
 fn parts(cursor: &mut ReplyCursor, progress: &Progress) -> Vec<ReplyPart> {

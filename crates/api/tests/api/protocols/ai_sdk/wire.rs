@@ -155,7 +155,6 @@ async fn a_reply_has_its_tools_where_they_happened_in_every_replay_and_in_messag
     call.send_text("Let me see.").await;
     call.use_tool("calculator", json!({"expression": "17 * 24"}))
         .await;
-    call.send_text("\n\n").await;
     call.answer("It is 408.").await;
     let parts = stream.parts().await;
     let kinds: Vec<_> = parts.iter().map(|part| part["type"].as_str()).collect();
@@ -246,7 +245,7 @@ async fn stop_cancels_the_turn_and_its_stream_ends_as_aborted() {
     let stream = chat.send("m1", "Hello").await;
     let call = script.next_call().await;
     call.send_text("Good ").await;
-    call.call_tool("time", &json!({})).await;
+    call.call_waiting_tool(&json!({})).await;
     chat.stop().await;
     call.wait_until_stopped().await;
     let sent = stream.parts_with_metadata().await;

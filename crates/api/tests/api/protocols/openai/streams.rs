@@ -18,7 +18,7 @@ async fn a_stream_has_the_official_chunks() {
     let body = ask(&agent, "Hello");
     let (mut stream, call) = tokio::join!(DataStream::open(api.writer(), body), async {
         let call = script.next_call().await;
-        call.send_text("Good ").await;
+        call.send_text("Good\n").await;
         call
     });
     let turn_id = call.request.turn_id;
@@ -35,7 +35,7 @@ async fn a_stream_has_the_official_chunks() {
     let first = json!({"role": "assistant", "content": ""});
     assert_eq!(stream.next_json().await, chunk(first, Value::Null));
     let text = |text: &str| chunk(json!({"content": text}), Value::Null);
-    assert_eq!(stream.next_json().await, text("Good "));
+    assert_eq!(stream.next_json().await, text("Good\n"));
     call.use_tool("calculator", json!({"expression": "1"}))
         .await;
     call.send_text("morning").await;

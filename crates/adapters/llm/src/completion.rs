@@ -1,0 +1,182 @@
+//! One completion request, with its retries.
+
+use std::{sync::Arc, time::Duration};
+
+use domain::{FinishReason, LlmSettings};
+use ports::{AskedCall, ModelChunk, ModelRequest, ReplyError};
+use tokio::time::sleep;
+
+use crate::{
+    chunk_sender::ChunkSender,
+    client::Upstream,
+    dialect::Dialect,
+    error::{LlmError, sanitize},
+    model_list::ModelList,
+    prompt::Prompt,
+    response_accumulator::ResponseAccumulator,
+    response_reader::read_response,
+    retry_policy::RetryPolicy,
+    step_state,
+    wire::{CompletionRequest, StreamOptions},
+};
+
+/// The state of one request.
+pub(crate) struct Completion {
+    upstream: Arc<Upstream>,
+    models: Arc<ModelList>,
+    sender: ChunkSender,
+    retry_policy: RetryPolicy,
+    prompt: Prompt,
+    may_call: bool,
+    model: Option<String>,
+    settings: Option<LlmSettings>,
+    dialect: Dialect,
+}
+
+impl Completion {
+    /// Sends a request and the chunks of its response to `sender`. Returns the last chunk.
+    pub(crate) async fn run(
+        models: Arc<ModelList>,
+        request: ModelRequest,
+        sender: ChunkSender,
+    ) -> Result<ModelChunk, ReplyError> {
+        let config = &request.agent.config;
+        let upstream = Arc::clone(models.upstream());
+        let retry_policy = RetryPolicy::new(config.timeout(), upstream.timeouts.pause);
+        let settings = config.llm.clone();
+        let model = settings.as_ref().and_then(|llm| llm.model.clone());
+        let model = model.or_else(|| upstream.model.clone());
+        let completion = Self {
+            sender,
+            retry_policy,
+            dialect: upstream.dialects.of(model.as_deref()),
+            model,
+            settings,
+            may_call: request.may_call,
+            prompt: Prompt::new(request, upstream.requires_text()),
+            upstream,
+            models,
+        };
+        Ok(completion.finish().await?)
+    }
+
+    /// Sends the request, its text and its tool calls, and returns the end of the response.
+    async fn finish(mut self) -> Result<ModelChunk, LlmError> {
+        let response = self.complete().await?;
+        let mut taken = step_state::call_ids(&self.prompt.steps);
+        let calls = response.calls.into_calls(&mut taken);
+        let state = step_state::of(&response.reasoning, &calls);
+        for call in calls {
+            let asked = AskedCall {
+                function: call.name,
+                arguments: (!call.lacks_arguments).then_some(call.arguments),
+            };
+            self.sender.send(ModelChunk::ToolCall(asked)).await;
+        }
+        Ok(ModelChunk::End {
+            finish_reason: response.finish_reason.unwrap_or(FinishReason::Stop),
+            usage: response.usage,
+            state,
+        })
+    }
+
+    /// Requests a completion, with retries, and reads the response.
+    async fn complete(&mut self) -> Result<ResponseAccumulator, LlmError> {
+        let first_dialect = self.dialect;
+        let mut request = self.request()?;
+        loop {
+            let mut response = ResponseAccumulator::default();
+            let error = match self.send_once(&request, &mut response).await {
+                Ok(()) => {
+                    if self.dialect != first_dialect {
+                        let dialects = &self.upstream.dialects;
+                        dialects.remember(self.model.as_deref(), self.dialect);
+                    }
+                    return Ok(response);
+                }
+                Err(error) => error,
+            };
+            if let LlmError::UpstreamError(refusal) = &error
+                && let Some(dialect) =
+                    (self.upstream.dialects).after_refusal(first_dialect, self.dialect, refusal)
+            {
+                self.dialect = dialect;
+                self.log_refusal(&error);
+                request = self.request()?;
+                continue;
+            }
+            if error.is_not_found() {
+                self.log_not_found(&error);
+            }
+            if response.has_output() {
+                return Err(error);
+            }
+            let Some(pause) = self.retry_policy.next_pause(&error) else {
+                return Err(error);
+            };
+            self.log_retry(&error, pause);
+            sleep(pause).await;
+        }
+    }
+
+    async fn send_once(
+        &mut self,
+        request: &reqwest::Request,
+        response: &mut ResponseAccumulator,
+    ) -> Result<(), LlmError> {
+        let reply = self.upstream.send(request).await?;
+        read_response(reply, &self.models, response, &self.sender).await
+    }
+
+    /// Logs an unknown path or model: either is probably a mistake in the configuration of the
+    /// server or of an agent.
+    fn log_not_found(&self, error: &LlmError) {
+        tracing::warn!(
+            engine = self.upstream.engine,
+            error = ports::error::one_line(error),
+            path = self.upstream.path(),
+            model = self.model.as_deref().map(sanitize),
+            "LLM server returned 404: unknown path or model; check the base URL and the model name"
+        );
+    }
+
+    fn log_refusal(&self, error: &LlmError) {
+        tracing::info!(
+            engine = self.upstream.engine,
+            error = ports::error::one_line(error),
+            model = self.model.as_deref().map(sanitize),
+            stream_options = self.dialect.stream_options,
+            max_completion_tokens = self.dialect.max_completion_tokens,
+            "LLM server refused a parameter; repeating the request without it"
+        );
+    }
+
+    fn log_retry(&self, error: &LlmError, pause: Duration) {
+        let pause_ms = pause.as_secs_f64() * 1000.0;
+        tracing::info!(
+            engine = self.upstream.engine,
+            error = ports::error::one_line(error),
+            pause_ms,
+            "LLM request failed; retrying"
+        );
+    }
+
+    fn request(&self) -> Result<reqwest::Request, LlmError> {
+        let tools = self.prompt.functions();
+        let has_stream_options = self.upstream.streams && self.dialect.stream_options;
+        let request = CompletionRequest {
+            model: self.model.as_deref(),
+            messages: &self.prompt,
+            stream: self.upstream.streams,
+            stream_options: has_stream_options.then_some(StreamOptions {
+                include_usage: true,
+            }),
+            settings: &Upstream::settings(self.settings.as_ref(), self.dialect),
+            tools: &tools,
+            tool_choice: self.upstream.tool_choice(self.may_call, !tools.is_empty()),
+        };
+        let body = serde_json::to_vec(&request)
+            .map_err(|_error| LlmError::Malformed("the request cannot be serialized"))?;
+        Ok(self.upstream.completion_request(body))
+    }
+}

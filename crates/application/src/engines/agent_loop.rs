@@ -1,0 +1,161 @@
+//! The agent loop: requests to a model, and the tool calls between them, until it has replied.
+
+mod call;
+mod large_integers;
+
+use std::sync::Arc;
+
+use domain::{FinishReason, ModelStep, ToolStep, Usage};
+use futures::{StreamExt as _, stream};
+use ports::{ModelRequest, ReplyError};
+
+use super::{
+    Candidate,
+    attempt::{Response, attempt, grow, unusable},
+    chain::ReplySink,
+    engine_breakers::AttemptPermit,
+    partial_reply::{CallEnd, PartialReply},
+};
+use crate::toolbox::ToolMetrics;
+use call::{CallResult, CheckedCall};
+
+/// The maximum number of responses with tool calls in a turn. After them the model must reply
+/// without tools.
+const MAX_TOOL_ROUNDS: usize = 8;
+/// The maximum number of tool calls in a turn.
+const MAX_TOOL_CALLS: usize = 16;
+
+/// Asks one engine for a reply, with as many requests as its tool calls need. `permit` is for the
+/// first of them. The text and the tool calls go to `sink`.
+pub(super) async fn run_agent_loop(
+    candidate: &Candidate,
+    permit: AttemptPermit,
+    request: &ModelRequest,
+    sink: &impl ReplySink,
+) -> Result<(FinishReason, Option<Usage>), ReplyError> {
+    let mut agent_loop = AgentLoop {
+        request,
+        sink,
+        steps: Vec::new(),
+        usage: None,
+        calls_left: MAX_TOOL_CALLS,
+    };
+    let mut permit = Some(permit);
+    for round in 0..=MAX_TOOL_ROUNDS {
+        let may_call = round < MAX_TOOL_ROUNDS && agent_loop.calls_left > 0;
+        let permit = match permit.take() {
+            Some(permit) => permit,
+            None => enter(candidate)?,
+        };
+        let request = agent_loop.next_request(may_call);
+        let mut response = attempt(candidate, permit, request, sink).await?;
+        agent_loop.add_usage(response.usage.take());
+        if !response.wants_tools() {
+            return Ok((response.finish_reason, agent_loop.usage));
+        }
+        if !may_call {
+            break;
+        }
+        agent_loop.call_tools(response).await?;
+        sink.with_reply(PartialReply::start_section);
+    }
+    Err(unusable("the model exceeded the limit of tool calls"))
+}
+
+/// Returns the permit for another request of a reply that has begun.
+fn enter(candidate: &Candidate) -> Result<AttemptPermit, ReplyError> {
+    let unavailable = |wait| ReplyError::RateLimited {
+        retry_after: Some(wait),
+    };
+    candidate.breakers.enter().map_err(unavailable)
+}
+
+/// The state of one reply.
+struct AgentLoop<'a, S> {
+    /// The first request.
+    request: &'a ModelRequest,
+    sink: &'a S,
+    steps: Vec<Arc<ModelStep>>,
+    usage: Option<Usage>,
+    calls_left: usize,
+}
+
+impl<S: ReplySink> AgentLoop<'_, S> {
+    fn next_request(&self, may_call: bool) -> ModelRequest {
+        ModelRequest {
+            steps: self.steps.clone(),
+            may_call,
+            ..self.request.clone()
+        }
+    }
+
+    /// Adds to the token usage of the turn.
+    fn add_usage(&mut self, usage: Option<Usage>) {
+        if let Some(more) = usage {
+            let before = self.usage.unwrap_or_default();
+            self.usage = Some(Usage {
+                input_tokens: before.input_tokens.saturating_add(more.input_tokens),
+                output_tokens: before.output_tokens.saturating_add(more.output_tokens),
+            });
+        }
+    }
+
+    /// Executes the tool calls of a response concurrently, and reports them and their results in
+    /// their order.
+    async fn call_tools(&mut self, response: Response) -> Result<(), ReplyError> {
+        let mut indices = Vec::new();
+        let mut calls = Vec::new();
+        for asked in response.calls {
+            let call = CheckedCall::new(asked, self.request, self.calls_left > 0);
+            self.calls_left = self.calls_left.saturating_sub(1);
+            let (name, arguments) = (call.name.clone(), call.arguments.clone());
+            let turn = self.request.turn_id;
+            indices.push(grow(self.sink, |reply| {
+                reply.begin_call(turn, name, arguments)
+            })?);
+            calls.push(call);
+        }
+        let metrics = ToolMetrics::of(self.request);
+        let mut results = stream::iter(calls)
+            .map(CheckedCall::execute)
+            .buffered(MAX_TOOL_CALLS);
+        let mut steps = Vec::new();
+        for index in indices {
+            let Some(result) = results.next().await else {
+                break;
+            };
+            metrics.record(&result.name, result.status, result.took);
+            steps.push(self.end_call(index, result)?);
+        }
+        drop(results);
+        self.steps.push(Arc::new(ModelStep {
+            text: self.sink.with_reply(|reply| reply.section().to_owned()),
+            state: response.state,
+            calls: steps,
+        }));
+        Ok(())
+    }
+
+    /// Reports the end of a call, and returns it as a step.
+    fn end_call(&self, index: usize, result: CallResult) -> Result<ToolStep, ReplyError> {
+        let end = CallEnd {
+            status: result.status,
+            took: result.took,
+            result: result.text,
+        };
+        let call_id = grow(self.sink, |reply| {
+            reply.end_call(index, end).then(|| reply.call_id(index))
+        })?;
+        Ok(ToolStep {
+            call_id,
+            name: result.name,
+            function: result.function,
+            arguments: result.arguments,
+            status: result.status.to_owned(),
+            result: result.content,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
