@@ -71,15 +71,14 @@ impl ReplyEngine for PromptedEngine {
     async fn request(&self, request: ModelRequest) -> Result<ModelStream, ReplyError> {
         let turn = request.turn_id;
         let paused = self.paused.lock().remove(&turn);
-        let (script, before) = match paused {
-            Some(paused) => (paused.script, Some(paused.before)),
-            None => {
-                let (steps, script) = mpsc::unbounded_channel::<Step>();
-                let call = EngineCall { request, steps };
-                let gone = |_| ReplyError::Unavailable("the test has ended".into());
-                self.calls.send(call).map_err(gone)?;
-                (script, None)
-            }
+        let (script, before) = if let Some(paused) = paused {
+            (paused.script, Some(paused.before))
+        } else {
+            let (steps, script) = mpsc::unbounded_channel::<Step>();
+            let call = EngineCall { request, steps };
+            let gone = |_| ReplyError::Unavailable("the test has ended".into());
+            self.calls.send(call).map_err(gone)?;
+            (script, None)
         };
         let player = Player {
             script,
@@ -123,13 +122,13 @@ impl Player {
         if self.chunks.is_empty() {
             self.chunks.push_back(end(FinishReason::Stop, None));
             let waits = call.function == "wait";
-            return Some((Ok(chunk), self.pause(waits)));
+            return Some((Ok(chunk), Some(self.pause(waits))));
         }
         Some((Ok(chunk), Some(self)))
     }
 
     /// Keeps the script for the next request of the turn; the rest of this response is its end.
-    fn pause(self, waits: bool) -> Option<Self> {
+    fn pause(self, waits: bool) -> Self {
         let (_, nothing) = mpsc::unbounded_channel();
         let rest = Self {
             script: nothing,
@@ -147,7 +146,7 @@ impl Player {
                 self.paused.lock().insert(self.turn, paused);
             }
         }
-        Some(rest)
+        rest
     }
 }
 
