@@ -38,7 +38,7 @@ test.each([
   await expect.poll(() => events.getSnapshot().status).toBe("ready");
   await client.conversations.create({ agentId: agent, title: "after" });
   await expect.poll(listed).toEqual(["ready", "after", "before"]);
-  expect(followed).toEqual(["conversation.created"]);
+  await expect.poll(() => followed).toEqual(["conversation.created"]);
   unsubscribe();
   unfollow();
 });

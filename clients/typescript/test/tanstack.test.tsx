@@ -100,7 +100,7 @@ const Chat = ({ connection, threadId }: { connection: ReturnType<typeof agentCon
       {chat.messages.map(({ id, parts }) => (
         <p key={id}>{parts.map((part) => (part.type === "text" ? part.content : ""))}</p>
       ))}
-      {["words 10 1", "hold", "Hello"].map((text) => (
+      {["words 10 20", "hold", "Hello"].map((text) => (
         <button key={text} onClick={() => void chat.sendMessage(text)}>
           {`Send ${text}`}
         </button>
@@ -120,8 +120,8 @@ test("a chat of TanStack AI is streamed over cuts, resumed and stopped", async (
   const page = () => render(<Chat connection={connection} threadId="thread" />);
   page();
   service.relay.cutAfter(8);
-  click("Send words 10 1");
-  await expect.poll(listed).toEqual(["words 10 1", words]);
+  click("Send words 10 20");
+  await expect.poll(listed).toEqual(["words 10 20", words]);
   service.relay.cutAfter(Infinity);
   expect([service.relay.cuts, calls]).toEqual([1, 2]);
   click("Send hold");
