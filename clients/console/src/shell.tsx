@@ -37,6 +37,7 @@ export const Shell = ({ children }: { children: ReactNode }) => {
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
   // A new page begins at its top, and screen readers continue there.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each location is a page.
   useEffect(() => {
     if (!isFirst.current) main.current?.focus({ preventScroll: true });
     isFirst.current = false;

@@ -36,6 +36,7 @@ export const PageRouter = ({ base, children }: { base: string; children: ReactNo
   const [path] = useShownPath();
   const ask = (leavePage: () => void) => setLeave(() => leavePage);
   const leaveOrAsk = (leavePage: () => void) => (hasChanges ? ask(leavePage) : leavePage());
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `ask` only sets a state.
   useEffect(() => guardHistory({ isActive: () => hasChanges, ask }), []);
   return (
     <Router

@@ -6,6 +6,7 @@ export type Problem = components["schemas"]["Problem"];
 export type ProblemCode = components["schemas"]["ProblemCode"];
 
 /** The service has rejected a request. It has the members of the problem. */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the constructor assigns all members.
 export class ProblemError extends Error {
   override readonly name = "ProblemError";
 

@@ -157,7 +157,7 @@ export const applyLive = (messages: Messages, event: Extract<ChannelFrame, { typ
 export const merge = (stored: Messages, known: Messages): Messages =>
   known.reduce((merged, message) => {
     const { role, status, clientMessageId, turnId } = message;
-    if ((status === "sending" || (status === "failed" && !turnId)) && !stored.some((other) => other.clientMessageId === clientMessageId)) return [...merged, message];
+    if ((status === "sending" || (status === "failed" && !turnId)) && !stored.some((other) => other.clientMessageId === clientMessageId)) return merged.concat(message);
     const answered = role === "agent" && unanswered(merged, turnId);
     return answered ? merged.toSpliced(merged.indexOf(answered) + 1, 0, message) : merged;
   }, stored);

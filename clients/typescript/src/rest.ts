@@ -22,7 +22,8 @@ type ResultOf<Of> = Of extends { responses: infer Responses }
     ? Content<Part>
     : Responses extends { 201: infer Part }
       ? Content<Part>
-      : void
+      : // biome-ignore lint/suspicious/noConfusingVoidType: it is what a call returns.
+        void
   : never;
 
 type IdOf<Key extends string> = Key extends `${string}{id}${string}` ? [id: string] : [];

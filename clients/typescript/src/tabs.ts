@@ -60,6 +60,7 @@ export const joinTabs = <Message>(name: string, { lead, receive }: TabsEvents<Me
         isHeld = true;
       });
     try {
+      // biome-ignore lint/style/noNonNullAssertion: the channel is made only beside locks.
       await locks!.request(name, steal ? { steal } : { signal }, hold);
     } catch (error) {
       if (signal.aborted) return;

@@ -73,6 +73,7 @@ const kindOf = ({ type, agentId, conversationId }: LogEvent): readonly [string, 
 export const followQueries = (client: Client, queries: QueryCacheClient): (() => void) => {
   const closing = new AbortController();
   const changed = new Map<string, readonly unknown[]>();
+  // biome-ignore lint/correctness/noUnusedVariables: `??=` reads it.
   let timer: ReturnType<typeof setTimeout> | undefined;
   const invalidate = () => {
     timer = undefined;

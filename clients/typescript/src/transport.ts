@@ -63,8 +63,8 @@ export interface Transport {
 /** Throws if a response is a failure. That of another server, such as a proxy, has no problem. */
 const checkResponse = async (response: Response): Promise<void> => {
   const type = response.headers.get("Content-Type") ?? "";
-  const problem = type.includes("problem+json") && ((await response.json()) as Problem);
-  if (problem && problem.code) throw new ProblemError(problem);
+  const problem = type.includes("problem+json") ? ((await response.json()) as Problem | null) : undefined;
+  if (problem?.code) throw new ProblemError(problem);
   if (response.ok && !type.includes("html")) return;
   const error = new ConnectionError(`HTTP ${response.status} with ${type}: is \`url\` the address of Agent Service?`);
   const after = response.headers.get("Retry-After") ?? "";
@@ -184,6 +184,7 @@ export const createTransport = (options: ClientOptions): Transport => {
     // Errors that are none of this client are mistakes in the program.
     const { retryable, retryAfter } = error as Partial<ConnectionError>;
     if (!retryable || number >= limit) return false;
+    // biome-ignore lint/style/noNonNullAssertion: without it, the product is NaN, and so 0.
     await sleep(Math.max(retryAfter! * 1000 || 0, backoff(number)), signal, error instanceof ConnectionError);
     return true;
   };

@@ -157,7 +157,10 @@ test.each(browsers)("pages follow and stop as often as they like where %s", asyn
   const types = async () => (await eventsOf(other)).map((event) => event.split(" ")[1]);
   await expect.poll(types).toEqual(["conversation.created", "turn.started", "turn.completed"]);
   // Nothing else is followed from now on.
-  await page.evaluate(() => (window.tab.stopEvents(), window.tab.chat.close()));
+  await page.evaluate(() => {
+    window.tab.stopEvents();
+    window.tab.chat.close();
+  });
   expect([await followThree(page), await followThree(page), await followThree(page)]).toEqual([3, 3, 3]);
   for (const text of ["one", "two"]) {
     await page.evaluate(() => window.tab.chat.load());
@@ -201,7 +204,11 @@ const serveCode = async (lose: (route: Route) => Promise<void> | undefined): Pro
 
 test("a page whose code for events is lost sends meanwhile, and follows once it has arrived", async () => {
   let losses = 0;
-  await serveCode((route) => (losses < 3 ? ((losses += 1), route.abort()) : undefined));
+  await serveCode((route) => {
+    if (losses === 3) return undefined;
+    losses += 1;
+    return route.abort();
+  });
   const page = await openTab(() => {});
   await send(page, "one");
   await expect.poll(() => messagesOf(page)).toEqual(complete("one", "You said: one"));

@@ -7,7 +7,7 @@ const url = "https://agents.example.org";
 const name = { agentId: "agent", key: "key" };
 let requests = 0;
 /** Answers as a service without conversations, whose turns have one part. */
-const service: typeof fetch = async (input, init) => {
+const service: typeof fetch = async (_input, init) => {
   requests += 1;
   if (init?.method === "POST") return new Response('data: {"type":"turn.completed","turnId":"1","message":"Hello"}\n\n');
   return Response.json({ data: [], headSeq: 0 });
@@ -54,7 +54,10 @@ test.each([
 ])("an empty address is the origin of the page, and a path is one of it: %s", async (given, requested) => {
   vi.stubGlobal("location", { origin: "https://page.example.org" });
   const urls: unknown[] = [];
-  const recording: typeof fetch = (input, init) => (urls.push(input), service(input, init));
+  const recording: typeof fetch = (input, init) => {
+    urls.push(input);
+    return service(input, init);
+  };
   await open({ url: given, fetch: recording }).engines.list();
   expect(urls).toEqual([requested]);
 });

@@ -31,8 +31,8 @@ const COMPONENTS: Components = {
   h3: "h5",
   h4: "h6",
   h5: "h6",
-  a: ({ href, children }) => (href ? <Link href={href}>{children}</Link> : <>{children}</>),
-  img: ({ src, alt }) => (typeof src === "string" && src !== "" ? <Link href={src}>{alt || "image"}</Link> : <>{alt}</>),
+  a: ({ href, children }) => (href ? <Link href={href}>{children}</Link> : children),
+  img: ({ src, alt }) => (typeof src === "string" && src !== "" ? <Link href={src}>{alt || "image"}</Link> : alt),
   pre: ({ children }) => <CodeBlock>{children}</CodeBlock>,
   table: ({ children }) => (
     <div className="table" tabIndex={0}>

@@ -72,6 +72,7 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
   const own = messages.findLast(({ role }) => role === "user")?.id;
   const shown = useRef<string>(undefined);
   // Shows the newest message of the reader, and follows the reply unless the reader has scrolled up.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is shown changes with them.
   useEffect(() => {
     const { scrollHeight, clientHeight } = document.documentElement;
     const isOwn = shown.current !== own;

@@ -53,6 +53,7 @@ export const CreateDialog = ({ kind, onCreated, onClose }: CreateDialogProps) =>
   const [error, setError] = useState<unknown>();
   const [isBusy, setIsBusy] = useState(false);
   // A repeated attempt with the same draft creates one credential.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each draft has a key of its own.
   const idempotencyKey = useMemo(() => randomId(), [draft]);
   const faults = useFaults(error, draft, faultsInDraft);
   const submit = async () => {

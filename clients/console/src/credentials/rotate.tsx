@@ -24,6 +24,7 @@ export const RotateDialog = ({ kind, credential, onRotated, onClose }: RotateDia
   const [overlap, setOverlap] = useState(86_400);
   const [error, setError] = useState<unknown>();
   const [isBusy, setIsBusy] = useState(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each overlap has a key of its own.
   const idempotencyKey = useMemo(() => randomId(), [overlap]);
   const rotate = async () => {
     setIsBusy(true);

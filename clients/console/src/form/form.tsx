@@ -10,6 +10,7 @@ export const faultsIn = (error: unknown): Fault[] => (error instanceof ProblemEr
 
 /** Returns the faults of a rejected document at whose pointers nothing has changed since. */
 export const useFaults = (error: unknown, document: Json, faultsOf: (error: unknown) => Fault[]): Fault[] => {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the document at the time of the error.
   const rejected = useMemo(() => document, [error]);
   return faultsOf(error).filter(({ pointer }) => pointer === undefined || valueAt(rejected, pointer) === valueAt(document, pointer));
 };

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/correctness/useHookAtTopLevel: `runtimeHook` is called as a hook of a component.
 import { type AppendMessage, type AssistantRuntime, useAuiState, useExternalStoreRuntime, useRemoteThreadListRuntime } from "@assistant-ui/react";
 import { useMemo } from "react";
 import type { Client } from "../index.js";
