@@ -24,13 +24,15 @@ const check = async (name, path) => {
 };
 
 const unset = Object.entries({ KEY, AGENT }).flatMap(([name, value]) => (value ? [] : [name]));
-if (unset.length > 0) stop(`${unset.join(" and ")} ${unset.length > 1 ? "are" : "is"} missing: KEY=<an API key> AGENT=<the id of an agent> npm start`);
+if (unset.length > 0)
+  stop(`${unset.join(" and ")} ${unset.length > 1 ? "are" : "is"} missing: KEY=<an API key> AGENT=<the id of an agent> npm start`);
 if (!/^https?:\/\//.test(SERVICE)) stop(`SERVICE must begin with http:// or https://, unlike ${SERVICE}`);
 const { scopes } = (await check("KEY", "/api/principal")).body;
 const missing = SCOPES.filter((scope) => !scopes.includes(scope));
 if (missing.length > 0) stop(`KEY lacks scopes: create a key that has ${missing.join(", ")}, too`);
 const { headers } = await check("AGENT", `/api/agents/${encodeURIComponent(AGENT)}`);
-if (!headers.has("Access-Control-Allow-Origin")) stop(`The service does not allow the page: start it with SERVER__ALLOWED_ORIGINS=${origin}`);
+if (!headers.has("Access-Control-Allow-Origin"))
+  stop(`The service does not allow the page: start it with SERVER__ALLOWED_ORIGINS=${origin}`);
 const listen = async () => once(createServer().listen({ port: PORT, host: "localhost" }), "listening");
 await listen().catch(({ code }) => stop(`Port ${PORT} cannot be used (${code}): set PORT to another one.`));
 process.exit();

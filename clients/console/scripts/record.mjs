@@ -26,7 +26,12 @@ const startModel = async () => {
     const hasResult = JSON.parse(await text(request)).messages.at(-1).role === "tool";
     response.writeHead(200, { "content-type": "text/event-stream" });
     const send = (choice) => response.write(`data: ${JSON.stringify({ choices: [{ index: 0, ...choice }] })}\n\n`);
-    const call = { index: 0, id: "call", type: "function", function: { name: "calculator", arguments: '{"expression":"2 * 12.5 * 0.85"}' } };
+    const call = {
+      index: 0,
+      id: "call",
+      type: "function",
+      function: { name: "calculator", arguments: '{"expression":"2 * 12.5 * 0.85"}' },
+    };
     if (!hasResult) send({ delta: { tool_calls: [call] } });
     for (const word of hasResult ? ANSWER.match(/\S+\s*/g) : []) {
       await new Promise((go) => (proceed = go));
@@ -41,7 +46,11 @@ const startModel = async () => {
 
 /** Starts the page with its backend. */
 const startExample = async (env) => {
-  const example = spawn(process.execPath, ["server.mjs"], { cwd: EXAMPLE, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "inherit"] });
+  const example = spawn(process.execPath, ["server.mjs"], {
+    cwd: EXAMPLE,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   process.once("exit", () => example.kill());
   await new Promise((ready) => createInterface({ input: example.stdout }).on("line", (line) => line.startsWith("http:") && ready()));
   return example;
@@ -75,7 +84,9 @@ const shoot = async () => {
   await settled(desk);
   const pictures = await Promise.all([chat, desk].map(async (page) => (await page.screenshot()).toString("base64")));
   const [left, right] = pictures.map((data) => `<img src="data:image/png;base64,${data}" height="420">`);
-  await sheet.setContent(`<style>body{margin:0;padding:8px;display:flex;gap:8px;background:#fff}img{border:1px solid #bbb;border-radius:8px}</style>${left}${right}`);
+  await sheet.setContent(
+    `<style>body{margin:0;padding:8px;display:flex;gap:8px;background:#fff}img{border:1px solid #bbb;border-radius:8px}</style>${left}${right}`,
+  );
   const path = join(folder, `${String(count++).padStart(3, "0")}.png`);
   writeFileSync(path, await sheet.screenshot());
   return path;

@@ -2,8 +2,8 @@ import { Redirect, Route, Switch } from "wouter";
 import { ActivityPage } from "./activity/page.js";
 import { AgentPage, NewAgentPage } from "./agents/editor.js";
 import { AgentsPage } from "./agents/list.js";
-import { ChatPage } from "./chat/page.js";
 import { NewChatPage } from "./chat/new-chat.js";
+import { ChatPage } from "./chat/page.js";
 import { ConversationPage } from "./conversations/detail.js";
 import { ConversationsPage } from "./conversations/list.js";
 import { CredentialsPage } from "./credentials/page.js";
@@ -36,7 +36,9 @@ const Pages = () => (
     <Route path="/agents/new" component={NewAgentPage} />
     <Route path="/agents/:id">{({ id }) => <AgentPage key={id} id={decoded(id)} />}</Route>
     <Route path="/chat" component={NewChatPage} />
-    <Route path="/chat/:agentId/:key">{({ agentId, key }) => <ChatPage key={`${agentId} ${key}`} agentId={decoded(agentId)} chatKey={decoded(key)} />}</Route>
+    <Route path="/chat/:agentId/:key">
+      {({ agentId, key }) => <ChatPage key={`${agentId} ${key}`} agentId={decoded(agentId)} chatKey={decoded(key)} />}
+    </Route>
     <Route path="/conversations" component={ConversationsPage} />
     <Route path="/conversations/:id">{({ id }) => <ConversationPage key={id} id={decoded(id)} />}</Route>
     <Route path="/activity" component={ActivityPage} />

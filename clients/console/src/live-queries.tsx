@@ -29,7 +29,12 @@ const refreshQueries = (queries: QueryClient, queryKey: string[]): void => {
   for (const query of queries.getQueryCache().findAll({ queryKey, type: "active", predicate: isLong })) {
     const read = query.options.queryFn as QueryFunction<Page, readonly unknown[], undefined>;
     void queries
-      .fetchQuery({ queryKey: ["newest", ...query.queryKey], staleTime: 0, gcTime: 0, queryFn: (context) => read({ ...context, pageParam: undefined, direction: "forward" }) })
+      .fetchQuery({
+        queryKey: ["newest", ...query.queryKey],
+        staleTime: 0,
+        gcTime: 0,
+        queryFn: (context) => read({ ...context, pageParam: undefined, direction: "forward" }),
+      })
       .then((newest) => {
         const merged = withNewest(query.state.data as InfiniteData<Page>, newest);
         if (merged === undefined) return queries.invalidateQueries({ queryKey: query.queryKey, exact: true });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { clipboardOf, type Console, inspect, see, startConsole } from "./console.js";
+import { type Console, clipboardOf, inspect, see, startConsole } from "./console.js";
 
 let app: Console;
 
@@ -62,11 +62,18 @@ it("creates an agent, with the service's faults at the fields", async () => {
   await see(page, "Version 1.");
   const id = page.url().split("/").at(-1);
   const { body } = await app.service.call("GET", `/api/agents/${id}`);
-  expect(body).toMatchObject({ name: "Ada", capabilities: ["calculator", "book search", "loans"], config: { engine: "rules", rules: [{ pattern: "when .*open", reply: "From 9 to 18." }] } });
+  expect(body).toMatchObject({
+    name: "Ada",
+    capabilities: ["calculator", "book search", "loans"],
+    config: { engine: "rules", rules: [{ pattern: "when .*open", reply: "From 9 to 18." }] },
+  });
 });
 
 it("tries the rules before they are saved", async () => {
-  const rules = [{ keywords: ["price"], reply: "It is free." }, { pattern: "when .*open", reply: "From **9 to 18**." }];
+  const rules = [
+    { keywords: ["price"], reply: "It is free." },
+    { pattern: "when .*open", reply: "From **9 to 18**." },
+  ];
   const agent = await app.service.newAgent({ engine: "rules", rules });
   const page = await app.open(`/agents/${agent}`);
   await page.getByRole("button", { name: "Add a rule" }).click();
@@ -88,7 +95,10 @@ it("leaves out the system message for models that accept none, and copies the id
   const page = await app.open(`/agents/${agent}`);
   await page.getByText("Parameters").click();
   const stored = async () => (await app.service.call("GET", `/api/agents/${agent}`)).body.config.llm?.systemRole;
-  for (const [isChosen, expected] of [[true, false], [false, undefined]] as const) {
+  for (const [isChosen, expected] of [
+    [true, false],
+    [false, undefined],
+  ] as const) {
     await page.getByLabel("No system message").setChecked(isChosen);
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText(/^Version/).waitFor();
@@ -111,19 +121,28 @@ it("merges the changes of another editor", async () => {
   await see(page, "version 2 has other changes");
   await inspect(page, "conflict");
   await page.getByRole("group", { name: "Personality" }).getByLabel("Theirs").check();
-  await page.getByRole("dialog", { name: /Somebody/ }).getByRole("button", { name: "Save" }).click();
+  await page
+    .getByRole("dialog", { name: /Somebody/ })
+    .getByRole("button", { name: "Save" })
+    .click();
   await see(page, "Version 3.");
   const stored = async () => (await app.service.call("GET", `/api/agents/${agent}`)).body;
   expect(await stored()).toMatchObject({ personality: "Theirs", config: { greeting: "Welcome!", fallbackReply: "Sorry." } });
 
   // Overwriting and discarding.
-  for (const [choice, expected] of [["Keep mine", "Once more"], ["Keep theirs", "Another"]] as const) {
+  for (const [choice, expected] of [
+    ["Keep mine", "Once more"],
+    ["Keep theirs", "Another"],
+  ] as const) {
     await page.getByLabel("Personality").fill("Once more");
     await page.getByLabel("Greeting").fill(choice);
     await app.service.call("PATCH", `/api/agents/${agent}`, { personality: "Another" });
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByLabel(choice).check();
-    await page.getByRole("dialog", { name: /Somebody/ }).getByRole("button", { name: /Save|Discard/ }).click();
+    await page
+      .getByRole("dialog", { name: /Somebody/ })
+      .getByRole("button", { name: /Save|Discard/ })
+      .click();
     await page.getByRole("dialog", { name: /Somebody/ }).waitFor({ state: "hidden" });
     await page.getByText(/^Version/).waitFor();
     expect((await stored()).personality).toBe(expected);
@@ -136,7 +155,8 @@ it("merges the changes of another editor", async () => {
 });
 
 it("finds, lists and deletes agents", async () => {
-  for (let number = 1; number <= 25; number += 1) await app.service.call("POST", "/api/agents", { name: `Zoe ${number}`, personality: "One of many" });
+  for (let number = 1; number <= 25; number += 1)
+    await app.service.call("POST", "/api/agents", { name: `Zoe ${number}`, personality: "One of many" });
   const page = await app.open();
   await page.getByRole("button", { name: "Load more" }).click();
   await see(page, "Zoe 1");

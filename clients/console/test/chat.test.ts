@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { clipboardOf, type Console, inspect, see, startConsole } from "./console.js";
+import { type Console, clipboardOf, inspect, see, startConsole } from "./console.js";
 
 let app: Console;
 
@@ -128,7 +128,12 @@ it("returns rejected messages to the composer", async () => {
   await page.getByLabel("Changed message").fill("Changed");
   await page.getByRole("button", { name: "Send the change" }).click();
   await expect.poll(async () => (await bubbles())[2]).toBe("Changed");
-  expect((await app.service.stored(agent, "rejected")).messages.map(({ role }: { role: string }) => role)).toEqual(["user", "agent", "user", "agent"]);
+  expect((await app.service.stored(agent, "rejected")).messages.map(({ role }: { role: string }) => role)).toEqual([
+    "user",
+    "agent",
+    "user",
+    "agent",
+  ]);
 });
 
 it("shows failed turns with their problem", async () => {
@@ -159,7 +164,9 @@ it("names conversations by their first message, unless they have a title", async
   const page = await app.open(`/conversations?agentId=${agent}`);
   const titles = page.getByRole("list", { name: "Conversations" }).locator("strong");
   // The newest first; a conversation with a greeting alone shows that.
-  await expect.poll(() => titles.allInnerTexts()).toEqual(["Welcome to the library!", "Opening hours", `${long.slice(0, 120)}…`, "Do you have new novels?"]);
+  await expect
+    .poll(() => titles.allInnerTexts())
+    .toEqual(["Welcome to the library!", "Opening hours", `${long.slice(0, 120)}…`, "Do you have new novels?"]);
   await page.getByRole("link", { name: /new novels/ }).click();
   await page.getByRole("heading", { name: "Do you have new novels?" }).waitFor();
   expect(await page.title()).toBe("Do you have new novels? – Agent Service");
@@ -192,10 +199,12 @@ it("finds conversations and follows them", async () => {
   // Its text is shown while it is written.
   await see(page, "First half, ");
   app.service.model.release();
-  await expect.poll(async () => {
-    app.service.model.release();
-    return page.getByText("second half.").count();
-  }).toBeGreaterThan(0);
+  await expect
+    .poll(async () => {
+      app.service.model.release();
+      return page.getByText("second half.").count();
+    })
+    .toBeGreaterThan(0);
   await page.getByLabel("Sections").getByRole("link", { name: "Conversations" }).click();
   // By agent, and the filter survives going into a conversation and back.
   const other = (await app.service.call("POST", "/api/agents", { name: "Barbara", config: { engine: "rules" } })).body.id;

@@ -68,7 +68,8 @@ export const startConsole = async (settings: Record<string, string> = {}) => {
     page.on("pageerror", (error) => faults.push(String(error)));
     page.on("console", (message) => {
       // Chromium reports every rejected request, which the pages show themselves.
-      if (message.type() === "error" && !/^(Failed to load resource|WebSocket connection)/.test(message.text())) faults.push(message.text());
+      if (message.type() === "error" && !/^(Failed to load resource|WebSocket connection)/.test(message.text()))
+        faults.push(message.text());
     });
   };
 
@@ -78,7 +79,10 @@ export const startConsole = async (settings: Record<string, string> = {}) => {
     faults,
     /** Opens a page of the console in a tab of its own; signs in unless there is no credential. */
     async open(path = "", credential: string | undefined = key, isKept = false, host = "127.0.0.1"): Promise<Page> {
-      const context: BrowserContext = await browser.newContext({ permissions: ["clipboard-read", "clipboard-write"], viewport: { width: 1280, height: 800 } });
+      const context: BrowserContext = await browser.newContext({
+        permissions: ["clipboard-read", "clipboard-write"],
+        viewport: { width: 1280, height: 800 },
+      });
       const page = await context.newPage();
       page.setDefaultTimeout(15_000);
       watch(page);

@@ -13,7 +13,10 @@ afterAll(async () => {
 });
 
 const revoke = async (key: string) => {
-  const { status } = await fetch(`${app.service.url}/api/keys/${key.split("_")[1]}`, { method: "DELETE", headers: { "X-API-Key": app.key } });
+  const { status } = await fetch(`${app.service.url}/api/keys/${key.split("_")[1]}`, {
+    method: "DELETE",
+    headers: { "X-API-Key": app.key },
+  });
   expect(status).toBe(204);
 };
 
@@ -141,7 +144,12 @@ it("says which scope is missing, on each page", async () => {
   const page = await app.open("", app.service.key("agents:read"));
   await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
   expect(await page.getByRole("link", { name: "New agent" }).count()).toBe(0);
-  for (const [name, scope] of [["Chat", "chat:write"], ["Conversations", "conversations:read"], ["Activity", "events:read"], ["Access", "keys:admin"]] as const) {
+  for (const [name, scope] of [
+    ["Chat", "chat:write"],
+    ["Conversations", "conversations:read"],
+    ["Activity", "events:read"],
+    ["Access", "keys:admin"],
+  ] as const) {
     await page.getByLabel("Sections").getByRole("link", { name, exact: true }).click();
     await page.getByText(scope).waitFor();
   }
@@ -193,7 +201,13 @@ it("shows an agent that does not exist, and other wrong addresses", async () => 
 
 it("reads each part of an address once", async () => {
   const agent = await app.service.newAgent();
-  for (const [segment, key] of [["%25", "%"], ["a%252Fb", "a%2Fb"], ["a%2Fb", "a/b"], ["%zz", "%zz"], ["%E0%A4%A", "%E0%A4%A"]] as const) {
+  for (const [segment, key] of [
+    ["%25", "%"],
+    ["a%252Fb", "a%2Fb"],
+    ["a%2Fb", "a/b"],
+    ["%zz", "%zz"],
+    ["%E0%A4%A", "%E0%A4%A"],
+  ] as const) {
     const keys: (string | null)[] = [];
     const page = await app.open(`/chat/${agent}/${segment}?user=${encodeURIComponent(key)}`, "");
     page.on("request", (request) => {

@@ -14,7 +14,8 @@ afterAll(async () => {
 });
 
 /** The accessible name of the focused element, or its text. */
-const focused = (page: Page) => page.evaluate(() => document.activeElement?.getAttribute("aria-label") ?? document.activeElement?.textContent?.trim());
+const focused = (page: Page) =>
+  page.evaluate(() => document.activeElement?.getAttribute("aria-label") ?? document.activeElement?.textContent?.trim());
 
 const press = async (page: Page, ...keys: string[]) => {
   for (const key of keys) await page.keyboard.press(key);
@@ -95,7 +96,10 @@ it("chooses, filters and removes in pickers", async () => {
 it("takes what was typed in a picker with Enter, and does not send the form", async () => {
   const page = await app.open("/agents/new");
   const sent: string[] = [];
-  page.on("request", (request) => request.method() !== "GET" && new URL(request.url()).pathname === "/api/agents" && sent.push(request.method()));
+  page.on(
+    "request",
+    (request) => request.method() !== "GET" && new URL(request.url()).pathname === "/api/agents" && sent.push(request.method()),
+  );
   /** Types as people do: key by key, and Enter at the end. */
   const type = async (label: string, text: string) => {
     await page.getByLabel(label, { exact: true }).focus();
@@ -120,7 +124,11 @@ it("takes what was typed in a picker with Enter, and does not send the form", as
   await type("Name", "Typed");
   await page.getByRole("heading", { name: "Typed" }).waitFor();
   const { body } = await app.service.call("GET", `/api/agents/${page.url().split("/").at(-1)}`);
-  expect(body).toMatchObject({ name: "Typed", capabilities: ["calculator", "Book search"], config: { fallbacks: ["rules"], llm: { model: "tiny-1", stop: ["END"] } } });
+  expect(body).toMatchObject({
+    name: "Typed",
+    capabilities: ["calculator", "Book search"],
+    config: { fallbacks: ["rules"], llm: { model: "tiny-1", stop: ["END"] } },
+  });
 });
 
 it("chooses origins and agents with Enter", async () => {

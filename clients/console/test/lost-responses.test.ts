@@ -105,7 +105,10 @@ it("shows the change of somebody else as a conflict, also after a lost response"
 });
 
 it("creates an agent once, with what was typed since", async () => {
-  for (const [name, since] of [["Same again", ""], ["Changed since", "Patient"]] as const) {
+  for (const [name, since] of [
+    ["Same again", ""],
+    ["Changed since", "Patient"],
+  ] as const) {
     const page = await app.open("/agents/new");
     await page.getByLabel("Name", { exact: true }).first().fill(name);
     const end = await loseResponses(page, "/api/agents");

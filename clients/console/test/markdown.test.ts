@@ -1,6 +1,6 @@
 // Replies with Markdown: while they are written, and what they must not do.
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { clipboardOf, type Console, inspect, see, startConsole } from "./console.js";
+import { type Console, clipboardOf, inspect, see, startConsole } from "./console.js";
 
 let app: Console;
 
@@ -70,9 +70,14 @@ it("formats a reply while it is written, without a trace of unfinished marks", a
   expect(await reply.locator("em, del").allInnerTexts()).toEqual(["holidays", "open"]);
   expect(await reply.locator("ol > li").allInnerTexts()).toEqual(["mo: 9 to 18", "tu: 10 to 18"]);
   expect(await reply.getByRole("cell").allInnerTexts()).toEqual(["mo", "9"]);
-  const links = await reply.getByRole("link").evaluateAll((all) => all.map((link) => [link.getAttribute("href"), link.getAttribute("rel"), link.getAttribute("target")]));
+  const links = await reply
+    .getByRole("link")
+    .evaluateAll((all) => all.map((link) => [link.getAttribute("href"), link.getAttribute("rel"), link.getAttribute("target")]));
   const others = ["noopener noreferrer nofollow", "_blank"];
-  expect(links).toEqual([["https://example.org/plan", ...others], ["https://example.org/map", ...others]]);
+  expect(links).toEqual([
+    ["https://example.org/plan", ...others],
+    ["https://example.org/map", ...others],
+  ]);
   await reply.getByRole("button", { name: "Copy the code" }).click();
   await see(page, "Copied to the clipboard.");
   expect(await clipboardOf(page)).toBe("const open = 9; // **not bold**\nconst close = 18;");

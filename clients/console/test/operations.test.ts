@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { SCOPES } from "../src/session/scopes.js";
-import { clipboardOf, type Console, inspect, see, signIn, startConsole } from "./console.js";
+import { type Console, clipboardOf, inspect, see, signIn, startConsole } from "./console.js";
 
 let app: Console;
 
@@ -63,7 +63,8 @@ it("creates, rotates and revokes keys", async () => {
   await inspect(page, "key-secret");
   await page.getByRole("button", { name: "Copy the secret" }).click();
   const secret = await clipboardOf(page);
-  const status = async (credential: string) => (await fetch(`${app.service.url}/api/agents`, { headers: { "X-API-Key": credential } })).status;
+  const status = async (credential: string) =>
+    (await fetch(`${app.service.url}/api/agents`, { headers: { "X-API-Key": credential } })).status;
   expect(await status(secret)).toBe(200);
   await page.getByRole("button", { name: "I have copied it" }).click();
   await inspect(page, "keys");
@@ -83,10 +84,21 @@ it("creates, rotates and revokes keys", async () => {
 });
 
 it("selects scopes for the usual purposes, as far as the user has them", async () => {
-  const scopes = ["user-tokens:issue", "agents:read", "chat:write", "conversations:read", "conversations:write", "events:read", "keys:admin"];
+  const scopes = [
+    "user-tokens:issue",
+    "agents:read",
+    "chat:write",
+    "conversations:read",
+    "conversations:write",
+    "events:read",
+    "keys:admin",
+  ];
   const page = await app.open("/access", app.service.key(scopes.join()));
   await page.getByRole("button", { name: "New API key" }).click();
-  const chosen = () => page.getByRole("checkbox", { checked: true }).evaluateAll((all) => all.map((it) => it.parentElement?.querySelector(".mono")?.textContent).sort());
+  const chosen = () =>
+    page
+      .getByRole("checkbox", { checked: true })
+      .evaluateAll((all) => all.map((it) => it.parentElement?.querySelector(".mono")?.textContent).sort());
   const isPressed = (name: string) => page.getByRole("button", { name, pressed: true }).waitFor();
   await page.getByRole("button", { name: "Page backend" }).click();
   await isPressed("Page backend");
@@ -109,7 +121,9 @@ it("selects scopes for the usual purposes, as far as the user has them", async (
 });
 
 it("explains each scope as the documentation does", () => {
-  const documented = readFileSync(new URL("../../../docs/access.md", import.meta.url), "utf8").matchAll(/^\| `([a-z-]+:[a-z]+)` \| (.+\.) \|$/gm);
+  const documented = readFileSync(new URL("../../../docs/access.md", import.meta.url), "utf8").matchAll(
+    /^\| `([a-z-]+:[a-z]+)` \| (.+\.) \|$/gm,
+  );
   expect(SCOPES).toEqual(Object.fromEntries([...documented].map(([, scope, sentence]) => [scope, sentence])));
 });
 
@@ -123,7 +137,10 @@ it("creates OAuth clients", async () => {
   await page.getByRole("button", { name: "Create", exact: true }).click();
   await page.getByLabel("Secret", { exact: true }).waitFor();
   await inspect(page, "client-secret");
-  const [id, secret] = [await page.getByLabel("Client id", { exact: true }).inputValue(), await page.getByLabel("Secret", { exact: true }).inputValue()];
+  const [id, secret] = [
+    await page.getByLabel("Client id", { exact: true }).inputValue(),
+    await page.getByLabel("Secret", { exact: true }).inputValue(),
+  ];
   const headers = { authorization: `Basic ${btoa(`${id}:${secret}`)}`, "content-type": "application/x-www-form-urlencoded" };
   const response = await fetch(`${app.service.url}/oauth2/token`, { method: "POST", headers, body: "grant_type=client_credentials" });
   const { access_token } = (await response.json()) as { access_token: string };

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { build } from "esbuild";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { clipboardOf, type Console, inspect, SCOPES, see, startConsole } from "./console.js";
+import { type Console, clipboardOf, inspect, SCOPES, see, startConsole } from "./console.js";
 
 const run = promisify(execFile);
 let app: Console;
@@ -24,7 +24,16 @@ const bundle = async (text: string, platform: "node" | "browser") => {
   const stdin = { contents: text, loader: "jsx", resolveDir: folder } as const;
   // The linked client has a React of its own.
   const alias = { react: join(folder, "node_modules/react") };
-  const { outputFiles } = await build({ stdin, alias, platform, bundle: true, write: false, format: "esm", jsx: "automatic", define: { "process.env.NODE_ENV": '"production"' } });
+  const { outputFiles } = await build({
+    stdin,
+    alias,
+    platform,
+    bundle: true,
+    write: false,
+    format: "esm",
+    jsx: "automatic",
+    define: { "process.env.NODE_ENV": '"production"' },
+  });
   return outputFiles[0]?.text ?? "";
 };
 
@@ -61,8 +70,12 @@ it("offers programs with a test token that chat with the agent", async () => {
   const chat = await copied("React");
   const mounted = `${chat}\nimport { createRoot } from "react-dom/client";\ncreateRoot(document.getElementById("root")).render(<Chat />);`;
   const other = await page.context().newPage();
-  const files = { "/try": ["text/html", '<div id="root"></div><script type="module" src="/try.js"></script>'], "/try.js": ["text/javascript", await bundle(mounted, "browser")] };
-  for (const [path, [contentType = "", body = ""]] of Object.entries(files)) await other.route(app.service.url + path, (route) => route.fulfill({ contentType, body }));
+  const files = {
+    "/try": ["text/html", '<div id="root"></div><script type="module" src="/try.js"></script>'],
+    "/try.js": ["text/javascript", await bundle(mounted, "browser")],
+  };
+  for (const [path, [contentType = "", body = ""]] of Object.entries(files))
+    await other.route(app.service.url + path, (route) => route.fulfill({ contentType, body }));
   await other.goto(`${app.service.url}/try`);
   await other.getByLabel("Message").fill("Hello");
   await other.getByRole("button", { name: "Send" }).click();

@@ -51,7 +51,14 @@ it("lets the user choose it later, and take it back", async () => {
   expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
 });
 
-const unavailable = { code: "store_unavailable", status: 503, title: "The store cannot be reached.", detail: "Wait.", type: "", retryable: true };
+const unavailable = {
+  code: "store_unavailable",
+  status: 503,
+  title: "The store cannot be reached.",
+  detail: "Wait.",
+  type: "",
+  retryable: true,
+};
 
 it.each<[string, (route: Route) => Promise<void>]>([
   ["The service cannot be reached.", (route) => route.abort()],

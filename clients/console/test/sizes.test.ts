@@ -17,14 +17,27 @@ const HEBREW = "סוכן הספרייה 📚👩🏽‍🏫 מסביר את שע
 
 it("lays out long names, and texts from right to left", async () => {
   for (const name of [LONG, HEBREW]) {
-    const { body } = await app.service.call("POST", "/api/agents", { name, personality: `${LONG} ${HEBREW}`, capabilities: [LONG.slice(0, 60)], config: { engine: "rules", rules: [{ pattern: LONG, reply: LONG }] } });
+    const { body } = await app.service.call("POST", "/api/agents", {
+      name,
+      personality: `${LONG} ${HEBREW}`,
+      capabilities: [LONG.slice(0, 60)],
+      config: { engine: "rules", rules: [{ pattern: LONG, reply: LONG }] },
+    });
     await app.service.call("POST", "/api/chat", { agentId: body.id, message: LONG, userId: LONG.slice(0, 100), title: name });
   }
   const page = await app.open("/agents");
   await see(page, LONG);
   await inspect(page, "long-agents");
-  expect(await page.getByText(HEBREW).first().evaluate((element) => getComputedStyle(element).direction)).toBe("rtl");
-  await page.getByRole("link", { name: new RegExp(`^${LONG}`) }).first().click();
+  expect(
+    await page
+      .getByText(HEBREW)
+      .first()
+      .evaluate((element) => getComputedStyle(element).direction),
+  ).toBe("rtl");
+  await page
+    .getByRole("link", { name: new RegExp(`^${LONG}`) })
+    .first()
+    .click();
   await page.getByRole("heading", { name: LONG }).waitFor();
   await inspect(page, "long-agent");
   await page.getByRole("button", { name: "Delete", exact: true }).click();
@@ -34,7 +47,10 @@ it("lays out long names, and texts from right to left", async () => {
   await page.getByLabel("Sections").getByRole("link", { name: "Conversations" }).click();
   await see(page, LONG);
   await inspect(page, "long-conversations");
-  await page.getByRole("link", { name: new RegExp(`^${HEBREW}`) }).first().click();
+  await page
+    .getByRole("link", { name: new RegExp(`^${HEBREW}`) })
+    .first()
+    .click();
   await page.getByRole("heading", { name: HEBREW }).waitFor();
   await inspect(page, "long-conversation");
 });
@@ -138,12 +154,24 @@ it("reads only the newest messages of a long conversation again", async () => {
   expect(await messages.nth(200).innerText()).toContain("One more");
   // Of more than a page at once, nothing is left out either.
   for (let number = 1; number <= 30; number += 1) await say(`Burst ${number}`);
-  await expect.poll(() => page.locator(".bubble.user").getByText(/^Burst/).count(), { timeout: 20_000 }).toBe(30);
+  await expect
+    .poll(
+      () =>
+        page
+          .locator(".bubble.user")
+          .getByText(/^Burst/)
+          .count(),
+      { timeout: 20_000 },
+    )
+    .toBe(30);
   const older = page.getByRole("button", { name: "Older messages" });
   await expect
-    .poll(async () => {
-      if ((await older.count()) > 0) await older.click();
-      return messages.count();
-    }, { timeout: 20_000 })
+    .poll(
+      async () => {
+        if ((await older.count()) > 0) await older.click();
+        return messages.count();
+      },
+      { timeout: 20_000 },
+    )
     .toBe(262);
 });

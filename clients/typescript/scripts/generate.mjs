@@ -41,7 +41,10 @@ const sentBy = (action) => socketOperations.filter((operation) => operation.acti
 const replies = socketOperations.flatMap(({ reply }) => reply?.messages ?? []);
 const unionOf = (name, messages) => {
   const schemas = messages.map(({ $ref }) => asyncApi.components.messages[$ref.split("/").at(-1)].payload.$ref.split("/").at(-1));
-  return `export type ${name} =\n${[...new Set(schemas)].sort().map((schema) => `  | components["schemas"]["${schema}"]`).join("\n")};\n`;
+  return `export type ${name} =\n${[...new Set(schemas)]
+    .sort()
+    .map((schema) => `  | components["schemas"]["${schema}"]`)
+    .join("\n")};\n`;
 };
 const { info, components } = asyncApi;
 const frames = await openapiTS({ openapi: "3.1.0", info, paths: {}, components: { schemas: components.schemas } }, { alphabetize: true });

@@ -12,11 +12,7 @@ export type ChatMessage = WithUndefined<Omit<components["schemas"]["ChatRequest"
  * connection is lost. Throws a `ProblemError` if the message is rejected, and a `ConnectionError`
  * if the service stays unreachable; the turn may then continue without this client.
  */
-export const streamChat = (
-  transport: Transport,
-  message: ChatMessage,
-  options: RequestOptions = {},
-): AsyncGenerator<TurnPart, void> => {
+export const streamChat = (transport: Transport, message: ChatMessage, options: RequestOptions = {}): AsyncGenerator<TurnPart, void> => {
   // A chat that is not stored has no key, and ends with its connection.
   const isStored = message.store !== false;
   const request = {

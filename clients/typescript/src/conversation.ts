@@ -1,7 +1,7 @@
 import { type ChatMessage, streamChat } from "./chat.js";
 import { ProblemError } from "./errors.js";
 import type { Feed } from "./feed.js";
-import { applyPart, changeSent, type ConversationState, type Messages, withSending } from "./message.js";
+import { applyPart, type ConversationState, changeSent, type Messages, withSending } from "./message.js";
 import { createOutbox, type KeyValueStorage, type Unsent } from "./outbox.js";
 import { randomId } from "./random-id.js";
 import type { Rest } from "./rest.js";
@@ -46,11 +46,11 @@ const ATTEMPT = 5;
  * Returns true if the service may have accepted a message, with this or an earlier request: the
  * credential, the limits and the load of the service are checked before the key of the message.
  */
-const isUncertain = (error: unknown): boolean => !(error instanceof ProblemError) || error.status >= 500 || [401, 403, 408, 429].includes(error.status);
+const isUncertain = (error: unknown): boolean =>
+  !(error instanceof ProblemError) || error.status >= 500 || [401, 403, 408, 429].includes(error.status);
 
 /** Shows a message that is being sent. A replacement is shown when the service has accepted it. */
-const withNew = (messages: Messages, message: ChatMessage): Messages =>
-  message.supersedes ? messages : withSending(messages, message);
+const withNew = (messages: Messages, message: ChatMessage): Messages => (message.supersedes ? messages : withSending(messages, message));
 
 export const createConversation = (transport: Transport, rest: Rest, feed: Feed, options: ConversationOptions): Conversation => {
   const name: NameParts = options;
@@ -87,11 +87,14 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
         if (!signal.aborted) view.fail(error);
         // An open conversation tries again until the service can be reached.
         if (isUncertain(error) && loading && view.active < 2) {
-          transport.pause(ATTEMPT, error, signal, Infinity).then((isRepeated) => {
-            // Changes by others may have ended the status `failed`.
-            loading = undefined;
-            if (isRepeated) void load();
-          }, () => {});
+          transport.pause(ATTEMPT, error, signal, Infinity).then(
+            (isRepeated) => {
+              // Changes by others may have ended the status `failed`.
+              loading = undefined;
+              if (isRepeated) void load();
+            },
+            () => {},
+          );
         }
       }
       view.turnId = undefined;
@@ -111,7 +114,8 @@ export const createConversation = (transport: Transport, rest: Rest, feed: Feed,
         resolveTurn();
         if (loading && part.conversationId) view.follow(part.conversationId, signal);
         // The message of a queued turn is stored when the turn starts.
-        const isShown = message !== undefined || part.type !== "turn.started" || getSnapshot().messages.some(({ id }) => id === part.messageId);
+        const isShown =
+          message !== undefined || part.type !== "turn.started" || getSnapshot().messages.some(({ id }) => id === part.messageId);
         if (!isShown) await view.read(signal);
         update(({ messages }) => ({
           status: part.type === "turn.queued" ? "sending" : "streaming",

@@ -32,7 +32,11 @@ export class ConnectionError extends Error {
   retryAfter?: number | undefined;
 
   /** `title` is for visitors, and `detail`, which is the message, for developers. */
-  constructor(message?: string, options?: ErrorOptions, readonly title = "The service cannot be reached.") {
+  constructor(
+    message?: string,
+    options?: ErrorOptions,
+    readonly title = "The service cannot be reached.",
+  ) {
     super(message, options);
   }
 }

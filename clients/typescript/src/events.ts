@@ -30,7 +30,10 @@ const queryOf = (channel: string, { types }: EventsOptions) => {
 };
 
 /** Returns true if an event is of the channels and types. */
-export const isWanted = ({ channels, types }: Pick<EventsOptions, "channels" | "types">, { agentId, type, ...event }: LogEvent): boolean => {
+export const isWanted = (
+  { channels, types }: Pick<EventsOptions, "channels" | "types">,
+  { agentId, type, ...event }: LogEvent,
+): boolean => {
   const { conversationId } = event as { conversationId?: string };
   const own = ["tenant", `agent:${agentId}`, `conversation:${conversationId}`];
   return (channels?.some((channel) => own.includes(channel)) ?? true) && (types?.includes(type) ?? true);

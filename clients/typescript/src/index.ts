@@ -16,14 +16,24 @@ import { createRest, type Rest } from "./rest.js";
 import { type ClientOptions, createTransport, type RequestOptions, segment } from "./transport.js";
 import { followTurn, type TurnPart } from "./turn.js";
 
-export { ConnectionError, ProblemError, type Problem, type ProblemCode, type ServiceError } from "./errors.js";
-export { randomId } from "./random-id.js";
-export type { ChatMessage, ClientOptions, EventsOptions, LogEvent, RequestOptions, Rest, TurnPart };
-export type { Conversation, ConversationOptions, SendOptions };
-export type { ConversationMessage, ConversationState, ToolCall } from "./message.js";
-export type { KeyValueStorage } from "./outbox.js";
+export { ConnectionError, type Problem, type ProblemCode, ProblemError, type ServiceError } from "./errors.js";
 export type { Command, ServerFrame } from "./generated/frames.js";
 export type { components, paths } from "./generated/schema.js";
+export type { ConversationMessage, ConversationState, ToolCall } from "./message.js";
+export type { KeyValueStorage } from "./outbox.js";
+export { randomId } from "./random-id.js";
+export type {
+  ChatMessage,
+  ClientOptions,
+  Conversation,
+  ConversationOptions,
+  EventsOptions,
+  LogEvent,
+  RequestOptions,
+  Rest,
+  SendOptions,
+  TurnPart,
+};
 
 /** A client of one service. */
 export interface Client extends Omit<Rest, "events"> {

@@ -64,7 +64,8 @@ export type Messages = readonly ConversationMessage[];
 type Change = (message: ConversationMessage) => Partial<ConversationMessage>;
 
 /** Returns true for a reply that has failed before it has begun. */
-const isEmptyFailure = ({ status, text, toolCalls }: ConversationMessage): boolean => status === "failed" && !text && toolCalls.length === 0;
+const isEmptyFailure = ({ status, text, toolCalls }: ConversationMessage): boolean =>
+  status === "failed" && !text && toolCalls.length === 0;
 
 /** Changes the messages of a turn, or only its reply. */
 const change = (messages: Messages, id: string, changed: Change, onlyReply = true): Messages =>
@@ -87,10 +88,12 @@ export const applyPart = (messages: Messages, part: TurnPart, sent?: string | nu
       // An unfinished reply after the message is that of a turn that this one repeats.
       const isOutdated = ({ id, role, status }: ConversationMessage, index: number) =>
         id === replyId || (at >= 0 && index > at && role === "agent" && /streaming|failed/.test(status));
-      return messages.flatMap((known, index): ConversationMessage[] => {
-        if (index === at) return [{ ...known, id: messageId, turnId, status: "complete" }, reply];
-        return isOutdated(known, index) ? [] : [known];
-      }).concat(at < 0 ? reply : []);
+      return messages
+        .flatMap((known, index): ConversationMessage[] => {
+          if (index === at) return [{ ...known, id: messageId, turnId, status: "complete" }, reply];
+          return isOutdated(known, index) ? [] : [known];
+        })
+        .concat(at < 0 ? reply : []);
     }
     case "reply.delta":
       return change(messages, turnId, ({ text }) => ({ text: text + part.text }));
@@ -127,7 +130,9 @@ export const withSending = (messages: Messages, message: ChatMessage): Messages 
 
 /** Returns true if the messages contain the end of a turn. */
 export const hasEnded = (messages: Messages, id: string): boolean =>
-  messages.some(({ turnId, role, status }) => turnId === id && (role === "agent" ? status !== "streaming" : /failed|cancelled/.test(status)));
+  messages.some(
+    ({ turnId, role, status }) => turnId === id && (role === "agent" ? status !== "streaming" : /failed|cancelled/.test(status)),
+  );
 
 /** Returns the message of a turn if it has no reply. */
 const unanswered = (messages: Messages, id: string | undefined): ConversationMessage | undefined => {
@@ -157,7 +162,8 @@ export const applyLive = (messages: Messages, event: Extract<ChannelFrame, { typ
 export const merge = (stored: Messages, known: Messages): Messages =>
   known.reduce((merged, message) => {
     const { role, status, clientMessageId, turnId } = message;
-    if ((status === "sending" || (status === "failed" && !turnId)) && !stored.some((other) => other.clientMessageId === clientMessageId)) return merged.concat(message);
+    if ((status === "sending" || (status === "failed" && !turnId)) && !stored.some((other) => other.clientMessageId === clientMessageId))
+      return merged.concat(message);
     const answered = role === "agent" && unanswered(merged, turnId);
     return answered ? merged.toSpliced(merged.indexOf(answered) + 1, 0, message) : merged;
   }, stored);

@@ -9,7 +9,11 @@ export const backoff = (attempt: number): number => Math.min(FIRST_PAUSE * 2 ** 
 const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** Waits for a promise, at most until `signal` aborts. Then aborts `waiting`. */
-export const within = async <Result>(promise: Promise<Result>, signal?: AbortSignal | null, waiting = new AbortController()): Promise<Result> => {
+export const within = async <Result>(
+  promise: Promise<Result>,
+  signal?: AbortSignal | null,
+  waiting = new AbortController(),
+): Promise<Result> => {
   const aborted = new Promise<never>((_, reject) => {
     signal?.throwIfAborted();
     signal?.addEventListener("abort", () => reject(signal.reason), waiting);

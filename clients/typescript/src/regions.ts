@@ -47,7 +47,10 @@ export const nearestRegion = async (options: ClientOptions): Promise<string> => 
 const isFailure = async (response: Response): Promise<boolean> => {
   if (response.status === 502 || response.status === 504) return true;
   if (response.status !== 503) return false;
-  const problem: { code?: string } | undefined = await response.clone().json().catch(() => undefined);
+  const problem: { code?: string } | undefined = await response
+    .clone()
+    .json()
+    .catch(() => undefined);
   return problem === undefined || problem.code === "home_unavailable";
 };
 
@@ -69,7 +72,9 @@ export const inNearestRegion = async (options: ClientOptions): Promise<ClientOpt
     const again = withOneToken(options);
     // If all have failed, the nearest one still answers reads.
     const choose = async () => (await fastestOf(others, again)) ?? (await fastestOf(urls, again)) ?? url;
-    search = choose().then((found) => void (url = found)).finally(() => (search = undefined));
+    search = choose()
+      .then((found) => void (url = found))
+      .finally(() => (search = undefined));
   };
   return {
     ...options,

@@ -35,16 +35,12 @@ type InputOf<Key extends string> = Key extends `get ${string}` | `delete ${strin
     ? [body?: WithUndefined<OptionalBodyOf<Operation<Key>>>]
     : [body: WithUndefined<BodyOf<Operation<Key>>>];
 
-type Call<Key extends string> = (
-  ...input: [...IdOf<Key>, ...InputOf<Key>, options?: RequestOptions]
-) => Promise<ResultOf<Operation<Key>>>;
+type Call<Key extends string> = (...input: [...IdOf<Key>, ...InputOf<Key>, options?: RequestOptions]) => Promise<ResultOf<Operation<Key>>>;
 
 /** The operations of the REST API, by group and name. */
 export type Rest = {
   readonly [Group in keyof Operations]: {
-    readonly [Name in keyof Operations[Group]]: Operations[Group][Name] extends string
-      ? Call<Operations[Group][Name]>
-      : never;
+    readonly [Name in keyof Operations[Group]]: Operations[Group][Name] extends string ? Call<Operations[Group][Name]> : never;
   };
 };
 

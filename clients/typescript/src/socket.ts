@@ -1,7 +1,7 @@
 import { lost, type ServiceError } from "./errors.js";
 import type { Command, components, ServerFrame } from "./generated/frames.js";
-import type { Connection, ConnectionEvents } from "./shared-connection.js";
 import { sleep } from "./pause.js";
+import type { Connection, ConnectionEvents } from "./shared-connection.js";
 import type { Transport } from "./transport.js";
 
 /** The service sends at least a ping every 25 seconds, and answers one at once. */
@@ -99,7 +99,8 @@ export const openSocket = (transport: Transport, webSocket: typeof WebSocket, ev
         failures += 1;
         if (hasConnected) failures = attempt = 0;
         const wait = goodbye?.reconnectAfterMs;
-        if (failures === ATTEMPTS || (goodbye && wait == null && !CREDENTIAL_CODES.includes(goodbye.code))) return events.unusable(goodbye ?? lost());
+        if (failures === ATTEMPTS || (goodbye && wait == null && !CREDENTIAL_CODES.includes(goodbye.code)))
+          return events.unusable(goodbye ?? lost());
         if (wait != null) {
           await sleep(wait, signal);
           continue;

@@ -40,7 +40,8 @@ export const agentQuery = (client: Client, id: string) => ({
 export const conversationsQuery = (client: Client, query: Query<Client["conversations"]["list"]> = {}) => ({
   ...pages,
   queryKey: [ROOT, "conversations", "list", query] as const,
-  queryFn: ({ signal, pageParam }: PageContext) => read(client, () => client.conversations.list({ ...query, ...at(pageParam) }, { signal })),
+  queryFn: ({ signal, pageParam }: PageContext) =>
+    read(client, () => client.conversations.list({ ...query, ...at(pageParam) }, { signal })),
 });
 
 /** Returns the options of a query for a conversation. */

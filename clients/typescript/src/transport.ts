@@ -134,7 +134,11 @@ export const createTransport = (options: ClientOptions): Transport => {
       // A header takes no other characters.
       if (typeof received !== "string" || !/^[!-~]+$/.test(received)) throw new ReferenceError("`getToken` returned no token.");
       if (principal && principalOf(received) !== principal) {
-        throw new ConnectionError("`getToken` returned another user's token: create another client.", {}, "This page belongs to another user.");
+        throw new ConnectionError(
+          "`getToken` returned another user's token: create another client.",
+          {},
+          "This page belongs to another user.",
+        );
       }
       return received;
     } catch (error) {

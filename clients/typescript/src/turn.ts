@@ -46,11 +46,7 @@ const receivedParts = () => {
  * it was, so that every part is returned once. If the turn has failed meanwhile and can be repeated,
  * another turn takes its place: its parts have another `turnId`, and its reply begins anew.
  */
-export async function* streamTurn(
-  transport: Transport,
-  request: TransportRequest,
-  canRepeat: boolean,
-): AsyncGenerator<TurnPart, void> {
+export async function* streamTurn(transport: Transport, request: TransportRequest, canRepeat: boolean): AsyncGenerator<TurnPart, void> {
   const takeNew = receivedParts();
   for (let attempt = 0; ; attempt += 1) {
     const { body } = await transport.send(request);

@@ -75,7 +75,8 @@ export const createView = (transport: Transport, rest: Rest, feed: Feed, { id, a
     if (type === "conversation.created") {
       // It may have been deleted since.
       const { conversation } = data as { conversation?: components["schemas"]["Conversation"] };
-      if (conversation && conversation.key === key && (userId ?? conversation.userId) === conversation.userId) view.follow(conversation.id, signal);
+      if (conversation && conversation.key === key && (userId ?? conversation.userId) === conversation.userId)
+        view.follow(conversation.id, signal);
       return;
     }
     if (!followed?.startsWith("conversation:") || type === "conversation.updated" || type === "turn.queued") return;

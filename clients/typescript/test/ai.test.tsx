@@ -4,9 +4,9 @@ import { act, cleanup, render } from "@testing-library/react";
 import type { UIMessage } from "ai";
 import { StrictMode } from "react";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { type Service, startService } from "./service.js";
 import { createChatTransport } from "../src/ai/index.js";
 import { createClient } from "../src/index.js";
+import { type Service, startService } from "./service.js";
 
 let service: Service;
 let agentId: string;
@@ -226,7 +226,13 @@ test("a token that has expired is replaced, in the middle of a reply too", async
   const client = createClient({ url: service.url, getToken: () => tokens[calls++] ?? "none" });
   const transport = createChatTransport(client, { agentId, userId: "Zoë" });
   const message = { id: "m1", role: "user" as const, parts: [{ type: "text" as const, text: "hold" }] };
-  const request = { chatId: "token", messages: [message], trigger: "submit-message" as const, messageId: undefined, abortSignal: undefined };
+  const request = {
+    chatId: "token",
+    messages: [message],
+    trigger: "submit-message" as const,
+    messageId: undefined,
+    abortSignal: undefined,
+  };
   const chunks = (await transport.sendMessages(request)).getReader();
   let text = "";
   const read = async (end: string) => {

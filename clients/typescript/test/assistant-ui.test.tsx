@@ -1,23 +1,23 @@
 // @vitest-environment jsdom
 import {
   ActionBarPrimitive,
+  type AssistantRuntime,
   AssistantRuntimeProvider,
   ComposerPrimitive,
   MessagePrimitive,
   ThreadListItemPrimitive,
   ThreadListPrimitive,
   ThreadPrimitive,
-  type AssistantRuntime,
   useRemoteThreadListRuntime,
 } from "@assistant-ui/react";
 import { useChatRuntime } from "@assistant-ui/react-ai-sdk";
 import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { StrictMode, useMemo } from "react";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { type Service, startService } from "./service.js";
 import { createChatTransport } from "../src/ai/index.js";
 import { createHistoryAdapter, createThreadListAdapter, useAgentRuntime } from "../src/assistant-ui/index.js";
 import { type Client, createClient } from "../src/index.js";
+import { type Service, startService } from "./service.js";
 
 let service: Service;
 let agentId: string;

@@ -4,12 +4,14 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** Returns a source of random numbers below a limit (mulberry32). */
-export const randomSource = (seed: number) => (limit: number): number => {
-  seed = (seed + 0x6d2b79f5) | 0;
-  let mixed = Math.imul(seed ^ (seed >>> 15), 1 | seed);
-  mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-  return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * limit);
-};
+export const randomSource =
+  (seed: number) =>
+  (limit: number): number => {
+    seed = (seed + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * limit);
+  };
 
 /** Milliseconds by which a connection is delayed, at most. */
 const LONGEST_DELAY = 8;
@@ -52,7 +54,10 @@ export const startChaos = async (serviceUrl: string, seed: number, longestRun = 
     near.on("error", () => {});
     await sleep(random(LONGEST_DELAY));
     const far = connect(Number(port), "127.0.0.1");
-    for (const [one, other] of [[near, far], [far, near]] as const) {
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
       open.add(one);
       one.on("error", () => {});
       one.on("close", () => {

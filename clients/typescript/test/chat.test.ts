@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { type ChatMessage, ConnectionError, createClient, ProblemError, type TurnPart } from "../src/index.js";
 import { type Service, startService } from "./service.js";
-import { type ChatMessage, type TurnPart, ConnectionError, createClient, ProblemError } from "../src/index.js";
 
 let service: Service;
 let agentId: string;

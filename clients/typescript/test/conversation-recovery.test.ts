@@ -1,7 +1,7 @@
 // Conversations over reloads, lost connections and outages.
 import { expect, test } from "vitest";
-import { agentId, newKey, open, service, statuses, texts, unreliable, until, useService } from "./conversations.js";
 import { type Conversation, createClient } from "../src/index.js";
+import { agentId, newKey, open, service, statuses, texts, unreliable, until, useService } from "./conversations.js";
 import { memoryStorage } from "./memory-storage.js";
 
 useService();
@@ -45,10 +45,15 @@ test("a page that is closed at any moment sends its message once", async () => {
 test("a message that could not be sent is sent although another one has arrived meanwhile", async () => {
   const key = newKey();
   let isCut = true;
-  const cutting: typeof fetch = (input, init) => (isCut && init?.method === "POST" && `${input}`.endsWith("/api/chat") ? Promise.reject(new TypeError("cut")) : fetch(input, init));
+  const cutting: typeof fetch = (input, init) =>
+    isCut && init?.method === "POST" && `${input}`.endsWith("/api/chat") ? Promise.reject(new TypeError("cut")) : fetch(input, init);
   const other = open(key, memoryStorage());
   await other.send("first");
-  const chat = createClient({ url: service.url, apiKey: service.admin, fetch: cutting, retries: 0 }).conversation({ agentId, key, storage: memoryStorage() });
+  const chat = createClient({ url: service.url, apiKey: service.admin, fetch: cutting, retries: 0 }).conversation({
+    agentId,
+    key,
+    storage: memoryStorage(),
+  });
   await chat.load();
   await chat.send("second");
   expect(chat.getSnapshot().status).toBe("failed");
@@ -147,7 +152,10 @@ test("a token that cannot be fetched once does not disable a conversation", asyn
   };
   const chat = createClient({ url: service.url, getToken, retries: 0 }).conversation({ agentId, key: newKey(), storage: memoryStorage() });
   await chat.load();
-  expect(chat.getSnapshot()).toMatchObject({ status: "failed", error: { code: "offline", title: "The service cannot be reached.", message: "No token: you are signed out" } });
+  expect(chat.getSnapshot()).toMatchObject({
+    status: "failed",
+    error: { code: "offline", title: "The service cannot be reached.", message: "No token: you are signed out" },
+  });
   await chat.load();
   expect(chat.getSnapshot().status).toBe("ready");
   await chat.send("Hello");
@@ -159,9 +167,7 @@ test("a page that loads shows all open turns to their end", async () => {
   const page = open(key);
   void page.send("hold");
   await until(page, (state) => texts(state)[1] === "First half, ");
-  await createClient({ url: service.url, apiKey: service.admin })
-    .chat({ agentId, conversationKey: key, message: "queued" })
-    .next();
+  await createClient({ url: service.url, apiKey: service.admin }).chat({ agentId, conversationKey: key, message: "queued" }).next();
   page.close();
   const loaded = open(key);
   const loading = loaded.load();
@@ -207,30 +213,42 @@ const refuse = (): never => {
   throw new DOMException("refused", "SecurityError");
 };
 
-test.each([["getItem"], ["setItem"], ["removeItem"], ["getItem", "setItem", "removeItem"]])("a storage that refuses %s prevents no message", async (...methods) => {
-  const key = newKey();
-  const chat = open(key, { ...memoryStorage(), ...Object.fromEntries(methods.map((method) => [method, refuse])) });
-  await chat.load();
-  for (const text of ["one", "two"]) await chat.send(text);
-  expect(texts(chat.getSnapshot())).toEqual(["one", "You said: one", "two", "You said: two"]);
-  await chat.load();
-  expect(chat.getSnapshot().status).toBe("ready");
-  expect(await service.turns(agentId, key)).toEqual(["completed", "completed"]);
-});
-
-test.each(["[null]", "[1]", "[{}]", "[[]]", '"x"', "1", "null", '{"a":1}', "not JSON", '[{"message":{}}]', '[{"message":{"message":"hi"},"idempotencyKey":"é"}]'])(
-  "what another program has written to the storage is not sent: %s",
-  async (foreign) => {
-    const [key, kept] = [newKey(), memoryStorage()];
-    kept.getItem = (name) => kept.values.get(name) ?? foreign;
-    const chat = open(key, kept);
+test.each([["getItem"], ["setItem"], ["removeItem"], ["getItem", "setItem", "removeItem"]])(
+  "a storage that refuses %s prevents no message",
+  async (...methods) => {
+    const key = newKey();
+    const chat = open(key, { ...memoryStorage(), ...Object.fromEntries(methods.map((method) => [method, refuse])) });
     await chat.load();
-    expect(chat.getSnapshot()).toEqual({ status: "ready", messages: [] });
-    await chat.send("Hello");
-    expect(texts(chat.getSnapshot())).toEqual(["Hello", "You said: Hello"]);
+    for (const text of ["one", "two"]) await chat.send(text);
+    expect(texts(chat.getSnapshot())).toEqual(["one", "You said: one", "two", "You said: two"]);
+    await chat.load();
     expect(chat.getSnapshot().status).toBe("ready");
+    expect(await service.turns(agentId, key)).toEqual(["completed", "completed"]);
   },
 );
+
+test.each([
+  "[null]",
+  "[1]",
+  "[{}]",
+  "[[]]",
+  '"x"',
+  "1",
+  "null",
+  '{"a":1}',
+  "not JSON",
+  '[{"message":{}}]',
+  '[{"message":{"message":"hi"},"idempotencyKey":"é"}]',
+])("what another program has written to the storage is not sent: %s", async (foreign) => {
+  const [key, kept] = [newKey(), memoryStorage()];
+  kept.getItem = (name) => kept.values.get(name) ?? foreign;
+  const chat = open(key, kept);
+  await chat.load();
+  expect(chat.getSnapshot()).toEqual({ status: "ready", messages: [] });
+  await chat.send("Hello");
+  expect(texts(chat.getSnapshot())).toEqual(["Hello", "You said: Hello"]);
+  expect(chat.getSnapshot().status).toBe("ready");
+});
 
 test("two objects of one conversation keep the messages of both", async () => {
   const [key, kept] = [newKey(), memoryStorage()];
@@ -240,7 +258,8 @@ test("two objects of one conversation keep the messages of both", async () => {
   await until(one, (state) => texts(state)[1] === "First half, ");
   await until(other, (state) => texts(state)[1] === "First half, ");
   const second = other.send("second");
-  const keptTexts = () => [...kept.values.values()].flatMap((list) => JSON.parse(list).map(({ message }: { message: { message: string } }) => message.message));
+  const keptTexts = () =>
+    [...kept.values.values()].flatMap((list) => JSON.parse(list).map(({ message }: { message: { message: string } }) => message.message));
   expect(keptTexts()).toEqual(["hold", "second"]);
   service.model.release();
   await Promise.all([first, second]);
@@ -295,7 +314,10 @@ test("a regeneration or an edit whose request is lost leaves what it would repla
 });
 
 const problem = (status: number, code: string, retryable: boolean): Response =>
-  new Response(JSON.stringify({ type: "", title: "", detail: "", status, code, retryable, retryAfter: 1 }), { status, headers: { "Content-Type": "application/problem+json" } });
+  new Response(JSON.stringify({ type: "", title: "", detail: "", status, code, retryable, retryAfter: 1 }), {
+    status,
+    headers: { "Content-Type": "application/problem+json" },
+  });
 
 test.each([
   [401, "invalid_credentials", false],

@@ -1,8 +1,8 @@
 // One conversation in several pages, and of several principals.
 import { expect, test } from "vitest";
-import { agentId, newKey, open, service, statuses, texts, unreliable, until, useService } from "./conversations.js";
 import { createClient } from "../src/index.js";
 import { merge } from "../src/message.js";
+import { agentId, newKey, open, service, statuses, texts, unreliable, until, useService } from "./conversations.js";
 import { memoryStorage } from "./memory-storage.js";
 
 useService();
@@ -11,8 +11,12 @@ test("a message is never sent for another principal or conversation", async () =
   const [key, kept, network] = [newKey(), memoryStorage(), unreliable()];
   const other = service.key("chat:write,conversations:read");
   const page = (apiKey: string, key: string, userId?: string) =>
-    createClient({ url: service.url, apiKey, fetch: network.fetch, retries: 0 })
-      .conversation({ agentId, key, storage: kept, ...(userId ? { userId } : {}) });
+    createClient({ url: service.url, apiKey, fetch: network.fetch, retries: 0 }).conversation({
+      agentId,
+      key,
+      storage: kept,
+      ...(userId ? { userId } : {}),
+    });
   network.isOffline = true;
   await page(service.admin, key, "x:y").send("secret");
   network.isOffline = false;

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
-import { agentId, newKey, open, service, statuses, texts, until, useService } from "./conversations.js";
 import { createClient } from "../src/index.js";
+import { agentId, newKey, open, service, statuses, texts, until, useService } from "./conversations.js";
 import { memoryStorage } from "./memory-storage.js";
 
 useService();

@@ -1,8 +1,8 @@
 // Conversations of one agent, as pages open them.
 import { afterAll, beforeAll } from "vitest";
-import { type Service, startService } from "./service.js";
 import { type Conversation, type ConversationState, createClient, type KeyValueStorage } from "../src/index.js";
 import { memoryStorage } from "./memory-storage.js";
+import { type Service, startService } from "./service.js";
 
 export let service: Service;
 export let agentId: string;
@@ -28,10 +28,13 @@ export const statuses = ({ messages }: ConversationState): string[] => messages.
 
 /** The client's calls are lost while `isOffline`. */
 export const unreliable = () => {
-  const network = { isOffline: false, fetch: (async (input, init) => {
-    if (network.isOffline) throw new TypeError("offline");
-    return fetch(input, init);
-  }) as typeof fetch };
+  const network = {
+    isOffline: false,
+    fetch: (async (input, init) => {
+      if (network.isOffline) throw new TypeError("offline");
+      return fetch(input, init);
+    }) as typeof fetch,
+  };
   return network;
 };
 

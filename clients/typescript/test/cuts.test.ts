@@ -1,9 +1,9 @@
 // Quality 2: no cut of a connection leaves a gap or a repetition, whichever transport is cut.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { WebSocket as NodeWebSocket } from "ws";
-import { type Service, startService } from "./service.js";
 import { type Conversation, type ConversationMessage, createClient, type LogEvent } from "../src/index.js";
 import { startChaos } from "./chaos.js";
+import { type Service, startService } from "./service.js";
 
 /** The number of cuts of each transport: 500 in a full run. */
 const CUTS = Number(process.env.CUTS ?? 60);
@@ -84,7 +84,9 @@ test("cuts of a socket leave the replies as they are that a page follows", async
   const whole = Array.from({ length: 30 }, (_, index) => `word${index + 1} `).join("");
   const run = async (seed: number) => {
     const relay = await startChaos(service.url, seed, 3_000);
-    const pages = [service.url, relay.url].map((url) => createClient({ url, apiKey: service.admin, webSocket: WebSocket }).conversation({ agentId, key: `followed-${seed}` }));
+    const pages = [service.url, relay.url].map((url) =>
+      createClient({ url, apiKey: service.admin, webSocket: WebSocket }).conversation({ agentId, key: `followed-${seed}` }),
+    );
     const [sender, follower] = pages as [Conversation, Conversation];
     const shown: ConversationMessage[] = [];
     follower.subscribe(() => shown.push(...follower.getSnapshot().messages.slice(1)));

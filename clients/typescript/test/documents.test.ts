@@ -1,6 +1,6 @@
 // Runs the commands and the page of the README, and the script for sockets of docs/real-time.md, unchanged.
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -56,7 +56,13 @@ test("the commands of the README lead to a reply in its page, and write nothing 
   expect(output).toMatch(/^[\da-f-]{36}\n/);
   expect(output).toContain("Pleased to meet you, Grace.");
   const isSeen = (path: string) => !/^(clients\/typescript\/dist|data|target)\//.test(path);
-  expect((readdirSync(folder, { recursive: true }) as string[]).filter(isSeen).sort()).toEqual(["clients", "clients/typescript", "clients/typescript/dist", "data", "target"]);
+  expect((readdirSync(folder, { recursive: true }) as string[]).filter(isSeen).sort()).toEqual([
+    "clients",
+    "clients/typescript",
+    "clients/typescript/dist",
+    "data",
+    "target",
+  ]);
 
   const served = join(folder, "target/page");
   writeFileSync(join(served, "page.html"), readme.match(/```html\n([^]*?)```/)![1]!);

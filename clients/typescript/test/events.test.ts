@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Service, startService } from "./service.js";
 import { type Client, createClient, type LogEvent, ProblemError } from "../src/index.js";
+import { type Service, startService } from "./service.js";
 
 let service: Service;
 

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from "vitest";
 import { startBrowser } from "../../../crates/api/tests/clients/browser.mjs";
+import { createClient } from "../src/index.js";
 import { folder, startExample, startPage } from "./example.js";
 import { freePort } from "./free-port.js";
-import { createClient } from "../src/index.js";
 
 let example: Awaited<ReturnType<typeof startExample>>;
 let browser: Browser;
@@ -121,7 +121,9 @@ test("a reply is shown as Markdown, without its HTML and scripts", async () => {
   await send(page, "**bold** <b>raw</b> [link](javascript:alert(1)) https://example.org");
   const reply = page.locator("article.agent");
   await expect.poll(() => reply.locator("strong").allInnerTexts()).toEqual(["bold"]);
-  await expect.poll(() => reply.locator("a").evaluateAll((all) => all.map((link) => link.getAttribute("href")))).toEqual(["", "https://example.org"]);
+  await expect
+    .poll(() => reply.locator("a").evaluateAll((all) => all.map((link) => link.getAttribute("href"))))
+    .toEqual(["", "https://example.org"]);
   expect(await reply.innerText()).toContain("<b>raw</b>");
 });
 
@@ -212,7 +214,10 @@ test("a start says in one line what is missing", async () => {
     [{ SERVICE: nobody }, `No service responds at ${nobody}: start it, or set SERVICE to its address.`],
     [{ SERVICE: new URL(example.url).origin }, `${example.url} is another server: set SERVICE to the address of the service.`],
     [{ KEY: "agk_…" }, "The service does not accept KEY: "],
-    [{ KEY: service.key("user-tokens:issue,chat:write,agents:read") }, "create a key that has conversations:read, conversations:write, events:read, too"],
+    [
+      { KEY: service.key("user-tokens:issue,chat:write,agents:read") },
+      "create a key that has conversations:read, conversations:write, events:read, too",
+    ],
     [{ SERVICE: `${service.url}/` }, "The service does not allow the page: "],
     [{ AGENT: "01a1f9f5-…" }, "The service does not accept AGENT: "],
     [{ AGENT: crypto.randomUUID() }, "The service does not accept AGENT: "],
@@ -231,7 +236,10 @@ test("a start says in one line what is missing", async () => {
 });
 
 test("the page has at most 60 lines, and page and backend have at most 80 lines of code", () => {
-  const [page, backend] = ["src/main.tsx", "server.mjs"].map((file) => readFileSync(join(folder, file), "utf8").trimEnd().split("\n")) as [string[], string[]];
+  const [page, backend] = ["src/main.tsx", "server.mjs"].map((file) => readFileSync(join(folder, file), "utf8").trimEnd().split("\n")) as [
+    string[],
+    string[],
+  ];
   const isCode = (line: string) => !/^\s*(\/\/|$)/.test(line);
   expect(page.length).toBeLessThanOrEqual(60);
   expect(backend.length).toBeLessThanOrEqual(30);

@@ -2,9 +2,9 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { createClient } from "../src/index.js";
 import { freePort } from "./free-port.js";
 import { startService } from "./service.js";
-import { createClient } from "../src/index.js";
 
 export const folder = fileURLToPath(new URL("../../../examples/react-chat", import.meta.url));
 const SCOPES = "user-tokens:issue,agents:read,chat:write,conversations:read,conversations:write,events:read";

@@ -18,7 +18,11 @@ export class Tab {
   #know = (_: string) => {};
   readonly #feed;
 
-  private constructor(readonly service: Service, readonly start: number, webSocket?: typeof WebSocket | null) {
+  private constructor(
+    readonly service: Service,
+    readonly start: number,
+    webSocket?: typeof WebSocket | null,
+  ) {
     const tab = this;
     class Socket extends NodeWebSocket {
       constructor(url: string, protocol: string) {

@@ -46,11 +46,13 @@ const join: Start = async (tab) => {
 };
 
 /** Brings a tab into a state by way of others. */
-const leave = (...actions: Action[]): Start => async (tab) => {
-  await lead(tab);
-  for (const action of actions) tab[action]();
-  await tab.expectNothing();
-};
+const leave =
+  (...actions: Action[]): Start =>
+  async (tab) => {
+    await lead(tab);
+    for (const action of actions) tab[action]();
+    await tab.expectNothing();
+  };
 const left = leave("stop");
 const asleep = leave("sleep");
 
@@ -109,7 +111,10 @@ const openTwo = async (): Promise<[Tab, Tab]> => {
   return [leader, tab];
 };
 
-test.each<[Action, Action]>([["stop", "follow"], ["sleep", "wake"]])("a follower misses nothing by %s and %s", async (end, begin) => {
+test.each<[Action, Action]>([
+  ["stop", "follow"],
+  ["sleep", "wake"],
+])("a follower misses nothing by %s and %s", async (end, begin) => {
   const [leader, tab] = await openTwo();
   for (let time = 0; time < 2; time += 1) {
     tab[end]();
@@ -124,7 +129,10 @@ test.each<[Action, Action]>([["stop", "follow"], ["sleep", "wake"]])("a follower
   expect([leader.opened, tab.opened]).toEqual([1, 0]);
 });
 
-test.each<[Action, Action]>([["stop", "follow"], ["sleep", "wake"]])("two tabs hand the lead over by %s and %s", async (end, begin) => {
+test.each<[Action, Action]>([
+  ["stop", "follow"],
+  ["sleep", "wake"],
+])("two tabs hand the lead over by %s and %s", async (end, begin) => {
   let [leader, tab] = await openTwo();
   for (let time = 0; time < 4; time += 1) {
     leader[end]();
@@ -188,21 +196,24 @@ test("a tab that follows something else at once keeps its socket", async () => {
   expect(tab.opened).toBe(1);
 });
 
-test.each([new TypeError("of the client"), new DOMException("of the client", "AbortError")])("an error of a tab that begins to lead starts no election: %s", async (error) => {
-  prepare({ navigator: { locks } });
-  const reported = vi.spyOn(console, "warn").mockImplementation(() => {});
-  const calls: boolean[] = [];
-  const tab = joinTabs("errors", {
-    lead(isLeader) {
-      calls.push(isLeader);
-      if (calls.length === 1) throw error;
-    },
-    receive() {},
-  });
-  tab.elect();
-  await expect.poll(() => calls.length).toBeGreaterThan(1);
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  expect(calls).toEqual([true, true]);
-  tab.close();
-  reported.mockRestore();
-});
+test.each([new TypeError("of the client"), new DOMException("of the client", "AbortError")])(
+  "an error of a tab that begins to lead starts no election: %s",
+  async (error) => {
+    prepare({ navigator: { locks } });
+    const reported = vi.spyOn(console, "warn").mockImplementation(() => {});
+    const calls: boolean[] = [];
+    const tab = joinTabs("errors", {
+      lead(isLeader) {
+        calls.push(isLeader);
+        if (calls.length === 1) throw error;
+      },
+      receive() {},
+    });
+    tab.elect();
+    await expect.poll(() => calls.length).toBeGreaterThan(1);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(calls).toEqual([true, true]);
+    tab.close();
+    reported.mockRestore();
+  },
+);

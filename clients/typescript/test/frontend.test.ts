@@ -7,9 +7,9 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { startBrowser } from "../../../crates/api/tests/clients/browser.mjs";
 import { readBlocks } from "../../../crates/api/tests/clients/documents.mjs";
 import { startService } from "../../../crates/api/tests/clients/service.mjs";
+import { createClient } from "../src/index.js";
 import { folder as example } from "./example.js";
 import { freePort } from "./free-port.js";
-import { createClient } from "../src/index.js";
 
 const DOCUMENT = new URL("../../../docs/frontend.md", import.meta.url);
 const TEXT = readFileSync(DOCUMENT, "utf8");
@@ -46,12 +46,18 @@ test("the documented page, with a script of ten lines, shows the reply to its vi
   const script = /<script.*>\n([^]*)\n<\/script>/.exec(page)?.[1]?.split("\n") ?? [];
   expect(script.length).toBeGreaterThan(0);
   expect(script.length).toBeLessThanOrEqual(10);
-  writeFileSync(join(folder, "index.html"), page.replace("http://127.0.0.1:8080", service.url).replace("01a1f9f5-e05d-732b-85dd-7c941357da9e", agentId));
+  writeFileSync(
+    join(folder, "index.html"),
+    page.replace("http://127.0.0.1:8080", service.url).replace("01a1f9f5-e05d-732b-85dd-7c941357da9e", agentId),
+  );
   writeFileSync(join(folder, "vite.config.mjs"), block("// vite.config.mjs").replace("http://localhost:3000", backendUrl));
   // The built package, as the example has installed it.
   const installed = "node_modules/agent-service-client";
   cpSync(join(example, installed), join(folder, installed), { recursive: true });
-  const vite = spawn(process.execPath, [join(example, "node_modules/vite/bin/vite.js"), "--port", `${port}`, "--strictPort"], { cwd: folder, stdio: "ignore" });
+  const vite = spawn(process.execPath, [join(example, "node_modules/vite/bin/vite.js"), "--port", `${port}`, "--strictPort"], {
+    cwd: folder,
+    stdio: "ignore",
+  });
   onTestFinished(() => void vite.kill());
   await vi.waitUntil(() => fetch(`http://localhost:${port}`).catch(() => false), { timeout: 20_000 });
   const browser = await startBrowser();

@@ -3,9 +3,9 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import type { BrowserContext, Page, Route } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { eventsOf, messagesOf, send, startPages, words } from "./pages.js";
-import type { Settings } from "./pages/tab.js";
 import { createClient } from "../src/index.js";
+import type { Settings } from "./pages/tab.js";
+import { eventsOf, messagesOf, send, startPages, words } from "./pages.js";
 
 let pages: Awaited<ReturnType<typeof startPages>>;
 let context: BrowserContext;
@@ -33,7 +33,10 @@ const openTab = (script: () => void): Promise<Page> =>
     const own: string[] = [];
     reports.set(page, own);
     page.on("websocket", (socket) => sockets.push(socket.url()));
-    page.on("request", (request) => request.url().endsWith("/api/ws/tickets") && request.method() === "POST" && tickets.push(request.url()));
+    page.on(
+      "request",
+      (request) => request.url().endsWith("/api/ws/tickets") && request.method() === "POST" && tickets.push(request.url()),
+    );
     page.on("console", (message) => message.type() === "warning" && own.push(message.text()));
     page.on("pageerror", (error) => own.push(String(error)));
     await page.addInitScript(script);
@@ -75,78 +78,138 @@ const browsers: [name: string, script: () => void, sockets: number, report?: str
   ["all is there", () => {}, 1],
   ["there are no Web Locks", () => Object.defineProperty(Navigator.prototype, "locks", { value: undefined }), 2],
   ["there is no BroadcastChannel", () => Object.defineProperty(globalThis, "BroadcastChannel", { value: undefined }), 2],
-  ["new BroadcastChannel throws", () => {
-    globalThis.BroadcastChannel = class {
-      constructor() {
-        throw new DOMException("The operation is insecure.", "SecurityError");
-      }
-    } as unknown as typeof BroadcastChannel;
-  }, 2, LOCKS],
-  ["postMessage throws", () => {
-    BroadcastChannel.prototype.postMessage = () => {
-      throw new TypeError("expected i32");
-    };
-  }, 2, LOCKS],
-  ["postMessage throws after a while", () => {
-    const { postMessage } = BroadcastChannel.prototype;
-    let count = 0;
-    BroadcastChannel.prototype.postMessage = function (message: unknown) {
-      if ((count += 1) > 4) throw new TypeError("expected i32");
-      postMessage.call(this, message);
-    };
-  }, 2, LOCKS],
-  ["postMessage throws as a tab begins to lead", () => {
-    const { postMessage } = BroadcastChannel.prototype;
-    BroadcastChannel.prototype.postMessage = function (message: { type: string }) {
-      if (message.type === "leads") throw new TypeError("expected i32");
-      postMessage.call(this, message);
-    };
-  }, 2, LOCKS],
-  ["a lock is rejected as insecure", () => {
-    LockManager.prototype.request = async () => {
-      throw new DOMException("The request was denied.", "SecurityError");
-    };
-  }, 2, LOCKS],
-  ["a lock is rejected for another reason", () => {
-    LockManager.prototype.request = async () => {
-      throw new DOMException("The document is not active.", "InvalidStateError");
-    };
-  }, 2, LOCKS],
-  ["a lock is rejected like a stolen one that was never held", () => {
-    LockManager.prototype.request = async () => {
-      throw new DOMException("The request was aborted.", "AbortError");
-    };
-  }, 2, LOCKS],
-  ["a lock is rejected while it is held", () => {
-    LockManager.prototype.request = async (...[, , hold]: unknown[]) => {
-      void (hold as () => void)();
-      throw new DOMException("The document is not active.", "InvalidStateError");
-    };
-  }, 2, LOCKS],
-  ["requesting a lock throws", () => {
-    LockManager.prototype.request = () => {
-      throw new TypeError("Illegal invocation");
-    };
-  }, 2, LOCKS],
-  ["new WebSocket throws", () => {
-    globalThis.WebSocket = class {
-      constructor() {
-        throw new DOMException("An insecure connection may not be initiated.", "SecurityError");
-      }
-    } as unknown as typeof WebSocket;
-  }, 0, SOCKETS],
-  ["sessionStorage throws", () => {
-    Object.defineProperty(globalThis, "sessionStorage", {
-      get() {
-        throw new DOMException("Access is denied for this document.", "SecurityError");
-      },
-    });
-  }, 1, STORAGE],
-  ["the storage is full", () => {
-    Storage.prototype.setItem = () => {
-      throw new DOMException("The quota has been exceeded.", "QuotaExceededError");
-    };
-  }, 1, STORAGE],
+  [
+    "new BroadcastChannel throws",
+    () => {
+      globalThis.BroadcastChannel = class {
+        constructor() {
+          throw new DOMException("The operation is insecure.", "SecurityError");
+        }
+      } as unknown as typeof BroadcastChannel;
+    },
+    2,
+    LOCKS,
+  ],
+  [
+    "postMessage throws",
+    () => {
+      BroadcastChannel.prototype.postMessage = () => {
+        throw new TypeError("expected i32");
+      };
+    },
+    2,
+    LOCKS,
+  ],
+  [
+    "postMessage throws after a while",
+    () => {
+      const { postMessage } = BroadcastChannel.prototype;
+      let count = 0;
+      BroadcastChannel.prototype.postMessage = function (message: unknown) {
+        if ((count += 1) > 4) throw new TypeError("expected i32");
+        postMessage.call(this, message);
+      };
+    },
+    2,
+    LOCKS,
+  ],
+  [
+    "postMessage throws as a tab begins to lead",
+    () => {
+      const { postMessage } = BroadcastChannel.prototype;
+      BroadcastChannel.prototype.postMessage = function (message: { type: string }) {
+        if (message.type === "leads") throw new TypeError("expected i32");
+        postMessage.call(this, message);
+      };
+    },
+    2,
+    LOCKS,
+  ],
+  [
+    "a lock is rejected as insecure",
+    () => {
+      LockManager.prototype.request = async () => {
+        throw new DOMException("The request was denied.", "SecurityError");
+      };
+    },
+    2,
+    LOCKS,
+  ],
+  [
+    "a lock is rejected for another reason",
+    () => {
+      LockManager.prototype.request = async () => {
+        throw new DOMException("The document is not active.", "InvalidStateError");
+      };
+    },
+    2,
+    LOCKS,
+  ],
+  [
+    "a lock is rejected like a stolen one that was never held",
+    () => {
+      LockManager.prototype.request = async () => {
+        throw new DOMException("The request was aborted.", "AbortError");
+      };
+    },
+    2,
+    LOCKS,
+  ],
+  [
+    "a lock is rejected while it is held",
+    () => {
+      LockManager.prototype.request = async (...[, , hold]: unknown[]) => {
+        void (hold as () => void)();
+        throw new DOMException("The document is not active.", "InvalidStateError");
+      };
+    },
+    2,
+    LOCKS,
+  ],
+  [
+    "requesting a lock throws",
+    () => {
+      LockManager.prototype.request = () => {
+        throw new TypeError("Illegal invocation");
+      };
+    },
+    2,
+    LOCKS,
+  ],
+  [
+    "new WebSocket throws",
+    () => {
+      globalThis.WebSocket = class {
+        constructor() {
+          throw new DOMException("An insecure connection may not be initiated.", "SecurityError");
+        }
+      } as unknown as typeof WebSocket;
+    },
+    0,
+    SOCKETS,
+  ],
+  [
+    "sessionStorage throws",
+    () => {
+      Object.defineProperty(globalThis, "sessionStorage", {
+        get() {
+          throw new DOMException("Access is denied for this document.", "SecurityError");
+        },
+      });
+    },
+    1,
+    STORAGE,
+  ],
+  [
+    "the storage is full",
+    () => {
+      Storage.prototype.setItem = () => {
+        throw new DOMException("The quota has been exceeded.", "QuotaExceededError");
+      };
+    },
+    1,
+    STORAGE,
+  ],
 ];
 
 test.each(browsers)("pages follow and stop as often as they like where %s", async (_name, script, count, report) => {

@@ -24,7 +24,13 @@ test("a page without TLS sends messages once, and keeps them over a reload", asy
     return pathname === "/api/chat" && isLost ? route.abort() : route.continue({ url: service.url + pathname + search });
   });
   const agentId = await service.newAgent();
-  const settings = { url: ADDRESS, token: service.key("chat:write,conversations:read,events:read"), agentId, key: "insecure", followsEvents: true };
+  const settings = {
+    url: ADDRESS,
+    token: service.key("chat:write,conversations:read,events:read"),
+    agentId,
+    key: "insecure",
+    followsEvents: true,
+  };
   const page = await pages.open(context, settings, undefined, ADDRESS);
   expect(await page.evaluate(() => [isSecureContext, "randomUUID" in crypto, "subtle" in crypto])).toEqual([false, false, false]);
   await send(page, "Hello");

@@ -3,8 +3,8 @@
 import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { randomSource } from "./chaos.js";
-import { messagesOf, send, startPages, stateOf, words } from "./pages.js";
 import type { Settings } from "./pages/tab.js";
+import { messagesOf, send, startPages, stateOf, words } from "./pages.js";
 
 /** The number of pages that die: 200 in a full run. */
 const KILLS = Number(process.env.KILLS ?? 40);

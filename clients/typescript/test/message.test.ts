@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { applyLive, applyPart, messageOf, type Messages } from "../src/message.js";
+import { applyLive, applyPart, type Messages, messageOf } from "../src/message.js";
 
 const stored = { id: "m", conversationId: "c", turnId: "t", seq: 1, role: "agent", content: "Hi", createdAt: "", usage: null };
 const known: Messages = [messageOf({ ...stored, finishReason: "dismissed" } as never)];

@@ -12,7 +12,8 @@ const service: typeof fetch = async (_input, init) => {
   if (init?.method === "POST") return new Response('data: {"type":"turn.completed","turnId":"1","message":"Hello"}\n\n');
   return Response.json({ data: [], headSeq: 0 });
 };
-const open = (more: Partial<ClientOptions> = {}) => createClient({ url, getToken: () => "token", fetch: service, webSocket: null, ...more });
+const open = (more: Partial<ClientOptions> = {}) =>
+  createClient({ url, getToken: () => "token", fetch: service, webSocket: null, ...more });
 const advice = "Load a polyfill, or correct the program: ";
 /** The error for a sentence, which pages show, too. */
 const told = (detail: string) => ({ name: "ConnectionError", code: "offline", retryable: false, title: detail, detail, message: detail });
@@ -102,24 +103,39 @@ test("pages and proxies of others are told, and repeated: a network may ask to s
     response.writeHead(status as number, { "Content-Type": type }).end("<!doctype html>");
   }).listen(0, "127.0.0.1");
   onTestFinished(() => void page.close());
-  const { port } = await new Promise<{ port: number }>((resolve) => page.on("listening", () => resolve(page.address() as { port: number })));
+  const { port } = await new Promise<{ port: number }>((resolve) =>
+    page.on("listening", () => resolve(page.address() as { port: number })),
+  );
   const failing = (path: string) => open({ url: `http://127.0.0.1:${port}${path}`, fetch: undefined, retries: 1 }).engines.list();
   const detail = (status: string) => `HTTP ${status}: is \`url\` the address of Agent Service?`;
-  await expect(failing("")).rejects.toMatchObject({ name: "ConnectionError", retryable: true, title: "The service cannot be reached.", detail: detail("200 with text/html") });
+  await expect(failing("")).rejects.toMatchObject({
+    name: "ConnectionError",
+    retryable: true,
+    title: "The service cannot be reached.",
+    detail: detail("200 with text/html"),
+  });
   await expect(failing("/missing")).rejects.toMatchObject({ retryable: true, detail: detail("404 with text/plain") });
   expect(requests).toBe(4);
 });
 
 test("a problem of a proxy, without a code, is a lost connection", async () => {
   for (const problem of [{}, { type: "about:blank", title: "Bad Gateway", status: 502 }]) {
-    const proxy: typeof fetch = async () => new Response(JSON.stringify(problem), { status: 502, headers: { "Content-Type": "application/problem+json" } });
-    await expect(open({ fetch: proxy, retries: 0 }).engines.list()).rejects.toMatchObject({ name: "ConnectionError", retryable: true, title: "The service cannot be reached." });
+    const proxy: typeof fetch = async () =>
+      new Response(JSON.stringify(problem), { status: 502, headers: { "Content-Type": "application/problem+json" } });
+    await expect(open({ fetch: proxy, retries: 0 }).engines.list()).rejects.toMatchObject({
+      name: "ConnectionError",
+      retryable: true,
+      title: "The service cannot be reached.",
+    });
   }
 });
 
 test("a message without a turn is lost, and not sent", async () => {
   for (const response of [() => new Response(null, { status: 204 }), () => new Response("")]) {
-    const chat = open({ fetch: async (input, init) => (init?.method === "POST" ? response() : service(input, init)), retries: 0 }).chat({ agentId: "agent", message: "Hello" });
+    const chat = open({ fetch: async (input, init) => (init?.method === "POST" ? response() : service(input, init)), retries: 0 }).chat({
+      agentId: "agent",
+      message: "Hello",
+    });
     await expect(chat.next()).rejects.toMatchObject({ name: "ConnectionError", message: "the connection was lost" });
   }
 });
@@ -139,18 +155,21 @@ test("parts of a newer service change nothing", async () => {
   expect(messages.map(({ text }) => text)).toEqual(["Hello", "Hello"]);
 });
 
-test.each([undefined, null, "", { token: "token" }, 5, "eyJ…", "a b", "a\nb"])("a `getToken` that returns no token is told: %j", async (token) => {
-  let calls = 0;
-  const getToken = () => {
-    calls += 1;
-    return token as string;
-  };
-  const error = told(`${advice}\`getToken\` returned no token.`);
-  await expect(open({ getToken }).engines.list()).rejects.toMatchObject(error);
-  expect(calls).toBe(1);
-  expect(requests).toBe(0);
-  expect(await stateAfter({ getToken }, "send")).toMatchObject({ status: "failed", error });
-});
+test.each([undefined, null, "", { token: "token" }, 5, "eyJ…", "a b", "a\nb"])(
+  "a `getToken` that returns no token is told: %j",
+  async (token) => {
+    let calls = 0;
+    const getToken = () => {
+      calls += 1;
+      return token as string;
+    };
+    const error = told(`${advice}\`getToken\` returned no token.`);
+    await expect(open({ getToken }).engines.list()).rejects.toMatchObject(error);
+    expect(calls).toBe(1);
+    expect(requests).toBe(0);
+    expect(await stateAfter({ getToken }, "send")).toMatchObject({ status: "failed", error });
+  },
+);
 
 test("after another user has signed in, the remedy is told", async () => {
   const tokenOf = (sub: string) => `e30.${btoa(JSON.stringify({ sub }))}.`;
@@ -175,7 +194,9 @@ test("what a program passes wrongly is thrown as it is, and not repeated", async
 });
 
 test("the reason for which `fetch` fails is told", async () => {
-  await expect(open({ retries: 0 }).agents.list({}, { headers: { "X-Header": "a\nb" } })).rejects.toThrow(`${url} cannot be reached (TypeError: `);
+  await expect(open({ retries: 0 }).agents.list({}, { headers: { "X-Header": "a\nb" } })).rejects.toThrow(
+    `${url} cannot be reached (TypeError: `,
+  );
 });
 
 test("an address that is none after all is a lost connection on pages, too", async () => {
@@ -184,13 +205,19 @@ test("an address that is none after all is a lost connection on pages, too", asy
   vi.stubGlobal("navigator", { onLine: true });
   const failing = (address: string) => open({ url: address, fetch: undefined, retries: 0 }).engines.list();
   const hint = `, or does not allow ${url} in SERVER__ALLOWED_ORIGINS`;
-  await expect(failing("http://localhost:80800")).rejects.toMatchObject({ name: "ConnectionError", detail: expect.stringContaining(`cannot be reached${hint} (TypeError: `) });
+  await expect(failing("http://localhost:80800")).rejects.toMatchObject({
+    name: "ConnectionError",
+    detail: expect.stringContaining(`cannot be reached${hint} (TypeError: `),
+  });
   await expect(open({ url: `${url}:8443`, fetch: () => Promise.reject(new TypeError()), retries: 0 }).engines.list()).rejects.toThrow(hint);
-  await expect(open({ url: `${url}/agents`, fetch: () => Promise.reject(new TypeError()), retries: 0 }).engines.list()).rejects.toThrow(`${url}/agents cannot be reached (TypeError`);
+  await expect(open({ url: `${url}/agents`, fetch: () => Promise.reject(new TypeError()), retries: 0 }).engines.list()).rejects.toThrow(
+    `${url}/agents cannot be reached (TypeError`,
+  );
 });
 
 test("problems of the service stay what they are", async () => {
   const problem = { type: "", title: "Title.", detail: "Detail.", status: 404, code: "agent_not_found", retryable: false };
-  const missing: typeof fetch = async () => new Response(JSON.stringify(problem), { status: 404, headers: { "Content-Type": "application/problem+json" } });
+  const missing: typeof fetch = async () =>
+    new Response(JSON.stringify(problem), { status: 404, headers: { "Content-Type": "application/problem+json" } });
   await expect(open({ fetch: missing }).agents.get("id")).rejects.toThrow(ProblemError);
 });

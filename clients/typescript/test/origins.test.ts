@@ -1,7 +1,7 @@
 // A page of an origin that the service does not allow: its browser hides every response from it.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startPages } from "./pages.js";
 import type { Settings } from "./pages/tab.js";
+import { startPages } from "./pages.js";
 
 let pages: Awaited<ReturnType<typeof startPages>>;
 
@@ -18,7 +18,14 @@ test("a page of an origin that is not allowed is told so, and so is the operator
   const page = await context.newPage();
   await page.goto(other);
   const errorOf = () =>
-    page.evaluate((given: Settings) => window.start(given).then(() => undefined, ({ code, title, detail }) => ({ code, title, detail })), settings);
+    page.evaluate(
+      (given: Settings) =>
+        window.start(given).then(
+          () => undefined,
+          ({ code, title, detail }) => ({ code, title, detail }),
+        ),
+      settings,
+    );
   const unreachable = { code: "offline", title: "The service cannot be reached." };
   const detail = `${service.url} cannot be reached`;
   const reason = " (TypeError: Failed to fetch)";

@@ -48,7 +48,14 @@ test.each([
   ["import", "module", (name: string) => `Object.keys(await import("${name}"))`],
   ["require", "commonjs", (name: string) => `Object.keys(require("${name}"))`],
 ])("each entry can be loaded by `%s`", (_, type, load) => {
-  const entries = { "": "createClient", "/react": "useChat", "/regions": "nearestRegion", "/stores": "liveAgent", "/ai": "createChatTransport", "/tanstack": "agentsQuery" };
+  const entries = {
+    "": "createClient",
+    "/react": "useChat",
+    "/regions": "nearestRegion",
+    "/stores": "liveAgent",
+    "/ai": "createChatTransport",
+    "/tanstack": "agentsQuery",
+  };
   for (const [entry, name] of Object.entries(entries)) {
     const script = `console.log(${load(`agent-service-client${entry}`)}.join())`;
     const output = execFileSync(process.execPath, [`--input-type=${type}`, "-e", script], { cwd: project.folder, encoding: "utf8" });
@@ -75,25 +82,44 @@ test.each([
   expect(compile(version, join(project.folder, folder))).toBe("");
 });
 
-test.each(["oldest", "newest"] as const)("the pages of the documents and of the example compile, strict, with the %s TypeScript", (version) => {
-  const [readme, adapters] = [read("README.md"), read("adapters.md")];
-  project.write("pages/config.ts", /```js\n(\/\/ config.js\n[^]*?)```/.exec(readme)![1]!);
-  const pages = [...`${readme}${adapters}`.matchAll(/```tsx\n([^]*?)```/g)].map(([, page]) => page!);
-  // Those of the adapters need the newest versions of their libraries.
-  expect(pages.length).toBe(4);
-  project.write("pages/react.tsx", pages[0]!);
-  for (const file of ["main.tsx", "globals.d.ts"]) project.write(`pages/${file}`, readFileSync(join(example, "src", file), "utf8"));
-  const compilerOptions = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, target: "ES2022", lib: ["ES2022", "DOM", "DOM.Iterable"], types: [], noEmit: true, module: "ESNext", moduleResolution: "Bundler", jsx: "react-jsx" };
-  project.write("pages/tsconfig.json", JSON.stringify({ compilerOptions }));
-  expect(compile(version, join(project.folder, "pages"))).toBe("");
-});
+test.each(["oldest", "newest"] as const)(
+  "the pages of the documents and of the example compile, strict, with the %s TypeScript",
+  (version) => {
+    const [readme, adapters] = [read("README.md"), read("adapters.md")];
+    project.write("pages/config.ts", /```js\n(\/\/ config.js\n[^]*?)```/.exec(readme)![1]!);
+    const pages = [...`${readme}${adapters}`.matchAll(/```tsx\n([^]*?)```/g)].map(([, page]) => page!);
+    // Those of the adapters need the newest versions of their libraries.
+    expect(pages.length).toBe(4);
+    project.write("pages/react.tsx", pages[0]!);
+    for (const file of ["main.tsx", "globals.d.ts"]) project.write(`pages/${file}`, readFileSync(join(example, "src", file), "utf8"));
+    const compilerOptions = {
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noUncheckedIndexedAccess: true,
+      target: "ES2022",
+      lib: ["ES2022", "DOM", "DOM.Iterable"],
+      types: [],
+      noEmit: true,
+      module: "ESNext",
+      moduleResolution: "Bundler",
+      jsx: "react-jsx",
+    };
+    project.write("pages/tsconfig.json", JSON.stringify({ compilerOptions }));
+    expect(compile(version, join(project.folder, "pages"))).toBe("");
+  },
+);
 
 test("the code uses no method that browsers have got since the oldest TypeScript was published", () => {
   const compilerOptions = { noEmit: true, target: "ES2022", lib: ["ES2023", "DOM", "DOM.Iterable"], types: [], allowJs: false };
   const [src, newer] = [join(here, "../src"), "newer.ts"];
   const exclude = ["ai", "assistant-ui"].map((name) => join(src, name));
-  project.write("browsers/tsconfig.json", JSON.stringify({ extends: join(here, "../tsconfig.json"), compilerOptions, include: [src, newer], exclude }));
+  project.write(
+    "browsers/tsconfig.json",
+    JSON.stringify({ extends: join(here, "../tsconfig.json"), compilerOptions, include: [src, newer], exclude }),
+  );
   project.write(`browsers/${newer}`, "export const { signal } = { signal: AbortSignal.any([]) };\n");
-  const found = compile("oldest", join(project.folder, "browsers")).split("\n").filter((line) => / TS2(339|550|551|304):/.test(line));
+  const found = compile("oldest", join(project.folder, "browsers"))
+    .split("\n")
+    .filter((line) => / TS2(339|550|551|304):/.test(line));
   expect(found).toEqual([expect.stringContaining(newer)]);
 });

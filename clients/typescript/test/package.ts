@@ -12,7 +12,10 @@ const root = fileURLToPath(new URL("../", import.meta.url));
 export const installPackage = (libraries: Record<string, string> = {}) => {
   const folder = mkdtempSync(join(tmpdir(), "package-"));
   const installed = join(folder, "node_modules/agent-service-client");
-  const packed = execFileSync("npm", ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder], { cwd: root, encoding: "utf8" });
+  const packed = execFileSync("npm", ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder], {
+    cwd: root,
+    encoding: "utf8",
+  });
   mkdirSync(installed, { recursive: true });
   execFileSync("tar", ["-xzf", join(folder, packed.trim()), "-C", installed, "--strip-components=1"]);
   for (const [name, from] of Object.entries(libraries)) {

@@ -2,8 +2,8 @@
 import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page } from "playwright-core";
 import { servePage, startBrowser } from "../../../crates/api/tests/clients/browser.mjs";
-import { startService } from "./service.js";
 import type { Settings } from "./pages/tab.js";
+import { startService } from "./service.js";
 
 export const startPages = async () => {
   const site = await servePage({ folder: fileURLToPath(new URL("./pages", import.meta.url)), file: "tab.ts" });

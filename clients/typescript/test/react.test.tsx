@@ -3,9 +3,9 @@ import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { StrictMode, useMemo, version } from "react";
 import { renderToString } from "react-dom/server";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
-import { type Service, startService } from "./service.js";
 import { type Client, type Conversation, createClient, type LogEvent } from "../src/index.js";
 import { useAgent, useChat, useConversations, useEvents } from "../src/react.js";
+import { type Service, startService } from "./service.js";
 
 let service: Service;
 
@@ -161,7 +161,12 @@ test("an agent is shown with its changes", async () => {
 });
 
 const Activity = ({ client, agentId, onEvent }: { client: Client; agentId: string; onEvent: (event: LogEvent) => void }) => {
-  const { events, status } = useEvents(client, { channels: [`agent:${agentId}`], types: ["turn.completed", "conversation.created"], limit: 2, onEvent });
+  const { events, status } = useEvents(client, {
+    channels: [`agent:${agentId}`],
+    types: ["turn.completed", "conversation.created"],
+    limit: 2,
+    onEvent,
+  });
   return <p>{[status, ...events.map(({ type }) => type)].join()}</p>;
 };
 

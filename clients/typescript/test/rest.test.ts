@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { type Service, startService } from "./service.js";
 import { ConnectionError, createClient, ProblemError } from "../src/index.js";
+import { type Service, startService } from "./service.js";
 
 let service: Service;
 

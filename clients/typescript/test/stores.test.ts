@@ -1,20 +1,28 @@
 // Live states of pages whose requests fail for a while.
 import { expect, test, vi } from "vitest";
-import { agentId, service, useService } from "./conversations.js";
 import { createClient } from "../src/index.js";
 import { liveAgent, liveConversations, liveEvents } from "../src/stores/index.js";
+import { agentId, service, useService } from "./conversations.js";
 
 useService();
 
 /** A client, of whose requests to a path the next `failures` are lost, or rejected with a problem that may pass. */
 const failing = (path: string, isRejected: boolean) => {
-  const network = { failures: 1, client: createClient({ url: service.url, apiKey: service.admin, retries: 0, fetch: async (input, init) => {
-    if (network.failures === 0 || !String(input).startsWith(service.url + path)) return fetch(input, init);
-    network.failures -= 1;
-    if (!isRejected) throw new TypeError("offline");
-    const problem = { type: "", title: "Busy", status: 503, code: "store_unavailable", detail: "", retryable: true };
-    return new Response(JSON.stringify(problem), { status: 503, headers: { "Content-Type": "application/problem+json" } });
-  } }) };
+  const network = {
+    failures: 1,
+    client: createClient({
+      url: service.url,
+      apiKey: service.admin,
+      retries: 0,
+      fetch: async (input, init) => {
+        if (network.failures === 0 || !String(input).startsWith(service.url + path)) return fetch(input, init);
+        network.failures -= 1;
+        if (!isRejected) throw new TypeError("offline");
+        const problem = { type: "", title: "Busy", status: 503, code: "store_unavailable", detail: "", retryable: true };
+        return new Response(JSON.stringify(problem), { status: 503, headers: { "Content-Type": "application/problem+json" } });
+      },
+    }),
+  };
   return network;
 };
 
@@ -47,7 +55,9 @@ test("an agent that could not be read is read again", async () => {
   const network = failing("/api/agents/", false);
   const agent = liveAgent(network.client, agentId);
   const unsubscribe = agent.subscribe(() => {});
-  await expect.poll(() => agent.getSnapshot()).toMatchObject({ status: "failed", error: { code: "offline", title: "The service cannot be reached." } });
+  await expect
+    .poll(() => agent.getSnapshot())
+    .toMatchObject({ status: "failed", error: { code: "offline", title: "The service cannot be reached." } });
   await expect.poll(() => agent.getSnapshot()).toMatchObject({ status: "ready", agent: { name: "Ada" } });
   unsubscribe();
 });

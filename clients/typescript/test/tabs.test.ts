@@ -1,9 +1,9 @@
 // Quality 6: one socket for all tabs, which pages that sleep, hide or lose the network do not break.
 import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { eventsOf, messagesOf, repliesOf, send, startPages, stateOf, words } from "./pages.js";
-import type { Settings } from "./pages/tab.js";
 import { createClient } from "../src/index.js";
+import type { Settings } from "./pages/tab.js";
+import { eventsOf, messagesOf, repliesOf, send, startPages, stateOf, words } from "./pages.js";
 
 let pages: Awaited<ReturnType<typeof startPages>>;
 let context: BrowserContext;
@@ -203,7 +203,10 @@ test.each(browsers)("%s, tabs hear each other over a reload, the end of a leader
     await tab.evaluate((given) => window.start(given), settings);
     await expectHeard(leader, sender, other);
   }
-  for (const [sleep, wake] of [["pagehide", "pageshow"], ["freeze", "resume"]] as const) {
+  for (const [sleep, wake] of [
+    ["pagehide", "pageshow"],
+    ["freeze", "resume"],
+  ] as const) {
     for (const tab of [leader, sender, other]) {
       await tab.evaluate((name) => void (name === "freeze" ? document : window).dispatchEvent(new Event(name)), sleep);
       await expectHeard(...[leader, sender, other].filter((awake) => awake !== tab));

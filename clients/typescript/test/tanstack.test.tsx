@@ -4,9 +4,17 @@ import { QueryClient, QueryClientProvider, useInfiniteQuery, useQuery } from "@t
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { type ReactNode, StrictMode } from "react";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { type Service, startService } from "./service.js";
 import { type Client, createClient } from "../src/index.js";
-import { agentConnection, agentQuery, agentsQuery, conversationQuery, conversationsQuery, followQueries, messagesQuery } from "../src/tanstack.js";
+import {
+  agentConnection,
+  agentQuery,
+  agentsQuery,
+  conversationQuery,
+  conversationsQuery,
+  followQueries,
+  messagesQuery,
+} from "../src/tanstack.js";
+import { type Service, startService } from "./service.js";
 
 let service: Service;
 
@@ -62,7 +70,11 @@ test("conversations and messages are queried in pages, and follow the log", asyn
     return (
       <>
         <p>{conversation?.messageCount}</p>
-        {data?.pages.flatMap((page) => page.data).map((message) => <p key={message.id}>{message.content}</p>)}
+        {data?.pages
+          .flatMap((page) => page.data)
+          .map((message) => (
+            <p key={message.id}>{message.content}</p>
+          ))}
         {hasNextPage && <button onClick={() => void fetchNextPage()}>More</button>}
       </>
     );

@@ -2,11 +2,11 @@
 // delays waits as long as it says.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { WebSocket as NodeWebSocket } from "ws";
-import { type Service, startService } from "./service.js";
 import { type ConversationState, createClient, type LogEvent } from "../src/index.js";
-import { memoryStorage } from "./memory-storage.js";
 import { until } from "./conversations.js";
 import { LEEWAY, startIssuer } from "./issuer.js";
+import { memoryStorage } from "./memory-storage.js";
+import { type Service, startService } from "./service.js";
 
 let issuer: Awaited<ReturnType<typeof startIssuer>>;
 let service: Service;
@@ -23,7 +23,10 @@ class RecordedWebSocket extends NodeWebSocket {
   }
 }
 const WebSocket = RecordedWebSocket as unknown as typeof globalThis.WebSocket;
-const transports: [string, typeof WebSocket | null][] = [["server-sent events", null], ["sockets", WebSocket]];
+const transports: [string, typeof WebSocket | null][] = [
+  ["server-sent events", null],
+  ["sockets", WebSocket],
+];
 
 beforeAll(async () => {
   issuer = await startIssuer();
@@ -110,7 +113,11 @@ test.each(transports)("a revoked credential ends the events, and a conversation:
 });
 
 test("a token without the scope for events shows only what the page sends itself", async () => {
-  const client = createClient({ url: service.url, getToken: () => issuer.token(60, "chat:write conversations:read"), webSocket: WebSocket });
+  const client = createClient({
+    url: service.url,
+    getToken: () => issuer.token(60, "chat:write conversations:read"),
+    webSocket: WebSocket,
+  });
   await expect(client.events({}).next()).rejects.toMatchObject({ code: "insufficient_scope" });
   const chat = client.conversation({ agentId, key: "scope" });
   await chat.load();
@@ -141,7 +148,8 @@ const problem = (status: number, more: object): Response => {
   const body = { type: "", title: "", detail: "", status, code: "rate_limited", retryable: true, ...more };
   return new Response(JSON.stringify(body), { status, headers: { "Content-Type": "application/problem+json" } });
 };
-const busyProxy = (after: string) => new Response("<h1>Busy</h1>", { status: 503, headers: { "Content-Type": "text/html", "Retry-After": after } });
+const busyProxy = (after: string) =>
+  new Response("<h1>Busy</h1>", { status: 503, headers: { "Content-Type": "text/html", "Retry-After": after } });
 
 test.each([
   ["a problem", () => problem(429, { retryAfter: 1 })],
@@ -194,7 +202,8 @@ test.each([
   await chat.send("a secret of Ada");
   user = "grace";
   isLost = false;
-  const isRefused = ({ status, error }: ConversationState) => status === "failed" && !!error && "message" in error && error.message.includes("another user");
+  const isRefused = ({ status, error }: ConversationState) =>
+    status === "failed" && !!error && "message" in error && error.message.includes("another user");
   await until(chat, isRefused);
   // It tries again, and still refuses.
   await chat.load();
@@ -248,7 +257,8 @@ test("a message that is written while no token arrives survives a reload of a pa
   };
   const expiring: typeof fetch = async (input, init) => (isSignedOut ? new Response("{}", { status: 401 }) : fetch(input, init));
   const kept = memoryStorage();
-  const open = () => createClient({ url: service.url, getToken, fetch: expiring, retries: 0 }).conversation({ agentId, key: "signed-out", storage: kept });
+  const open = () =>
+    createClient({ url: service.url, getToken, fetch: expiring, retries: 0 }).conversation({ agentId, key: "signed-out", storage: kept });
   const page = open();
   await page.load();
   isSignedOut = true;

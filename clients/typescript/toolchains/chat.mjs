@@ -88,7 +88,9 @@ const kinds = { page, stream, program, test };
 export const chat = async (project) => {
   const texts = await kinds[project.chat](project);
   const states = new Set(texts).size;
-  if (texts && (states < 5 || !texts.at(-1).includes(LAST))) throw new Error(`${states} states of the reply were seen: ${texts.join(" | ")}`);
+  if (texts && (states < 5 || !texts.at(-1).includes(LAST)))
+    throw new Error(`${states} states of the reply were seen: ${texts.join(" | ")}`);
   const { body } = await project.service.call("GET", `/api/conversations?agentId=${project.agentId}`);
-  if (body.data.length === 0 || body.data.some(({ messageCount }) => messageCount !== 2)) throw new Error(`The service has stored ${JSON.stringify(body.data)}`);
+  if (body.data.length === 0 || body.data.some(({ messageCount }) => messageCount !== 2))
+    throw new Error(`The service has stored ${JSON.stringify(body.data)}`);
 };

@@ -17,7 +17,14 @@ const SCOPES = ["chat:write", "conversations:read", "conversations:write", "even
 /** Installed for toolchains that need a newer one than 20. */
 const NODE = "node@24.21.0";
 /** Nobody is asked or watched. */
-const QUIET = { CI: "1", NO_COLOR: "1", NEXT_TELEMETRY_DISABLED: "1", NUXT_TELEMETRY_DISABLED: "1", NG_CLI_ANALYTICS: "false", WRANGLER_SEND_METRICS: "false" };
+const QUIET = {
+  CI: "1",
+  NO_COLOR: "1",
+  NEXT_TELEMETRY_DISABLED: "1",
+  NUXT_TELEMETRY_DISABLED: "1",
+  NG_CLI_ANALYTICS: "false",
+  WRANGLER_SEND_METRICS: "false",
+};
 const STEPS = ["install", "types", "build", "chat"];
 
 const names = process.argv.slice(2);
@@ -31,7 +38,10 @@ process.once("exit", () => rmSync(work, { recursive: true, force: true, maxRetri
 
 const pack = async () => {
   await run(join(here, ".."), process.env, "pack", "--pack-destination", work);
-  return join(work, readdirSync(work).find((file) => file.endsWith(".tgz")));
+  return join(
+    work,
+    readdirSync(work).find((file) => file.endsWith(".tgz")),
+  );
 };
 
 const installNode = async () => {
@@ -55,7 +65,9 @@ const newNode = chosen.some(([, { newNode }]) => newNode) ? await installNode() 
 const ports = await freePorts(chosen.length);
 const service = await startService({ SERVER__ALLOWED_ORIGINS: ports.map((port) => `http://127.0.0.1:${port}`).join() });
 const key = service.key(["user-tokens:issue", ...SCOPES].join());
-const executablePath = execFileSync("sh", ["-c", "command -v chromium || command -v chromium-browser || command -v google-chrome"], { encoding: "utf8" }).trim();
+const executablePath = execFileSync("sh", ["-c", "command -v chromium || command -v chromium-browser || command -v google-chrome"], {
+  encoding: "utf8",
+}).trim();
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
 
 /** Prepares everything that a project and its visitor need. */

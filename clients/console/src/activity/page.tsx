@@ -37,7 +37,14 @@ const TYPES: readonly LogEvent["type"][] = [
 /** The number of events that are shown first, and that a button adds. */
 const PAGE = 50;
 
-const toneOf = (type: string): Tone => (type === "turn.failed" ? "danger" : type.endsWith(".deleted") || type === "turn.cancelled" ? "warn" : type === "turn.completed" ? "ok" : "neutral");
+const toneOf = (type: string): Tone =>
+  type === "turn.failed"
+    ? "danger"
+    : type.endsWith(".deleted") || type === "turn.cancelled"
+      ? "warn"
+      : type === "turn.completed"
+        ? "ok"
+        : "neutral";
 
 /** Returns a command that repeats a request; the key stays in a variable. */
 const curl = (query: Record<string, string | number | undefined>, flags = "-sS"): string => {
@@ -90,7 +97,9 @@ const Log = ({ filter, isPaused }: { filter: Filter; isPaused: boolean }) => {
       {error !== undefined && <ErrorNotice error={error} />}
       {isLoading && <Loading />}
       {!isLoading && events.length === 0 && error === undefined && (
-        <Empty title={hasEarlier ? "No recent events" : "No events yet"}>{isPaused ? "Continue to see new events." : "New events appear here at once."}</Empty>
+        <Empty title={hasEarlier ? "No recent events" : "No events yet"}>
+          {isPaused ? "Continue to see new events." : "New events appear here at once."}
+        </Empty>
       )}
       {events.length > 0 && (
         <ul className="list" aria-label="Events">
@@ -129,7 +138,12 @@ export const ActivityPage = () => {
   return (
     <>
       <PageHeader title="Activity" status={<Badge tone={isPaused ? "warn" : "ok"}>{isPaused ? "paused" : "live"}</Badge>}>
-        <CopyButton text={() => curl({ since: 0, types: filter.types?.join(), agentId: agent || undefined, conversationId: conversation || undefined }, "-sSN")} label="Copy the stream as curl" />
+        <CopyButton
+          text={() =>
+            curl({ since: 0, types: filter.types?.join(), agentId: agent || undefined, conversationId: conversation || undefined }, "-sSN")
+          }
+          label="Copy the stream as curl"
+        />
         <Button className="small-button" onClick={() => setIsPaused(!isPaused)}>
           <Icon name={isPaused ? "play" : "pause"} size={16} /> {isPaused ? "Continue" : "Pause"}
         </Button>

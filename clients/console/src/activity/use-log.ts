@@ -1,7 +1,7 @@
 import { type EventsOptions, type LogEvent, ProblemError } from "agent-service-client";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useSession } from "../session/session.js";
-import { type Filter, eventsBefore } from "./past-events.js";
+import { eventsBefore, type Filter } from "./past-events.js";
 
 /** The number of events that are kept, besides earlier ones that were asked for. */
 const KEPT = 500;
@@ -48,7 +48,9 @@ export const useLog = (filter: Filter, isPaused: boolean) => {
       const start = Math.max(0, headSeq - EARLIER);
       const since = Math.max(start, newest.current);
       // Too many events came during a pause: the list begins anew.
-      setLog((known) => (newest.current >= start && newest.current > 0 ? { ...known, error: undefined } : { ...START, since: start, isLoading: false }));
+      setLog((known) =>
+        newest.current >= start && newest.current > 0 ? { ...known, error: undefined } : { ...START, since: start, isLoading: false },
+      );
       const onReload = () => setLog((known) => ({ ...known, hasGap: true }));
       for await (const event of service.events({ ...chosen, since, signal, onReload })) setLog((known) => withNew(known, event));
     };
@@ -64,7 +66,12 @@ export const useLog = (filter: Filter, isPaused: boolean) => {
     setIsReading(true);
     try {
       const found = await eventsBefore(service, JSON.parse(wanted) as Filter, since, EARLIER, WANTED);
-      setLog((known) => ({ ...known, since: found.since, kept: known.kept + found.events.length, events: [...known.events, ...found.events] }));
+      setLog((known) => ({
+        ...known,
+        since: found.since,
+        kept: known.kept + found.events.length,
+        events: [...known.events, ...found.events],
+      }));
     } catch (error) {
       const isGone = error instanceof ProblemError && error.code === "cursor_expired";
       setLog((known) => (isGone ? { ...known, since: 0, hasGap: true } : { ...known, error }));

@@ -20,7 +20,8 @@ interface Named {
   name: string;
 }
 
-const mapOf = (prefix: string, named: readonly Named[] = []): Map<string, string> => new Map(named.map(({ id, name }) => [prefix + id, name]));
+const mapOf = (prefix: string, named: readonly Named[] = []): Map<string, string> =>
+  new Map(named.map(({ id, name }) => [prefix + id, name]));
 
 /** Reads the names in events. */
 export const useNames = (events: readonly LogEvent[]): Names => {

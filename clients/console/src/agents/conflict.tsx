@@ -24,7 +24,8 @@ const compare = (base: Draft, mine: Draft, theirs: Draft) => {
   return { ...changes, both };
 };
 
-const shown = (value: Json | undefined): string => (typeof value === "string" ? value : value === undefined ? "(none)" : JSON.stringify(value, null, 2));
+const shown = (value: Json | undefined): string =>
+  typeof value === "string" ? value : value === undefined ? "(none)" : JSON.stringify(value, null, 2);
 
 const label = (member: string): string => MEMBERS[member] ?? member;
 
@@ -54,8 +55,9 @@ export const Conflict = ({ base, mine, onResolve, onClose }: ConflictProps) => {
       {changes !== undefined && theirs !== undefined && (
         <div className="stack">
           <p>
-            You edited version {base.version}; version {current.data?.version} has other changes: {changes.theirs.map(label).join(", ") || "none that you see here"}. You
-            have changed: {changes.mine.map(label).join(", ") || "nothing"}.
+            You edited version {base.version}; version {current.data?.version} has other changes:{" "}
+            {changes.theirs.map(label).join(", ") || "none that you see here"}. You have changed:{" "}
+            {changes.mine.map(label).join(", ") || "nothing"}.
           </p>
           <fieldset className="choices">
             <legend className="visually-hidden">What to keep</legend>
@@ -80,7 +82,12 @@ export const Conflict = ({ base, mine, onResolve, onClose }: ConflictProps) => {
                 {(["mine", "theirs"] as const).map((side) => (
                   <label key={side} className="version">
                     <span className="row">
-                      <input type="radio" name={member} checked={(kept[member] ?? "mine") === side} onChange={() => setKept({ ...kept, [member]: side })} />
+                      <input
+                        type="radio"
+                        name={member}
+                        checked={(kept[member] ?? "mine") === side}
+                        onChange={() => setKept({ ...kept, [member]: side })}
+                      />
                       {side === "mine" ? "Mine" : "Theirs"}
                     </span>
                     <pre dir="auto">{shown((side === "mine" ? mine : theirs)[member])}</pre>

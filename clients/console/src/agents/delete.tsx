@@ -40,7 +40,9 @@ export const DeleteAgent = ({ agent, onClose }: { agent: Agent; onClose: () => v
     >
       <p>With it are deleted:</p>
       <ul className="bullets">
-        <li>{data?.length === 1 ? "1 conversation, with its messages and turns" : `${total} conversations, with their messages and turns`}</li>
+        <li>
+          {data?.length === 1 ? "1 conversation, with its messages and turns" : `${total} conversations, with their messages and turns`}
+        </li>
         <li>its configuration{rules > 0 && `, with ${count(rules, "rule")}`}</li>
         {open > 0 && <li>{count(open, "turn")} in progress</li>}
       </ul>

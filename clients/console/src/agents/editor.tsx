@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { randomId } from "agent-service-client";
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
-import { type Fault, faultsIn, FormError, JsonForm, useFaults } from "../form/form.js";
+import { type Fault, FormError, faultsIn, JsonForm, useFaults } from "../form/form.js";
 import { useScope, useSession } from "../session/session.js";
 import { Button } from "../ui/button.js";
 import { CopyableId } from "../ui/copy.js";
@@ -23,7 +23,9 @@ import { isMismatch, useSaving } from "./saving.js";
 
 /** Returns the faults of a rejected draft, with pointers into the draft. */
 const faultsInDraft = (error: unknown): Fault[] =>
-  faultsIn(error).map((fault) => (fault.pointer === undefined ? fault : { ...fault, pointer: fault.pointer.replace(/^\/config(?=\/)/, "") }));
+  faultsIn(error).map((fault) =>
+    fault.pointer === undefined ? fault : { ...fault, pointer: fault.pointer.replace(/^\/config(?=\/)/, "") },
+  );
 
 interface AgentFormProps {
   agent?: Agent | undefined;

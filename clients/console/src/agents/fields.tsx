@@ -16,7 +16,10 @@ export const useCatalogue = () => {
 
 const Basics = () => {
   const { capabilities } = useCatalogue();
-  const suggestions = capabilities.map(({ name, description, available }) => ({ value: name, detail: available ? description : `${description} (not available now)` }));
+  const suggestions = capabilities.map(({ name, description, available }) => ({
+    value: name,
+    detail: available ? description : `${description} (not available now)`,
+  }));
   return (
     <section className="card stack">
       <h2>Basics</h2>
@@ -46,7 +49,10 @@ const Replies = () => {
         <SelectField
           pointer="/engine"
           label="Engine"
-          options={[["", usual === undefined ? "Default" : `Default (${usual.name})`], ...engines.map((known) => [known.name, text(known)] as const)]}
+          options={[
+            ["", usual === undefined ? "Default" : `Default (${usual.name})`],
+            ...engines.map((known) => [known.name, text(known)] as const),
+          ]}
         />
         <SuggestField
           pointer="/llm/model"

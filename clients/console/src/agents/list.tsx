@@ -17,8 +17,12 @@ const Row = ({ agent }: { agent: Agent }) => {
   return (
     <Link href={`/agents/${agent.id}`} className="list-row">
       <span className="list-main">
-        <strong className="truncate" dir="auto">{agent.name}</strong>
-        <span className="muted small truncate" dir="auto">{agent.personality || "No personality"}</span>
+        <strong className="truncate" dir="auto">
+          {agent.name}
+        </strong>
+        <span className="muted small truncate" dir="auto">
+          {agent.personality || "No personality"}
+        </span>
       </span>
       <span className="row list-tags">
         {agent.config.engine !== undefined && <Badge tone="accent">{agent.config.engine}</Badge>}
@@ -36,7 +40,9 @@ export const AgentsPage = () => {
   const { service } = useSession();
   const [name, setName] = useFilter("name");
   const [capability, setCapability] = useFilter("capability");
-  const filter = useDebounced(JSON.stringify({ ...(name.trim() && { name: name.trim() }), ...(capability.trim() && { capability: capability.trim() }) }));
+  const filter = useDebounced(
+    JSON.stringify({ ...(name.trim() && { name: name.trim() }), ...(capability.trim() && { capability: capability.trim() }) }),
+  );
   const canWrite = useScope("agents:write");
   if (!useScope("agents:read")) return <MissingScope scope="agents:read" />;
   const create = (

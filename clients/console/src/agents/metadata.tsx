@@ -25,8 +25,21 @@ export const MetadataField = () => {
       <legend>Metadata</legend>
       {rows.map(([name, text], index) => (
         <div className="pair" key={index}>
-          <input className="input" aria-label={`Name ${index + 1}`} placeholder="Name" value={name} onChange={(event) => change(rows.with(index, [event.target.value, text]))} />
-          <input className="input" aria-label={`Value ${index + 1}`} placeholder="Value" dir="auto" value={text} onChange={(event) => change(rows.with(index, [name, event.target.value]))} />
+          <input
+            className="input"
+            aria-label={`Name ${index + 1}`}
+            placeholder="Name"
+            value={name}
+            onChange={(event) => change(rows.with(index, [event.target.value, text]))}
+          />
+          <input
+            className="input"
+            aria-label={`Value ${index + 1}`}
+            placeholder="Value"
+            dir="auto"
+            value={text}
+            onChange={(event) => change(rows.with(index, [name, event.target.value]))}
+          />
           <IconButton label={`Remove ${name || `pair ${index + 1}`}`} onClick={() => change(rows.toSpliced(index, 1))}>
             <Icon name="close" />
           </IconButton>

@@ -43,8 +43,8 @@ const TokenForm = ({ issued, onIssued }: { issued: TestToken | undefined; onIssu
     <section className="card stack-s">
       <h2>Test token</h2>
       <p className="muted">
-        A page has a token of its user, which your backend requests with an API key. To try the programs below, create
-        one here: it is valid for an hour, for the user <code>{TEST_USER}</code> and its conversations.
+        A page has a token of its user, which your backend requests with an API key. To try the programs below, create one here: it is valid
+        for an hour, for the user <code>{TEST_USER}</code> and its conversations.
       </p>
       {missing.map((scope) => (
         <p key={scope} className="notice warn">
@@ -55,14 +55,17 @@ const TokenForm = ({ issued, onIssued }: { issued: TestToken | undefined; onIssu
       ))}
       {error !== undefined && <ErrorNotice error={error} />}
       <div className="row">
-        <Button kind={issued === undefined ? "primary" : "default"} disabled={missing.length > 0} aria-disabled={isBusy} onClick={() => !isBusy && void issue()}>
+        <Button
+          kind={issued === undefined ? "primary" : "default"}
+          disabled={missing.length > 0}
+          aria-disabled={isBusy}
+          onClick={() => !isBusy && void issue()}
+        >
           {issued === undefined ? "Create a test token" : "Create another one"}
         </Button>
         <span className="muted small" role="status">
           {issued !== undefined && (
-            <>
-              The programs contain the token, until {issued.end.toLocaleTimeString(undefined, { timeStyle: "short" })}.
-            </>
+            <>The programs contain the token, until {issued.end.toLocaleTimeString(undefined, { timeStyle: "short" })}.</>
           )}
         </span>
       </div>
@@ -95,7 +98,8 @@ export const Programs = ({ agentId }: { agentId: string }) => {
         name="JavaScript"
         note={
           <>
-            With the package <code>agent-service-client</code>, which <code>npm pack</code> builds in <code>clients/typescript</code> of the service.
+            With the package <code>agent-service-client</code>, which <code>npm pack</code> builds in <code>clients/typescript</code> of the
+            service.
           </>
         }
         text={javaScriptProgram(target)}
@@ -104,8 +108,8 @@ export const Programs = ({ agentId }: { agentId: string }) => {
         name="React"
         note={
           <>
-            A component with a whole chat, which your page renders as <code>{"<Chat />"}</code>. The origin of the page must be in <code>SERVER__ALLOWED_ORIGINS</code>. In a real page,{" "}
-            <code>getToken</code> fetches the token from your backend.
+            A component with a whole chat, which your page renders as <code>{"<Chat />"}</code>. The origin of the page must be in{" "}
+            <code>SERVER__ALLOWED_ORIGINS</code>. In a real page, <code>getToken</code> fetches the token from your backend.
           </>
         }
         text={reactProgram(target)}

@@ -1,4 +1,4 @@
-import { SelectField, TextField, NumberField } from "../form/fields.js";
+import { NumberField, SelectField, TextField } from "../form/fields.js";
 import { controlId, useField } from "../form/form.js";
 import type { Json } from "../form/json-pointer.js";
 import { TagsField } from "../form/pickers.js";
@@ -11,7 +11,8 @@ const Matching = ({ pointer }: { pointer: string }) => {
   const { value, set } = useField(pointer);
   const { pattern, keywords, ...others } = (value ?? {}) as Rule;
   const byKeywords = keywords !== undefined;
-  const choose = (kind: string) => set(kind === "keywords" ? { ...others, keywords: [] } : { ...others, pattern: typeof pattern === "string" ? pattern : "" });
+  const choose = (kind: string) =>
+    set(kind === "keywords" ? { ...others, keywords: [] } : { ...others, pattern: typeof pattern === "string" ? pattern : "" });
   return (
     <div className="rule-match">
       <label className="field">
@@ -35,7 +36,8 @@ const Answers = ({ pointer }: { pointer: string }) => {
   const { reply, replies, ...others } = (value ?? {}) as Rule;
   const hint = (
     <>
-      May contain <code>{"{{agent.name}}"}</code>, <code>{"{{message}}"}</code>, <code>{"{{user.id}}"}</code>, <code>{"{{capture.1}}"}</code>.
+      May contain <code>{"{{agent.name}}"}</code>, <code>{"{{message}}"}</code>, <code>{"{{user.id}}"}</code>,{" "}
+      <code>{"{{capture.1}}"}</code>.
     </>
   );
   if (!Array.isArray(replies)) {
@@ -59,7 +61,10 @@ const Answers = ({ pointer }: { pointer: string }) => {
         <Button className="small-button" onClick={() => set({ ...others, replies: [...replies, ""] })}>
           <Icon name="plus" size={14} /> Another reply
         </Button>
-        <Button className="small-button" onClick={() => set(replies.length > 2 ? { ...others, replies: replies.slice(0, -1) } : { ...others, reply: replies[0] ?? "" })}>
+        <Button
+          className="small-button"
+          onClick={() => set(replies.length > 2 ? { ...others, replies: replies.slice(0, -1) } : { ...others, reply: replies[0] ?? "" })}
+        >
           Remove the last one
         </Button>
       </div>
@@ -86,7 +91,11 @@ export const RuleCard = ({ index, rule, isOpen, isLast, onToggle, onMove, onDele
   const title = ruleName(rule, index);
   const owned = Array.isArray(capabilities) ? capabilities.map(String) : [];
   return (
-    <details className={`rule ${faults.length > 0 ? "has-fault" : ""}`} open={isOpen} onToggle={(event) => onToggle(event.currentTarget.open)}>
+    <details
+      className={`rule ${faults.length > 0 ? "has-fault" : ""}`}
+      open={isOpen}
+      onToggle={(event) => onToggle(event.currentTarget.open)}
+    >
       <summary id={controlId(pointer)}>
         <span className="rule-index">{index + 1}</span>
         <span className="truncate" dir="auto">
@@ -111,7 +120,11 @@ export const RuleCard = ({ index, rule, isOpen, isLast, onToggle, onMove, onDele
           <Answers pointer={pointer} />
           <div className="columns">
             <TextField pointer={`${pointer}/name`} label="Name" placeholder="For your own use" />
-            <SelectField pointer={`${pointer}/capability`} label="Only with the capability" options={[["", "Any"], ...owned.map((name) => [name, name] as const)]} />
+            <SelectField
+              pointer={`${pointer}/capability`}
+              label="Only with the capability"
+              options={[["", "Any"], ...owned.map((name) => [name, name] as const)]}
+            />
             <NumberField pointer={`${pointer}/priority`} label="Priority" placeholder="0" hint="The highest is tried first." />
           </div>
         </div>

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { components } from "agent-service-client";
 import { useState } from "react";
 import { Reply } from "../chat/reply.js";
-import { faultsIn, FormError, useForm } from "../form/form.js";
+import { FormError, faultsIn, useForm } from "../form/form.js";
 import type { Json } from "../form/json-pointer.js";
 import { useSession } from "../session/session.js";
 import { Badge } from "../ui/badge.js";
@@ -68,7 +68,9 @@ export const RuleTry = ({ agentId }: { agentId?: string }) => {
   const { document } = useForm();
   const [message, setMessage] = useState("");
   const { rules = [], fallbackReply, capabilities = [] } = document as { [member: string]: Json };
-  const body = useDebounced(JSON.stringify({ message, rules, capabilities, ...(fallbackReply ? { fallbackReply } : {}), ...(agentId ? { agentId } : {}) }));
+  const body = useDebounced(
+    JSON.stringify({ message, rules, capabilities, ...(fallbackReply ? { fallbackReply } : {}), ...(agentId ? { agentId } : {}) }),
+  );
   const test = useQuery({
     queryKey: ["rule-test", body],
     queryFn: () => service.rules.test(JSON.parse(body) as RuleTestRequest),
@@ -82,9 +84,16 @@ export const RuleTry = ({ agentId }: { agentId?: string }) => {
     <aside className="try" aria-label="Try the rules">
       <label className="field">
         <span>Try a message</span>
-        <input className="input" dir="auto" value={message} onChange={(event) => setMessage(event.target.value)} placeholder="When do you open?" />
+        <input
+          className="input"
+          dir="auto"
+          value={message}
+          onChange={(event) => setMessage(event.target.value)}
+          placeholder="When do you open?"
+        />
       </label>
-      {failure !== null && (test.isError ? <FormError error={failure} faults={faultsIn(failure)} /> : <ErrorNotice error={failure} isRepeated />)}
+      {failure !== null &&
+        (test.isError ? <FormError error={failure} faults={faultsIn(failure)} /> : <ErrorNotice error={failure} isRepeated />)}
       <div aria-live="polite" className="stack-s">
         {result === undefined && failure === null && <p className="muted small">Shows the reply of these rules, before they are saved.</p>}
         {result !== undefined && (

@@ -23,7 +23,9 @@ const RuleList = () => {
   useEffect(() => {
     if (opened === "") return;
     const indexes = opened.split(",").map(Number);
-    setOpen((before) => Array.from({ length: Math.max(before.length, ...indexes) + 1 }, (_, index) => before[index] === true || indexes.includes(index)));
+    setOpen((before) =>
+      Array.from({ length: Math.max(before.length, ...indexes) + 1 }, (_, index) => before[index] === true || indexes.includes(index)),
+    );
     setShown((before) => Math.max(before, ...indexes.map((index) => index + 1)));
   }, [opened]);
 

@@ -1,4 +1,4 @@
-import type { components, ConversationMessage } from "agent-service-client";
+import type { ConversationMessage, components } from "agent-service-client";
 import { type ReactNode, useState } from "react";
 import { Badge } from "../ui/badge.js";
 import { Button, IconButton } from "../ui/button.js";
@@ -18,7 +18,15 @@ const EditForm = ({ text, onDone }: { text: string; onDone: (text?: string) => v
       }}
       onKeyDown={(event) => event.key === "Escape" && onDone()}
     >
-      <textarea className="input" rows={3} autoFocus dir="auto" aria-label="Changed message" value={changed} onChange={(event) => setChanged(event.target.value)} />
+      <textarea
+        className="input"
+        rows={3}
+        autoFocus
+        dir="auto"
+        aria-label="Changed message"
+        value={changed}
+        onChange={(event) => setChanged(event.target.value)}
+      />
       <p className="hint">It replaces this message and all later ones.</p>
       <div className="row">
         <Button kind="primary" type="submit" disabled={changed.trim() === ""}>
@@ -75,7 +83,11 @@ export const MessageView = ({ message, turn, isKept = false, edited, onEdit, onE
       {edited !== undefined && onEdited !== undefined ? (
         <EditForm text={edited} onDone={onEdited} />
       ) : (
-        role === "user" && <div className="bubble user" dir="auto">{text}</div>
+        role === "user" && (
+          <div className="bubble user" dir="auto">
+            {text}
+          </div>
+        )
       )}
       {role === "agent" && <Reply text={text} toolCalls={toolCalls} isStreaming={status === "streaming"} />}
       <div className="row message-foot">

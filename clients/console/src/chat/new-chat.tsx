@@ -18,7 +18,8 @@ export const NewChatPage = () => {
   const canRead = useScope("agents:read");
   if (!useScope("chat:write")) return <MissingScope scope="chat:write" />;
   if (!canRead) return <MissingScope scope="agents:read" />;
-  const start = (agentId: string) => navigate(`/chat/${agentId}/${randomId()}${userId.trim() === "" ? "" : `?user=${encodeURIComponent(userId.trim())}`}`);
+  const start = (agentId: string) =>
+    navigate(`/chat/${agentId}/${randomId()}${userId.trim() === "" ? "" : `?user=${encodeURIComponent(userId.trim())}`}`);
   return (
     <>
       <PageHeader title="New chat" detail="Choose the agent that replies." />
@@ -37,8 +38,12 @@ export const NewChatPage = () => {
         row={(agent) => (
           <button type="button" className="list-row" onClick={() => start(agent.id)}>
             <span className="list-main">
-              <strong className="truncate" dir="auto">{agent.name}</strong>
-              <span className="muted small truncate" dir="auto">{agent.personality || "No personality"}</span>
+              <strong className="truncate" dir="auto">
+                {agent.name}
+              </strong>
+              <span className="muted small truncate" dir="auto">
+                {agent.personality || "No personality"}
+              </span>
             </span>
             <span className="link-like">Start a chat</span>
           </button>
@@ -47,7 +52,14 @@ export const NewChatPage = () => {
           name ? (
             <Empty title="No agent fits">Another name may find one.</Empty>
           ) : (
-            <Empty title="No agents yet" action={<Link href="/agents/new" className="button primary">New agent</Link>}>
+            <Empty
+              title="No agents yet"
+              action={
+                <Link href="/agents/new" className="button primary">
+                  New agent
+                </Link>
+              }
+            >
               Create one to chat with it.
             </Empty>
           )

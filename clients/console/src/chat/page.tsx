@@ -1,11 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
-import { type components, ConnectionError, type ConversationMessage } from "agent-service-client";
+import { ConnectionError, type ConversationMessage, type components } from "agent-service-client";
 import { useChat } from "agent-service-client/react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { AgentName, useAgent } from "../agents/agent-name.js";
-import { useScope, useSession } from "../session/session.js";
 import { titleOf } from "../conversations/title.js";
+import { useScope, useSession } from "../session/session.js";
 import { Icon } from "../ui/icon.js";
 import { ErrorNotice, Loading, MissingScope, problemIn } from "../ui/notice.js";
 import { PageHeader } from "../ui/page-header.js";
@@ -143,11 +143,21 @@ const Chat = ({ agentId, chatKey }: { agentId: string; chatKey: string }) => {
                 if (text === undefined) setEditing(undefined);
                 else void editMessage(message.id, text);
               }}
-              onRegenerate={isBusy || message.role !== "agent" || index === 0 || index !== messages.length - 1 ? undefined : () => void regenerate(message.id)}
+              onRegenerate={
+                isBusy || message.role !== "agent" || index === 0 || index !== messages.length - 1
+                  ? undefined
+                  : () => void regenerate(message.id)
+              }
             />
           ),
         )}
-        {error !== undefined && <ErrorNotice error={error} isRepeated={error instanceof ConnectionError} {...(canRetry ? { onRetry: () => void regenerate() } : {})} />}
+        {error !== undefined && (
+          <ErrorNotice
+            error={error}
+            isRepeated={error instanceof ConnectionError}
+            {...(canRetry ? { onRetry: () => void regenerate() } : {})}
+          />
+        )}
       </div>
       <p className="visually-hidden" role="status">
         {status === "streaming" ? "The agent is writing." : status === "sending" ? "Sending." : ""}

@@ -2,7 +2,8 @@ import type { ConversationMessage } from "agent-service-client";
 import { useEffect, useRef, useState } from "react";
 
 /** Returns true for a message that the service has rejected, so that it belongs to no turn. */
-export const isRejected = ({ role, status, turnId }: ConversationMessage): boolean => role === "user" && status === "failed" && turnId === undefined;
+export const isRejected = ({ role, status, turnId }: ConversationMessage): boolean =>
+  role === "user" && status === "failed" && turnId === undefined;
 
 /** The text of the composer. Rejected messages return to it, before what was typed meanwhile. */
 export const useDraft = (messages: readonly ConversationMessage[]) => {

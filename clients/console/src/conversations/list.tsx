@@ -52,7 +52,10 @@ const usePages = (filter: string) => {
   return async (page: { cursor?: string; limit: number }) => {
     const { data, ...rest } = await service.conversations.list({ ...page, ...JSON.parse(filter) });
     const ids = [...new Set(data.map(({ agentId }) => agentId))].join();
-    const [agents, titled] = await Promise.all([canRead && ids !== "" ? service.agents.list({ ids }) : undefined, withTitles(queries, service, data)]);
+    const [agents, titled] = await Promise.all([
+      canRead && ids !== "" ? service.agents.list({ ids }) : undefined,
+      withTitles(queries, service, data),
+    ]);
     const names = new Map(agents?.data.map((agent) => [agent.id, agent.name]));
     return { ...rest, data: titled.map((conversation): Conversation => ({ ...conversation, agentName: names.get(conversation.agentId) })) };
   };
@@ -61,7 +64,9 @@ const usePages = (filter: string) => {
 export const ConversationsPage = () => {
   const [agentId, setAgentId] = useFilter("agentId");
   const [userId, setUserId] = useFilter("userId");
-  const filter = useDebounced(JSON.stringify({ ...(agentId.trim() && { agentId: agentId.trim() }), ...(userId.trim() && { userId: userId.trim() }) }));
+  const filter = useDebounced(
+    JSON.stringify({ ...(agentId.trim() && { agentId: agentId.trim() }), ...(userId.trim() && { userId: userId.trim() }) }),
+  );
   const load = usePages(filter);
   if (!useScope("conversations:read")) return <MissingScope scope="conversations:read" />;
   return (
@@ -79,7 +84,14 @@ export const ConversationsPage = () => {
         row={(conversation) => <Row conversation={conversation} />}
         empty={
           filter === "{}" ? (
-            <Empty title="No conversations yet" action={<Link href="/chat" className="button primary">Start a chat</Link>}>
+            <Empty
+              title="No conversations yet"
+              action={
+                <Link href="/chat" className="button primary">
+                  Start a chat
+                </Link>
+              }
+            >
               They appear here as soon as somebody writes to an agent.
             </Empty>
           ) : (

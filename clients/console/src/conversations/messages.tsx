@@ -16,7 +16,13 @@ const MessageRow = ({ message }: { message: Message }) => {
   const { role, content, toolCalls = [], engine, usage, error, createdAt } = message;
   return (
     <article className={`message ${role}`} aria-label={role === "user" ? "User" : "Agent"}>
-      {role === "user" ? <div className="bubble user" dir="auto">{content}</div> : <Reply text={content} toolCalls={toolCalls} />}
+      {role === "user" ? (
+        <div className="bubble user" dir="auto">
+          {content}
+        </div>
+      ) : (
+        <Reply text={content} toolCalls={toolCalls} />
+      )}
       <div className="facts-line small muted message-foot">
         <Time at={createdAt} />
         {engine !== undefined && <span>{engine}</span>}
@@ -41,7 +47,8 @@ export const Messages = ({ id, openTurn }: { id: string; openTurn: string | unde
   const query = useInfiniteQuery({
     queryKey: ["conversation", id, "messages"],
     initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam }) => service.conversations.listMessages(id, { order: "desc", limit: PAGE, ...(pageParam === undefined ? {} : { cursor: pageParam }) }),
+    queryFn: ({ pageParam }) =>
+      service.conversations.listMessages(id, { order: "desc", limit: PAGE, ...(pageParam === undefined ? {} : { cursor: pageParam }) }),
     getNextPageParam: (page) => (page.hasMore ? (page.nextCursor ?? undefined) : undefined),
   });
   if (query.data === undefined) return <QueryState query={query} />;

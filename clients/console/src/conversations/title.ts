@@ -42,6 +42,9 @@ export const withTitles = <Item extends Conversation>(queries: QueryClient, serv
 /** Returns the title of a conversation: its own or else its first message. */
 export const useTitle = (conversation: Conversation | undefined): string | undefined => {
   const { service } = useSession();
-  const query = useQuery({ ...titleFromFirstMessage(service, conversation?.id ?? ""), enabled: conversation !== undefined && needsMessage(conversation) });
+  const query = useQuery({
+    ...titleFromFirstMessage(service, conversation?.id ?? ""),
+    enabled: conversation !== undefined && needsMessage(conversation),
+  });
   return conversation?.title ?? query.data ?? undefined;
 };

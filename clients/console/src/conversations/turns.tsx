@@ -1,5 +1,5 @@
-import type { components } from "agent-service-client";
 import { useQueryClient } from "@tanstack/react-query";
+import type { components } from "agent-service-client";
 import { useState } from "react";
 import { TurnFacts } from "../chat/message.js";
 import { Reply } from "../chat/reply.js";
@@ -51,7 +51,9 @@ const TurnRow = ({ turn }: { turn: Turn }) => {
         {turn.error != null && <ErrorNotice error={turn.error} />}
         {error !== undefined && <ErrorNotice error={error} />}
         <h3>Message</h3>
-        <div className="bubble user" dir="auto">{turn.input}</div>
+        <div className="bubble user" dir="auto">
+          {turn.input}
+        </div>
         {(turn.reply != null || (turn.toolCalls ?? []).length > 0) && (
           <>
             <h3>Reply</h3>

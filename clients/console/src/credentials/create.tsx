@@ -1,7 +1,7 @@
 import { randomId } from "agent-service-client";
 import { useMemo, useState } from "react";
 import { NumberField, TextField } from "../form/fields.js";
-import { controlId, type Fault, faultsIn, FormError, JsonForm, useFaults, useField } from "../form/form.js";
+import { controlId, type Fault, FormError, faultsIn, JsonForm, useFaults, useField } from "../form/form.js";
 import type { Json } from "../form/json-pointer.js";
 import { TagsField } from "../form/pickers.js";
 import { Button } from "../ui/button.js";
@@ -10,17 +10,29 @@ import type { Draft, Kind, WithSecret } from "./kinds.js";
 import { ScopesField } from "./scopes.js";
 
 const faultsInDraft = (error: unknown): Fault[] =>
-  faultsIn(error).map((fault) => (fault.pointer === "/scopes" && fault.code === "too_short" ? { ...fault, detail: "Choose at least one scope." } : fault));
+  faultsIn(error).map((fault) =>
+    fault.pointer === "/scopes" && fault.code === "too_short" ? { ...fault, detail: "Choose at least one scope." } : fault,
+  );
 
 const ExpiryField = () => {
   const { value, set, faults } = useField("/expiresAt");
   const id = controlId("/expiresAt");
   // The control shows local time, the service stores UTC.
-  const local = typeof value === "string" ? new Date(new Date(value).getTime() - new Date(value).getTimezoneOffset() * 60_000).toISOString().slice(0, 16) : "";
+  const local =
+    typeof value === "string"
+      ? new Date(new Date(value).getTime() - new Date(value).getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+      : "";
   return (
     <div className="field">
       <label htmlFor={id}>Expires</label>
-      <input id={id} className="input" type="datetime-local" value={local} onChange={(event) => set(event.target.value === "" ? undefined : new Date(event.target.value).toISOString())} aria-describedby={`${id}-hint`} />
+      <input
+        id={id}
+        className="input"
+        type="datetime-local"
+        value={local}
+        onChange={(event) => set(event.target.value === "" ? undefined : new Date(event.target.value).toISOString())}
+        aria-describedby={`${id}-hint`}
+      />
       <p className="hint" id={`${id}-hint`}>
         Empty: never.
       </p>
@@ -82,9 +94,21 @@ export const CreateDialog = ({ kind, onCreated, onClose }: CreateDialogProps) =>
           <ScopesField />
           <ExpiryField />
           {kind.id === "keys" ? (
-            <TagsField pointer="/allowedOrigins" label="Browser origins" suggestions={[]} placeholder="Any" hint="The only pages that may use it, such as https://shop.example.org." />
+            <TagsField
+              pointer="/allowedOrigins"
+              label="Browser origins"
+              suggestions={[]}
+              placeholder="Any"
+              hint="The only pages that may use it, such as https://shop.example.org."
+            />
           ) : (
-            <TextField pointer="/jwksUri" label="Address of its public keys" isMono placeholder="https://client.example/jwks.json" hint="Empty: the client gets a secret." />
+            <TextField
+              pointer="/jwksUri"
+              label="Address of its public keys"
+              isMono
+              placeholder="https://client.example/jwks.json"
+              hint="Empty: the client gets a secret."
+            />
           )}
           <Limits />
           <div className="dialog-actions">

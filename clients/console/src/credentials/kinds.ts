@@ -2,7 +2,8 @@ import type { Client, components, RequestOptions } from "agent-service-client";
 
 type Key = components["schemas"]["Key"];
 type OAuthClient = components["schemas"]["Client"];
-export type Credential = Omit<Key, "allowedOrigins" | "last4"> & Partial<Pick<Key, "allowedOrigins"> & Pick<OAuthClient, "last4" | "jwksUri" | "jwks">>;
+export type Credential = Omit<Key, "allowedOrigins" | "last4"> &
+  Partial<Pick<Key, "allowedOrigins"> & Pick<OAuthClient, "last4" | "jwksUri" | "jwks">>;
 export type WithSecret = Credential & { secret?: string };
 export type Draft = components["schemas"]["KeyDraft"] & components["schemas"]["ClientDraft"];
 

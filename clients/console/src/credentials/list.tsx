@@ -27,7 +27,9 @@ const Row = ({ kind, credential, onOpen }: { kind: Kind; credential: Credential;
     <div className="list-row credential">
       <span className="list-main">
         <span className="row">
-          <strong className="truncate" dir="auto">{name}</strong>
+          <strong className="truncate" dir="auto">
+            {name}
+          </strong>
           {isOwn && <Badge tone="accent">signed in with it</Badge>}
           {revokedAt != null ? <Badge tone="danger">revoked</Badge> : isEnded(credential) && <Badge tone="warn">expired</Badge>}
         </span>
@@ -113,7 +115,9 @@ export const CredentialList = ({ kind }: { kind: Kind }) => {
           }}
         >
           <p>It is rejected everywhere within a second, and open streams and sockets that use it end. This cannot be undone.</p>
-          {principal.id.endsWith(`:${open.credential.id}`) && <p className="fault">You are signed in with it, so you will be signed out.</p>}
+          {principal.id.endsWith(`:${open.credential.id}`) && (
+            <p className="fault">You are signed in with it, so you will be signed out.</p>
+          )}
         </Confirm>
       )}
     </div>

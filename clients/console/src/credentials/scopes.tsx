@@ -1,5 +1,5 @@
 import { controlId, useField } from "../form/form.js";
-import { PRESETS, type Scope, SCOPES } from "../session/scopes.js";
+import { PRESETS, SCOPES, type Scope } from "../session/scopes.js";
 import { useSession } from "../session/session.js";
 import { Button } from "../ui/button.js";
 

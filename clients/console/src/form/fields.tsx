@@ -93,7 +93,11 @@ export const SelectField = ({ pointer, label, hint, options }: SelectFieldProps)
       <Field.Control
         className="input"
         render={
-          <select id={controlId(pointer)} value={selected} onChange={(event) => set(event.target.value === "" ? undefined : event.target.value)}>
+          <select
+            id={controlId(pointer)}
+            value={selected}
+            onChange={(event) => set(event.target.value === "" ? undefined : event.target.value)}
+          >
             {!isKnown && <option value={selected}>{selected} (unknown)</option>}
             {options.map(([known, text]) => (
               <option key={known} value={known}>

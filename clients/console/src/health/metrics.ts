@@ -10,7 +10,10 @@ export const parseMetrics = (text: string): Sample[] =>
   text.split("\n").flatMap((line) => {
     const [, name = "", labels = "", value = ""] = /^([a-z_]+)(?:\{(.*)\})? (\S+)$/i.exec(line) ?? [];
     if (name === "") return [];
-    const pairs = [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, label = "", text = ""]) => [label, text.replace(/\\(.)/g, "$1")]);
+    const pairs = [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, label = "", text = ""]) => [
+      label,
+      text.replace(/\\(.)/g, "$1"),
+    ]);
     return [{ name, labels: Object.fromEntries(pairs), value: Number(value) }];
   });
 

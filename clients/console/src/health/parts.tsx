@@ -38,7 +38,9 @@ export const Engines = () => {
             <Part
               key={name}
               name={name}
-              detail={[isDefault ? "default" : "", models === undefined ? "" : count(models.length, "model")].filter((text) => text !== "").join(" · ")}
+              detail={[isDefault ? "default" : "", models === undefined ? "" : count(models.length, "model")]
+                .filter((text) => text !== "")
+                .join(" · ")}
               isAvailable={available}
               states={["breaker closed", "breaker open"]}
             />

@@ -3,7 +3,7 @@ import { useScope, useSession } from "../session/session.js";
 import { Badge } from "../ui/badge.js";
 import { Metric, Metrics } from "../ui/metric.js";
 import { ErrorNotice } from "../ui/notice.js";
-import { type Sample, parseMetrics, sum } from "./metrics.js";
+import { parseMetrics, type Sample, sum } from "./metrics.js";
 import { useRepeated } from "./use-repeated.js";
 
 const number = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
@@ -15,7 +15,11 @@ const Readiness = () => {
     const response = await fetch(`${serviceUrl}/readyz`);
     return response.ok ? null : (((await response.json()) as { title?: string }).title ?? `HTTP ${response.status}`);
   });
-  const [tone, text] = ready.isError ? (["danger", "unreachable"] as const) : ready.data === null ? (["ok", "ready"] as const) : (["danger", "not ready"] as const);
+  const [tone, text] = ready.isError
+    ? (["danger", "unreachable"] as const)
+    : ready.data === null
+      ? (["ok", "ready"] as const)
+      : (["danger", "not ready"] as const);
   return (
     <Metric name="Readiness">
       {ready.isPending ? "…" : <Badge tone={tone}>{text}</Badge>}

@@ -16,7 +16,8 @@ const Facts = ({ facts }: { facts: readonly (readonly [name: string, value: stri
   </dl>
 );
 
-const rate = ({ perMinute, burst }: { perMinute: number; burst: number }) => `${number.format(perMinute)} a minute, ${number.format(burst)} at once`;
+const rate = ({ perMinute, burst }: { perMinute: number; burst: number }) =>
+  `${number.format(perMinute)} a minute, ${number.format(burst)} at once`;
 
 /** The principal, its scopes and its limits. */
 export const AccountPage = () => {

@@ -17,7 +17,13 @@ export const SCOPES: Record<Scope, string> = {
 };
 
 /** The scopes that a token of a user can have. */
-export const USER_SCOPES = ["chat:write", "conversations:read", "conversations:write", "events:read", "agents:read"] as const satisfies readonly Scope[];
+export const USER_SCOPES = [
+  "chat:write",
+  "conversations:read",
+  "conversations:write",
+  "events:read",
+  "agents:read",
+] as const satisfies readonly Scope[];
 
 /** Usual selections of scopes; without `scopes`, all that one has. */
 export const PRESETS: readonly { name: string; scopes?: readonly Scope[] }[] = [

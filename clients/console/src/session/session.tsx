@@ -1,5 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { type Client, type components, ConnectionError, createClient, ProblemError } from "agent-service-client";
+import { type Client, ConnectionError, type components, createClient, ProblemError } from "agent-service-client";
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useRef, useState } from "react";
 import { serviceUrl } from "../location.js";
 import { openStorage } from "../storage.js";
@@ -52,7 +52,9 @@ const openSession = async (credential: string, onRejected: () => void): Promise<
   };
   const service = createClient({ url: serviceUrl, apiKey: credential, fetch: send });
   const principalRequest = service.principal.get();
-  const eventsRequest = principalRequest.then(({ scopes }) => (scopes.includes("events:read") ? service.events.list({ limit: 1 }) : undefined));
+  const eventsRequest = principalRequest.then(({ scopes }) =>
+    scopes.includes("events:read") ? service.events.list({ limit: 1 }) : undefined,
+  );
   const [principal, limits, page] = await Promise.all([principalRequest, service.limits.get(), eventsRequest]);
   return { service, credential, principal, limits, position: page?.headSeq };
 };
@@ -126,7 +128,10 @@ export const SessionProvider = ({ children }: { children: ReactNode }) => {
   }, [signIn]);
 
   const isAsking = session === undefined || reason !== undefined;
-  const value = useMemo(() => ({ session, isAsking, reason, isKept, keep, signIn, signOut }), [session, isAsking, reason, isKept, keep, signIn, signOut]);
+  const value = useMemo(
+    () => ({ session, isAsking, reason, isKept, keep, signIn, signOut }),
+    [session, isAsking, reason, isKept, keep, signIn, signOut],
+  );
   return <Context.Provider value={value}>{isRestoring ? <Restoring error={failure} /> : children}</Context.Provider>;
 };
 

@@ -1,4 +1,4 @@
-import { type Scope, SCOPES } from "../session/scopes.js";
+import { SCOPES, type Scope } from "../session/scopes.js";
 
 /** A scope, and what it allows, within a sentence. */
 export const ScopeName = ({ scope }: { scope: Scope }) => (

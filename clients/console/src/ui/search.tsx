@@ -9,6 +9,13 @@ interface SearchProps {
 export const Search = ({ label, value, onChange, placeholder }: SearchProps) => (
   <label className="search">
     <span className="small muted">{label}</span>
-    <input className="input" type="search" dir="auto" value={value} onChange={(event) => onChange(event.target.value)} placeholder={placeholder} />
+    <input
+      className="input"
+      type="search"
+      dir="auto"
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+      placeholder={placeholder}
+    />
   </label>
 );

@@ -26,7 +26,13 @@ export const Time = ({ at }: { at: string }) => {
 /** Shows a time of the day with milliseconds, for logs. */
 export const Clock = ({ at }: { at: string }) => {
   const date = new Date(at);
-  const text = date.toLocaleTimeString(undefined, { hourCycle: "h23", hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 });
+  const text = date.toLocaleTimeString(undefined, {
+    hourCycle: "h23",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    fractionalSecondDigits: 3,
+  });
   return (
     <time dateTime={at} title={full.format(date)} className="mono">
       {text}

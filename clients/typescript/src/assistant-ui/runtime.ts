@@ -1,5 +1,11 @@
 // biome-ignore-all lint/correctness/useHookAtTopLevel: `runtimeHook` is called as a hook of a component.
-import { type AppendMessage, type AssistantRuntime, useAuiState, useExternalStoreRuntime, useRemoteThreadListRuntime } from "@assistant-ui/react";
+import {
+  type AppendMessage,
+  type AssistantRuntime,
+  useAuiState,
+  useExternalStoreRuntime,
+  useRemoteThreadListRuntime,
+} from "@assistant-ui/react";
 import { useMemo } from "react";
 import type { Client } from "../index.js";
 import type { ConversationMessage } from "../message.js";

@@ -23,7 +23,8 @@ export const liveAgent = (client: Client, id: string): LiveState<AgentState> => 
     shown.update((state) => (state.agent && state.agent.version >= agent.version ? state : { agent, status: "ready" }));
   const fail = (error: unknown) => shown.update(() => ({ status: "failed", error: lost(error) }));
   const start = (signal: AbortSignal) => {
-    const read = (): Promise<void> => client.agents.get(id, undefined, { signal }).then(show, (error: unknown) => recover(error, fail, read, signal));
+    const read = (): Promise<void> =>
+      client.agents.get(id, undefined, { signal }).then(show, (error: unknown) => recover(error, fail, read, signal));
     const ready = eventHubOf(client).join(
       {
         onEvent({ type, agentId, data }) {

@@ -1,8 +1,8 @@
 import { lost, type ServiceError } from "../errors.js";
 import type { components } from "../generated/schema.js";
 import type { Client, LogEvent } from "../index.js";
-import { createState, type LiveState } from "../state.js";
 import { sleep } from "../pause.js";
+import { createState, type LiveState } from "../state.js";
 import { eventHubOf } from "./event-hub.js";
 import { live } from "./live.js";
 import { recover } from "./recover.js";
@@ -97,7 +97,10 @@ export const liveConversations = (client: Client, { agentId, userId, limit = 20 
   };
 
   const start = (signal: AbortSignal) => {
-    const request = reader((extent) => read(extent, signal).catch((error: unknown) => recover(error, fail, () => request(extent), signal)), signal);
+    const request = reader(
+      (extent) => read(extent, signal).catch((error: unknown) => recover(error, fail, () => request(extent), signal)),
+      signal,
+    );
     const onEvent = ({ type, agentId: changedAgent, conversationId, data }: LogEvent) => {
       if (conversationId === undefined || (agentId !== undefined && changedAgent !== agentId)) return;
       if (type === "conversation.deleted") {
@@ -105,7 +108,10 @@ export const liveConversations = (client: Client, { agentId, userId, limit = 20 
         shown.update((state) => ({ ...state, conversations: state.conversations.filter(isPresent) }));
       } else if (type === "conversation.updated" && "conversation" in data && "metadata" in data.conversation) {
         const { conversation } = data;
-        shown.update((state) => ({ ...state, conversations: state.conversations.map((known) => (known.id === conversationId ? conversation : known)) }));
+        shown.update((state) => ({
+          ...state,
+          conversations: state.conversations.map((known) => (known.id === conversationId ? conversation : known)),
+        }));
       }
       void request("newest");
     };

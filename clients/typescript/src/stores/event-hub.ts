@@ -69,7 +69,11 @@ const createEventHub = (client: Client): EventHub => {
     });
   };
 
-  const ready = async (): Promise<boolean> => stream?.position.then(() => true, () => false) ?? false;
+  const ready = async (): Promise<boolean> =>
+    stream?.position.then(
+      () => true,
+      () => false,
+    ) ?? false;
 
   const leave = (listener: EventListener): void => {
     listeners.delete(listener);

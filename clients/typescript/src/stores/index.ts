@@ -1,5 +1,12 @@
 /** States that follow the service, for user interfaces of any framework. */
-export { type Agent, type AgentState, liveAgent } from "./agent.js";
-export { type ConversationFilter, type ConversationInfo, type ConversationsState, type LiveConversations, liveConversations } from "./conversations.js";
-export { type EventFilter, type EventsState, liveEvents } from "./events.js";
+
 export type { LiveState } from "../state.js";
+export { type Agent, type AgentState, liveAgent } from "./agent.js";
+export {
+  type ConversationFilter,
+  type ConversationInfo,
+  type ConversationsState,
+  type LiveConversations,
+  liveConversations,
+} from "./conversations.js";
+export { type EventFilter, type EventsState, liveEvents } from "./events.js";

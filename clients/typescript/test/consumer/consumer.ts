@@ -19,7 +19,9 @@ const service: Client = createClient({ url: "https://agents.example.org", getTok
 const [id, text] = ["id", "text"];
 
 /** A call of every operation, which uses a member of its result. A new operation must be added here. */
-export const calls: { readonly [Group in keyof Rest]: { readonly [Name in keyof Rest[Group]]: () => Promise<string | number | boolean | void> } } = {
+export const calls: {
+  readonly [Group in keyof Rest]: { readonly [Name in keyof Rest[Group]]: () => Promise<string | number | boolean | void> };
+} = {
   agents: {
     list: async () => (await service.agents.list({ limit: 20 })).data.length,
     create: async () => (await service.agents.create({ name: text, capabilities: ["calculator"], config: { engine: "llm" } })).id,
@@ -146,7 +148,10 @@ type FrameProblem = Extract<ServerFrame, { type: "reply"; ok: false }> extends {
 type FrameEvent = Extract<ServerFrame, { type: "event" }>["event"];
 
 /** Both documents have the same events and problem codes. */
-export const isEqual: [Equal<FrameEvent["type"], LogEvent["type"]>, Equal<FrameProblem extends { code: infer Code } ? Code : never, ProblemCode>] = [true, true];
+export const isEqual: [
+  Equal<FrameEvent["type"], LogEvent["type"]>,
+  Equal<FrameProblem extends { code: infer Code } ? Code : never, ProblemCode>,
+] = [true, true];
 
 /** A program can tell every problem by its code; a code that does not exist is an error. */
 export const adviceOn = (error: unknown): string => {

@@ -1,10 +1,11 @@
 // The time from a click to the first text of a reply on a page that uses the hook, compared with the
 // same page written by hand with `fetch`. Both are drawn by React, as every page that shows a reply.
-import type { Page } from "playwright-core";
+
 import { fileURLToPath } from "node:url";
+import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import type { ChatSettings } from "../pages/chat.js";
 import { servePage, startBrowser } from "../../../../crates/api/tests/clients/browser.mjs";
+import type { ChatSettings } from "../pages/chat.js";
 import { startService } from "../service.js";
 
 const SENDS = 100;

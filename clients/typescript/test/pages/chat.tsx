@@ -1,5 +1,5 @@
 // A chat page for measurements: by the hook of this package, or by hand with `fetch` alone.
-import { useMemo, useState, type ReactNode } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import { createRoot } from "react-dom/client";
 import { createClient } from "../../src/index.js";
 import { useChat } from "../../src/react.js";
@@ -71,4 +71,6 @@ declare global {
   }
 }
 window.showChat = (settings) =>
-  createRoot(document.getElementById("root")!).render(settings.isByHand ? <ByHand settings={settings} /> : <WithHook settings={settings} />);
+  createRoot(document.getElementById("root")!).render(
+    settings.isByHand ? <ByHand settings={settings} /> : <WithHook settings={settings} />,
+  );

@@ -4,4 +4,8 @@ import { createRoot } from "react-dom/client";
 import { Chat } from "./chat";
 
 location.hash ||= randomId();
-createRoot(document.getElementById("root")!).render(<StrictMode><Chat name={location.hash.slice(1)} /></StrictMode>);
+createRoot(document.getElementById("root")!).render(
+  <StrictMode>
+    <Chat name={location.hash.slice(1)} />
+  </StrictMode>,
+);

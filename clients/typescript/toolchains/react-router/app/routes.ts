@@ -1,3 +1,3 @@
-import { index, route, type RouteConfig } from "@react-router/dev/routes";
+import { index, type RouteConfig, route } from "@react-router/dev/routes";
 
 export default [index("routes/home.tsx"), route("token", "routes/token.ts")] satisfies RouteConfig;
