@@ -8,13 +8,25 @@ use dev_tools::{
     steps::Steps,
 };
 
-use crate::arrows;
+use crate::{arrows, clients, typescript};
+
+/// Options of `cargo xtask check`.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Install Node.js where it is missing (Debian and Ubuntu)
+    #[arg(long)]
+    pub(crate) install: bool,
+}
 
 /// Runs every check and stops at the first that fails.
-pub(crate) fn run() -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     let mut steps = Steps::default();
     steps.run("format", || {
         run_program(&mut cargo(["fmt", "--all", "--check"]))
+    })?;
+    steps.run("TypeScript", || {
+        clients::provide_node(options.install)?;
+        typescript::check_style()
     })?;
     steps.run("arrows", arrows::run)?;
     steps.run("lints", || run_program(&mut lints()))?;

@@ -36,10 +36,10 @@ enum Task {
     Test(test::Options),
     /// Run all checks other than tests: format, arrows, lints, docs, the service without default
     /// features, licences
-    Check,
+    Check(check::Options),
     /// Run all checks, then all tests
     Ci {
-        /// Install missing requirements of the tests (Debian and Ubuntu)
+        /// Install missing requirements (Debian and Ubuntu)
         #[arg(long)]
         install: bool,
     },
@@ -75,8 +75,8 @@ enum Task {
 fn main() -> ExitCode {
     let outcome = match CommandLine::parse().task {
         Task::Test(options) => test::run(&options),
-        Task::Check => check::run(),
-        Task::Ci { install } => check::run().and_then(|()| {
+        Task::Check(options) => check::run(&options),
+        Task::Ci { install } => check::run(&check::Options { install }).and_then(|()| {
             test::run(&test::Options {
                 install,
                 heavy: false,

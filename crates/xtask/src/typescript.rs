@@ -1,4 +1,4 @@
-//! The tests of the TypeScript client, and of the console, which is built on it.
+//! The TypeScript client, the console, which is built on it, and the examples.
 
 use std::{path::Path, process::Command};
 
@@ -8,7 +8,8 @@ use dev_tools::{
     process::{root, run as run_program},
 };
 
-/// The folders of the packages.
+/// The folders of the packages; that of the workspace has the formatter and linter of all others.
+const STYLE: &str = ".";
 const CLIENT: &str = "clients/typescript";
 const CONSOLE: &str = "clients/console";
 /// The variable with the service that the tests start.
@@ -16,6 +17,12 @@ const BINARY_VARIABLE: &str = "SERVICE_BINARY";
 /// The scripts of each package, in the order in which they run.
 const CLIENT_SCRIPTS: [&str; 4] = ["check", "size", "build", "test"];
 const CONSOLE_SCRIPTS: [&str; 2] = ["check", "test"];
+
+/// Checks the format and the lints of all packages.
+pub(crate) fn check_style() -> Result<()> {
+    install(STYLE)?;
+    run_program(&mut npm(STYLE, &["run", "check"]))
+}
 
 /// Runs the checks and tests of the client against `service`, with SQLite and with `database`.
 pub(crate) fn test_client(service: &Path, database: &Database) -> Result<()> {

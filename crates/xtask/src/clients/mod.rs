@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use dev_tools::{environment, process::root};
 
+pub(crate) use self::tools::provide_node;
+
 /// The variable with the folder of the programs and their libraries.
 pub(crate) const FOLDER_VARIABLE: &str = "TEST_CLIENTS";
 

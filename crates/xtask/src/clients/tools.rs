@@ -25,6 +25,12 @@ newer with venv, and Chromium in the search path. Do one of these:
       macOS:              brew install node python; Chrome with `google-chrome` in the search path
   - test a package without these requirements: cargo xtask test -- -p domain";
 
+const NODE_REQUIREMENTS: &str = "\
+the checks of TypeScript need Node.js 20 or newer with npm. Install them:
+      Debian 13, Ubuntu:  apt-get install nodejs npm    (or: cargo xtask check --install)
+      Fedora:             dnf install nodejs-npm
+      others:             https://nodejs.org";
+
 /// A tool.
 struct Tool {
     name: &'static str,
@@ -34,17 +40,21 @@ struct Tool {
     version: fn() -> Option<String>,
 }
 
+const NODE: Tool = Tool {
+    name: "Node.js",
+    package: "nodejs",
+    version: node,
+};
+
+const NPM: Tool = Tool {
+    name: "npm",
+    package: "npm",
+    version: || output_of("npm", &["--version"]),
+};
+
 const TOOLS: [Tool; 4] = [
-    Tool {
-        name: "Node.js",
-        package: "nodejs",
-        version: node,
-    },
-    Tool {
-        name: "npm",
-        package: "npm",
-        version: || output_of("npm", &["--version"]),
-    },
+    NODE,
+    NPM,
     Tool {
         name: "Python with venv",
         package: "python3-venv",
@@ -60,21 +70,31 @@ const TOOLS: [Tool; 4] = [
 /// Finds the tools, after installing missing ones if that is allowed, and returns their versions:
 /// libraries belong to one version.
 pub(super) fn provide(install: bool) -> Result<String> {
-    let missing = missing();
-    if install && !missing.is_empty() {
-        let packages: Vec<_> = missing.iter().map(|tool| tool.package).collect();
-        debian_packages(&packages, REQUIREMENTS)?;
-    }
-    let missing: Vec<_> = self::missing().iter().map(|tool| tool.name).collect();
-    if !missing.is_empty() {
-        bail!("missing or too old: {}\n{REQUIREMENTS}", missing.join(", "));
-    }
+    provide_all(&TOOLS, install, REQUIREMENTS)?;
     Ok(TOOLS.iter().filter_map(|tool| (tool.version)()).collect())
 }
 
-fn missing() -> Vec<&'static Tool> {
+/// Finds Node.js and npm, after installing missing ones if that is allowed.
+pub(crate) fn provide_node(install: bool) -> Result<()> {
+    provide_all(&[NODE, NPM], install, NODE_REQUIREMENTS)
+}
+
+fn provide_all(tools: &[Tool], install: bool, requirements: &str) -> Result<()> {
+    let missing = missing_of(tools);
+    if install && !missing.is_empty() {
+        let packages: Vec<_> = missing.iter().map(|tool| tool.package).collect();
+        debian_packages(&packages, requirements)?;
+    }
+    let missing: Vec<_> = missing_of(tools).iter().map(|tool| tool.name).collect();
+    if !missing.is_empty() {
+        bail!("missing or too old: {}\n{requirements}", missing.join(", "));
+    }
+    Ok(())
+}
+
+fn missing_of(tools: &[Tool]) -> Vec<&Tool> {
     let missing = |tool: &&Tool| (tool.version)().is_none();
-    TOOLS.iter().filter(missing).collect()
+    tools.iter().filter(missing).collect()
 }
 
 fn node() -> Option<String> {
