@@ -3,6 +3,7 @@
 use std::{collections::HashSet, str::FromStr as _, sync::Arc, time::Duration};
 
 use contract::shared_event_bus::Buses;
+use dev_tools::postgres::test_server_url;
 use futures::StreamExt as _;
 use ports::{EventBus, Signal};
 use postgres_bus::PostgresBus;
@@ -23,10 +24,7 @@ const TERMINATE: &str = "\
     select count(pg_terminate_backend(pid)) from pg_stat_activity where application_name = $1";
 
 fn server() -> PgConnectOptions {
-    #[expect(clippy::disallowed_methods, reason = "the only setting of these tests")]
-    let url = std::env::var("TEST_DATABASE_URL")
-        .expect("TEST_DATABASE_URL is not set; `cargo xtask test` starts a server");
-    PgConnectOptions::from_str(&url).expect("a URL of Postgres")
+    PgConnectOptions::from_str(&test_server_url()).expect("a URL of Postgres")
 }
 
 #[expect(clippy::disallowed_methods, reason = "names a bus and nothing else")]

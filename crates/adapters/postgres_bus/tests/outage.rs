@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use dev_tools::postgres::test_server_url;
 use postgres_bus::PostgresBus;
 use sqlx::{
     AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection, postgres::PgConnectOptions,
@@ -73,10 +74,7 @@ struct Role {
 
 impl Role {
     async fn create() -> Self {
-        #[expect(clippy::disallowed_methods, reason = "the only setting of these tests")]
-        let url = std::env::var("TEST_DATABASE_URL")
-            .expect("TEST_DATABASE_URL is not set; `cargo xtask test` starts a server");
-        let server = PgConnectOptions::from_str(&url).expect("a URL of Postgres");
+        let server = PgConnectOptions::from_str(&test_server_url()).expect("a URL of Postgres");
         let name = format!("bus_{}", new_id().simple());
         let mut role = Self {
             administrator: server.connect().await.expect("a connection"),

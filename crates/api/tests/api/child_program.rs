@@ -137,9 +137,7 @@ fn interpreter(program: &Path) -> PathBuf {
 fn folder() -> PathBuf {
     #[expect(clippy::disallowed_methods, reason = "the one setting of these tests")]
     let folder = std::env::var("TEST_CLIENTS");
-    let folder = folder.expect(
-        "TEST_CLIENTS names no folder with client libraries; `cargo xtask test` prepares one",
-    );
+    let folder = folder.expect("TEST_CLIENTS is not set: run `cargo xtask test --install`");
     folder.into()
 }
 

@@ -15,7 +15,7 @@ impl Database {
     pub(crate) async fn make() -> Self {
         #[expect(clippy::disallowed_methods, reason = "the one setting of these tests")]
         let url = std::env::var("TEST_DATABASE_URL")
-            .expect("TEST_DATABASE_URL names no server; `cargo xtask test` starts one");
+            .expect("TEST_DATABASE_URL is not set: run `cargo xtask test --install`");
         #[expect(
             clippy::disallowed_methods,
             reason = "names a database and nothing else"

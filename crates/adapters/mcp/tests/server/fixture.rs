@@ -192,7 +192,7 @@ pub(crate) fn servers_dir() -> PathBuf {
 pub(crate) fn everything() -> String {
     #[expect(clippy::disallowed_methods, reason = "the one setting of these tests")]
     let folder = std::env::var("TEST_CLIENTS")
-        .expect("TEST_CLIENTS names no directory with servers; `cargo xtask test` prepares one");
+        .expect("TEST_CLIENTS is not set: run `cargo xtask test --install`");
     let package = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";
     let program = Path::new(&folder).join(package);
     assert!(program.is_file(), "{} does not exist", program.display());

@@ -2,6 +2,7 @@
 
 use std::{ops::Deref, str::FromStr, thread};
 
+use dev_tools::postgres::test_server_url;
 use ports::Storage;
 use postgres_store::{PostgresOptions, PostgresStore};
 use sqlx::{
@@ -33,15 +34,12 @@ impl Database {
 
     /// Creates a database without a schema.
     pub(crate) async fn new_empty() -> Self {
-        #[expect(clippy::disallowed_methods, reason = "the only setting of these tests")]
-        let url = std::env::var("TEST_DATABASE_URL")
-            .expect("TEST_DATABASE_URL is not set; `cargo xtask test` starts a server");
         #[expect(
             clippy::disallowed_methods,
             reason = "names a database and nothing else"
         )]
         let name = format!("test_{}", uuid::Uuid::now_v7().simple());
-        let server = PgConnectOptions::from_str(&url).expect("a URL of Postgres");
+        let server = PgConnectOptions::from_str(&test_server_url()).expect("a URL of Postgres");
         let create = format!("create database {name} template template0 encoding 'UTF8'");
         let mut connection = server.connect().await.expect("the server responds");
         connection

@@ -1,5 +1,6 @@
 use std::str::FromStr as _;
 
+use dev_tools::postgres::test_server_url;
 use sqlx::postgres::PgListener;
 
 use super::*;
@@ -7,10 +8,7 @@ use super::*;
 const COMMIT: &str = "show synchronous_commit";
 
 fn server() -> PgConnectOptions {
-    #[expect(clippy::disallowed_methods, reason = "the only setting of these tests")]
-    let url = std::env::var("TEST_DATABASE_URL")
-        .expect("TEST_DATABASE_URL is not set; `cargo xtask test` starts a server");
-    PgConnectOptions::from_str(&url).expect("a URL of Postgres")
+    PgConnectOptions::from_str(&test_server_url()).expect("a URL of Postgres")
 }
 
 #[tokio::test]

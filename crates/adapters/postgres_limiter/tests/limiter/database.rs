@@ -2,6 +2,7 @@
 
 use std::{str::FromStr as _, thread};
 
+use dev_tools::postgres::test_server_url;
 use postgres_store::{PostgresOptions, PostgresStore};
 use sqlx::{
     AssertSqlSafe, ConnectOptions as _, Executor as _, PgConnection, postgres::PgConnectOptions,
@@ -22,10 +23,7 @@ pub(crate) fn new_id() -> Uuid {
 
 impl Database {
     pub(crate) async fn new() -> Self {
-        #[expect(clippy::disallowed_methods, reason = "the only setting of these tests")]
-        let url = std::env::var("TEST_DATABASE_URL")
-            .expect("TEST_DATABASE_URL is not set; `cargo xtask test` starts a server");
-        let server = PgConnectOptions::from_str(&url).expect("a URL of Postgres");
+        let server = PgConnectOptions::from_str(&test_server_url()).expect("a URL of Postgres");
         let name = format!("test_{}", new_id().simple());
         let create = format!("create database {name} template template0 encoding 'UTF8'");
         let mut connection = server.connect().await.expect("the server responds");

@@ -10,6 +10,11 @@ mod replica;
 mod secret;
 mod user;
 
+use std::{
+    io::{self, Write as _},
+    process,
+};
+
 use anyhow::{Result, bail};
 
 use self::cleanup::CleanupScript;
@@ -31,6 +36,21 @@ the tests need a Postgres server, version 15 or newer, and none was found. Do on
       macOS:           brew install postgresql@17
   - start Docker; the tests use the image postgres:17
   - set TEST_DATABASE_URL to a server where they may create and drop databases";
+
+/// Returns the URL of the server in which tests create and drop databases. Without one, it ends the
+/// process with a line that says what to run, since every test would fail for the same reason.
+#[expect(clippy::exit, reason = "a panic is the failure of one test")]
+pub fn test_server_url() -> String {
+    environment::variable(URL_VARIABLE).unwrap_or_else(|| {
+        // The test harness captures what `eprintln!` prints. The lock makes the line the only one.
+        let mut stderr = io::stderr().lock();
+        let _ = writeln!(
+            stderr,
+            "These tests need Postgres, and {URL_VARIABLE} is not set: run `cargo xtask test --install`."
+        );
+        process::exit(1)
+    })
+}
 
 /// A server; a throw-away one is stopped when this is dropped.
 pub struct Database {
