@@ -7,6 +7,7 @@ import type { Transport } from "./transport.js";
 
 /** The leader shows that it is alive every 20 seconds, and answers at once. */
 const HEARTBEAT = 20_000;
+/** Browsers run the timers of hidden pages only once a minute. */
 const SILENCE = 75_000;
 const REPLY_TIMEOUT = 5_000;
 
@@ -75,6 +76,7 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | n
       for (const { channel, position } of subscriptions) channels[channel] = Math.min(position, channels[channel] ?? Infinity);
     }
     number += 1;
+    // Frames on their way answer an earlier announcement, and may follow a gap.
     leader = "";
     tabs?.post({ type: "follow", tab, number, channels, isCheck });
   };
@@ -148,6 +150,7 @@ export const createFeed = (transport: Transport, webSocket: typeof WebSocket | n
       if (!connection) return;
       connection.serve(message.tab, message.channels);
       tabs?.post({ type: "served", leader: tab, tab: message.tab, number: message.number });
+      // The tab has missed their beginnings.
       connection.repeatReplies();
       if (message.isCheck) connection.ping();
       return;

@@ -144,6 +144,7 @@ export const createSharedConnection = (
     serve(tab, channels) {
       wanted.set(tab, Object.keys(channels));
       for (const [channel, since] of Object.entries(channels)) {
+        // The channel starts again for all tabs; the others ignore events that they have received.
         if (since < (open.get(channel)?.position ?? Infinity)) subscribe(channel, since);
       }
       for (const channel of open.keys()) {

@@ -51,6 +51,7 @@ export const joinTabs = <Message>(name: string, { lead, receive }: TabsEvents<Me
     election.abort();
     const { signal } = (election = new AbortController());
     let isHeld = false;
+    // The lock is held until its promise is resolved. The browser releases that of a tab that crashes.
     const hold = () =>
       new Promise<void>((release) => {
         // Also if the election ends while this tab begins to lead.
@@ -80,6 +81,7 @@ export const joinTabs = <Message>(name: string, { lead, receive }: TabsEvents<Me
       } catch (error) {
         beAlone(error);
       }
+      // A channel does not return messages to their sender.
       receive(message);
     },
     close,

@@ -1,5 +1,8 @@
 //! Group commit: one writer for the turns, agents, conversations and credentials of a process. All
 //! writes that were queued during one transaction form the next one.
+//!
+//! Most of the time of a small transaction is its commit, which waits for the disk. Under load, many
+//! writes share one. Without load, a write is alone in its transaction, and waits for no others.
 
 mod known_facts;
 mod writer;
@@ -130,6 +133,8 @@ impl Default for WriteTimeouts {
     }
 }
 
+// The writer takes an entry, and a caller whose time is over withdraws it. Both change `QUEUED`, so
+// only one of them succeeds: a write that its caller reports as failed in the queue never runs.
 const QUEUED: u8 = 0;
 const TAKEN: u8 = 1;
 const WITHDRAWN: u8 = 2;

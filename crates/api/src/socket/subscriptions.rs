@@ -49,7 +49,8 @@ struct Subscription {
     turns: Vec<TurnId>,
     /// The position up to which all events were sent.
     next: Seq,
-    /// The rest of the replay; `None` once the subscription has reached the present.
+    /// The rest of the replay; `None` once the subscription has reached the present. Until then it
+    /// receives no new events, which would overtake older ones.
     replay: Option<Box<Replay>>,
     /// Makes other nodes send the replies of the channel.
     _reader: Option<ReaderGuard>,

@@ -93,6 +93,7 @@ impl<S: BatchStore> Writer<S> {
         if error.is_retryable() || ops.len() == 1 {
             return same_error_for_all(error, &ops);
         }
+        // The store rejected the data of one write, which must not make the others fail.
         tracing::warn!(
             error = one_line(&error),
             items = ops.len(),
@@ -117,7 +118,8 @@ impl<S: BatchStore> Writer<S> {
         outcomes
     }
 
-    /// Commits, and repeats the commit until its outcome is known or the time limit is reached.
+    /// Commits, and repeats the commit until its outcome is known or the time limit is reached. An
+    /// error at once would make callers repeat writes that may be stored.
     async fn commit_until_known(
         &mut self,
         ops: &Arc<[WriteOp]>,

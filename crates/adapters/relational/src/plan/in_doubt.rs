@@ -1,4 +1,7 @@
 //! The stored outcomes of an earlier attempt whose commit was not confirmed.
+//!
+//! Its events prove them, since other writes may have changed its rows again. They are read under the
+//! tenant lock, which waits until the transaction of the earlier attempt has ended.
 
 use domain::{AgentId, ConversationId, EventType, Seq, Stamp, TenantId, TurnId, TurnStatus};
 use ports::{

@@ -56,6 +56,7 @@ impl Subscriptions {
     fn fall_behind(&mut self, since: Seq) {
         let live = self.all.iter_mut().filter(|it| it.is_live());
         for it in live.filter(|it| it.next == since) {
+            // The client did not request it, and receives no notice of its end.
             it.replay = Some(Box::default());
         }
     }

@@ -111,6 +111,7 @@ impl Subscriptions {
         };
         replay.is_being_read = false;
         match page {
+            // Since it is no longer being read, it is requested again.
             Page::Failed => {}
             Page::Events {
                 events,
@@ -182,6 +183,7 @@ impl Subscription {
             return Ok(());
         };
         self.next = next;
+        // New events follow from `next`. If the tail no longer has the next one, another replay begins.
         if at_tail {
             let is_requested = replay.is_requested;
             self.replay = None;

@@ -42,6 +42,7 @@ impl<S: BatchStore> Writer<S> {
         let is_applied = |outcome: &Result<WriteOutcome, _>| {
             outcome.as_ref().is_ok_and(WriteOutcome::is_applied)
         };
+        // Any other outcome writes nothing, and so nothing that checks the facts: the store decides it.
         if !outcomes.iter().all(is_applied) || !rows.released.is_empty() {
             return Ok(None);
         }
