@@ -10,6 +10,7 @@
 mod arrows;
 mod check;
 mod clients;
+mod compare_documents;
 mod openapi;
 mod optimised;
 mod test;
@@ -47,6 +48,8 @@ enum Task {
     Arrows,
     /// Write the service's documents to `openapi.json` and `asyncapi.json`
     Openapi,
+    /// Print what one OpenAPI or AsyncAPI document says and another does not
+    CompareDocuments(compare_documents::Options),
     /// Measure the service against its baselines; `--help` lists the options
     #[command(disable_help_flag = true)]
     Bench {
@@ -86,6 +89,7 @@ fn main() -> ExitCode {
         }),
         Task::Arrows => arrows::run(),
         Task::Openapi => openapi::run(),
+        Task::CompareDocuments(options) => compare_documents::run(&options),
         Task::Bench { arguments } => optimised::run("dev_bench", &arguments),
         Task::Faults { arguments } => optimised::run("dev_faults", &arguments),
         Task::Regions { arguments } => optimised::run("dev_regions", &arguments),
