@@ -1,24 +1,15 @@
 //! The console under `/console`: the built files of `clients/console`, embedded in the binary.
 
-use std::{collections::BTreeMap, io::Write as _, sync::OnceLock};
+use std::collections::BTreeMap;
 
 use actix_web::{
     HttpRequest, HttpResponse,
-    http::header::{
-        self, AcceptEncoding, ContentEncoding, Encoding, Header as _, HeaderName, HeaderValue,
-    },
+    http::header::{self, HeaderName, HeaderValue},
     web::{Bytes, Data, Path},
 };
 use domain::ProblemCode;
-use flate2::{Compression, write::GzEncoder};
 
-use crate::{
-    documents::{PUBLIC, in_parts},
-    problem::ApiError,
-    reads,
-    request::etag_matches,
-    state::ApiState,
-};
+use crate::{documents::PUBLIC, problem::ApiError, state::ApiState, static_content::StaticContent};
 
 #[rustfmt::skip]
 #[path = "../console/files.rs"]
@@ -43,21 +34,25 @@ const IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=3153600
 const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
 
 /// The files of the console, by their paths.
-pub struct Console(BTreeMap<&'static str, File>);
+pub struct Console(BTreeMap<&'static str, StaticContent>);
 
 impl Console {
     /// Prepares the files for a console under `base_path`, the path of the public URL.
     pub fn new(base_path: &str) -> Self {
         let prepare = |(path, content): &(&'static str, &'static [u8])| {
             let content = Bytes::from_static(content);
-            (*path, File::new(path, page_at(base_path, path, content)))
+            let content = page_at(base_path, path, content);
+            (
+                *path,
+                StaticContent::new(content, content_type(path), caching(path)),
+            )
         };
         Self(files::FILES.iter().map(prepare).collect())
     }
 
     /// Returns the file at a path below `/console`. Other paths than those of assets are pages,
     /// which the console itself shows.
-    fn find(&self, path: &str) -> Option<&File> {
+    fn find(&self, path: &str) -> Option<&StaticContent> {
         let found = self.0.get(path);
         if path.starts_with(ASSETS) {
             return found;
@@ -76,69 +71,12 @@ fn page_at(base_path: &str, path: &str, content: Bytes) -> Bytes {
     Bytes::from(page.replacen(BASE, &base, 1))
 }
 
-/// A file.
-struct File {
-    content: Bytes,
-    /// The compressed content, from the first request that accepts it.
-    gzip: OnceLock<Bytes>,
-    etag: String,
-    content_type: &'static str,
-    caching: HeaderValue,
-}
-
-impl File {
-    fn new(path: &str, content: Bytes) -> Self {
-        let caching = match path {
-            INDEX => NO_CACHE,
-            asset if asset.starts_with(ASSETS) => IMMUTABLE,
-            _ => PUBLIC,
-        };
-        Self {
-            gzip: OnceLock::new(),
-            etag: format!("\"{}\"", reads::digest(&content)),
-            content_type: content_type(path),
-            caching,
-            content,
-        }
+fn caching(path: &str) -> HeaderValue {
+    match path {
+        INDEX => NO_CACHE,
+        asset if asset.starts_with(ASSETS) => IMMUTABLE,
+        _ => PUBLIC,
     }
-
-    fn respond(&self, request: &HttpRequest) -> HttpResponse {
-        let is_fresh = etag_matches(request.headers(), &self.etag);
-        let mut response = if is_fresh {
-            HttpResponse::NotModified()
-        } else {
-            HttpResponse::Ok()
-        };
-        response
-            .insert_header((header::ETAG, self.etag.as_str()))
-            .insert_header((header::CACHE_CONTROL, self.caching.clone()))
-            .insert_header((header::VARY, "Accept-Encoding"))
-            .insert_header(POLICY);
-        if is_fresh {
-            return response.finish();
-        }
-        response.content_type(self.content_type);
-        if accepts_gzip(request) {
-            response.insert_header(ContentEncoding::Gzip);
-            let gzip = self.gzip.get_or_init(|| compress(&self.content));
-            return response.body(in_parts(gzip));
-        }
-        response.body(in_parts(&self.content))
-    }
-}
-
-fn compress(content: &[u8]) -> Bytes {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    // Writing into memory does not fail.
-    let written = encoder.write_all(content).and_then(|()| encoder.finish());
-    Bytes::from(written.unwrap_or_default())
-}
-
-fn accepts_gzip(request: &HttpRequest) -> bool {
-    let supported = [Encoding::gzip(), Encoding::identity()];
-    request.headers().contains_key(header::ACCEPT_ENCODING)
-        && AcceptEncoding::parse(request)
-            .is_ok_and(|accepted| accepted.negotiate(supported.iter()) == Some(Encoding::gzip()))
 }
 
 fn content_type(path: &str) -> &'static str {
@@ -172,5 +110,7 @@ fn respond(state: &ApiState, request: &HttpRequest, path: &str) -> Result<HttpRe
     let console = state.console.as_ref();
     let file = console.and_then(|console| console.find(path));
     let file = file.ok_or(ApiError::new(ProblemCode::RouteNotFound))?;
-    Ok(file.respond(request))
+    let mut response = file.respond(request);
+    response.headers_mut().insert(POLICY.0, POLICY.1);
+    Ok(response)
 }

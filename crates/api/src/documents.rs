@@ -1,84 +1,36 @@
 //! The published documents: OpenAPI, AsyncAPI, Swagger UI and the start page.
 
-use std::convert::Infallible;
-
 use actix_web::{
     HttpRequest, HttpResponse,
-    body::{MessageBody, SizedStream},
     http::header::{self, HeaderValue},
     web::{Bytes, Data},
 };
-use futures::stream;
 use serde_json::Value;
 
 use crate::{
-    html::start_page, operations::PROTOCOLS, reads, request::etag_matches, state::ApiState,
+    html::start_page, operations::PROTOCOLS, state::ApiState, static_content::StaticContent,
 };
 
 /// The caching of public documents.
 pub const PUBLIC: HeaderValue = HeaderValue::from_static("public, max-age=300");
-/// The size in bytes of the parts in which a document is sent, because a connection buffers what
-/// its client does not read.
-const PART_BYTES: usize = 32 * 1024;
-
 /// The documents, serialized once.
 pub struct Documents {
-    openapi: Document,
-    asyncapi: Document,
+    openapi: StaticContent,
+    asyncapi: StaticContent,
 }
 
 impl Documents {
     /// Serializes the complete documents.
     pub fn new(openapi: &Value, asyncapi: &Value) -> Self {
-        Self {
-            openapi: Document::new(openapi),
-            asyncapi: Document::new(asyncapi),
-        }
-    }
-}
-
-/// A document with its entity tag.
-struct Document {
-    text: Bytes,
-    etag: String,
-}
-
-impl Document {
-    fn new(document: &Value) -> Self {
-        let text = serde_json::to_vec(document).unwrap_or_default();
-        Self {
-            etag: format!("\"{}\"", reads::digest(&text)),
-            text: Bytes::from(text),
-        }
-    }
-
-    fn respond(&self, request: &HttpRequest) -> HttpResponse {
-        let fresh = etag_matches(request.headers(), &self.etag);
-        let mut response = if fresh {
-            HttpResponse::NotModified()
-        } else {
-            HttpResponse::Ok()
+        let content = |document: &Value| {
+            let text = serde_json::to_vec(document).unwrap_or_default();
+            StaticContent::new(Bytes::from(text), "application/json", PUBLIC)
         };
-        response
-            .insert_header((header::ETAG, self.etag.as_str()))
-            .insert_header((header::CACHE_CONTROL, PUBLIC));
-        if fresh {
-            return response.finish();
+        Self {
+            openapi: content(openapi),
+            asyncapi: content(asyncapi),
         }
-        response
-            .content_type("application/json")
-            .body(in_parts(&self.text))
     }
-}
-
-/// Returns a body that is sent in parts.
-pub fn in_parts(text: &Bytes) -> impl MessageBody + use<> {
-    let (text, bytes) = (text.clone(), text.len() as u64);
-    let parts = (0..text.len()).step_by(PART_BYTES).map(move |start| {
-        let end = text.len().min(start + PART_BYTES);
-        Ok::<_, Infallible>(text.slice(start..end))
-    });
-    SizedStream::new(bytes, stream::iter(parts))
 }
 
 /// Read this document: OpenAPI 3.1, generated from the code.
@@ -179,33 +131,4 @@ pub async fn redirect_to_docs() -> HttpResponse {
     HttpResponse::PermanentRedirect()
         .insert_header((header::LOCATION, "/docs/"))
         .finish()
-}
-
-#[cfg(test)]
-mod tests {
-    use actix_web::{
-        body::{BodySize, MessageBody as _},
-        test::TestRequest,
-    };
-    use futures::StreamExt as _;
-
-    use super::*;
-
-    #[actix_web::test]
-    async fn a_document_is_sent_completely_in_small_parts() {
-        let text = "long ".repeat(50_000);
-        let document = Document::new(&Value::from(text));
-        let body = document
-            .respond(&TestRequest::default().to_http_request())
-            .into_body();
-        assert_eq!(body.size(), BodySize::Sized(document.text.len() as u64));
-        let mut body = std::pin::pin!(body);
-        let parts = stream::poll_fn(|context| body.as_mut().poll_next(context));
-        let parts: Vec<Bytes> = parts
-            .map(|part| part.expect("it is in memory"))
-            .collect()
-            .await;
-        assert!(parts.iter().all(|part| part.len() <= PART_BYTES));
-        assert_eq!(parts.concat(), document.text);
-    }
 }

@@ -37,6 +37,7 @@ pub mod settings;
 pub mod socket;
 pub mod sse;
 pub mod state;
+mod static_content;
 pub mod subcommands;
 pub mod system;
 pub mod telemetry;
