@@ -37,7 +37,7 @@ impl Documents {
 #[utoipa::path(
     get, path = "/openapi.json", operation_id = "get_openapi", tag = "Operation",
     responses(
-        (status = 200, description = "The document.", body = serde_json::Value),
+        (status = 200, description = "The document, compressed with gzip if the client accepts it.", body = serde_json::Value),
         (status = 304, description = "The document has not changed since `If-None-Match`."),
     ),
 )]
@@ -49,7 +49,7 @@ pub async fn get_openapi(state: Data<ApiState>, request: HttpRequest) -> HttpRes
 #[utoipa::path(
     get, path = "/asyncapi.json", operation_id = "get_asyncapi", tag = "Operation",
     responses(
-        (status = 200, description = "The document.", body = serde_json::Value),
+        (status = 200, description = "The document, compressed with gzip if the client accepts it.", body = serde_json::Value),
         (status = 304, description = "The document has not changed since `If-None-Match`."),
     ),
 )]

@@ -1,6 +1,7 @@
 //! Executes the subcommands of the command line, which `cli` parses.
 
 mod credentials;
+mod documents;
 mod signals;
 mod signing_keys;
 mod store;
@@ -21,9 +22,7 @@ use tokio_util::task::TaskTracker;
 
 use self::{signals::Signals, store::IfStoreMissing};
 use crate::{
-    asyncapi,
     cli::{Command, CommandLine, ConfigCommand, HealthcheckOptions, ServeOptions, TenantsCommand},
-    openapi,
     server::Service,
     settings::{self, Settings},
     telemetry,
@@ -79,8 +78,8 @@ async fn execute(line: CommandLine, engines: EnginesByName) -> Result<()> {
             }
             print_line(&startup_summary)
         }
-        Command::Openapi => print_openapi(&settings?),
-        Command::Asyncapi => print_asyncapi(&settings?),
+        Command::Openapi => documents::print_openapi(&settings?),
+        Command::Asyncapi => documents::print_asyncapi(&settings?),
         Command::Healthcheck(options) => healthcheck(settings, options).await,
     }
 }
@@ -218,19 +217,6 @@ async fn tenants(settings: &Settings, command: TenantsCommand) -> Result<()> {
     };
     store.close().await;
     outcome
-}
-
-fn print_openapi(settings: &Settings) -> Result<()> {
-    let url = settings.server.public_url(settings.server.address());
-    let document = openapi::document(&settings.limits.sizes, &url)?;
-    print_line(&serde_json::to_string_pretty(&document)?)
-}
-
-fn print_asyncapi(settings: &Settings) -> Result<()> {
-    let url = settings.server.public_url(settings.server.address());
-    let openapi = openapi::document(&settings.limits.sizes, &url)?;
-    let document = asyncapi::document(&openapi, &url)?;
-    print_line(&serde_json::to_string_pretty(&document)?)
 }
 
 async fn healthcheck(

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 
 use super::{
-    message::{CHAT, Channel, LOG, Message, SOCKET},
+    message::{CHAT, Channel, LOG, Message, SOCKET, correlation_ids},
     operations, schemas, servers, socket, streams,
 };
 use crate::{
@@ -58,6 +58,7 @@ pub fn document(openapi: &Value, url: &str) -> Result<Value, MissingComponent> {
         "components": {
             "schemas": schemas::reachable(components, &described),
             "messages": described,
+            "correlationIds": correlation_ids(),
             "securitySchemes": servers::security_schemes(openapi),
         },
     }))

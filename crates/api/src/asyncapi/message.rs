@@ -29,6 +29,14 @@ pub(super) const CHAT: Channel = Channel {
     address: "/api/chat",
 };
 
+/// The correlation ids of the document.
+pub(super) fn correlation_ids() -> Value {
+    json!({"command": {
+        "description": "A command and its reply have the same id.",
+        "location": "$message.payload#/id",
+    }})
+}
+
 /// A message of the document.
 pub(super) struct Message {
     pub(super) channel: Channel,
@@ -63,10 +71,7 @@ impl Message {
         }
         let is_command = COMMANDS.iter().any(|(name, _)| *name == self.key);
         if is_command || self.name == "reply" {
-            described["correlationId"] = json!({
-                "description": "A command and its reply have the same id.",
-                "location": "$message.payload#/id",
-            });
+            described["correlationId"] = json!({"$ref": "#/components/correlationIds/command"});
         }
         described
     }

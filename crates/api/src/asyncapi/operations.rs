@@ -29,7 +29,7 @@ pub(super) fn operations(openapi: &Value) -> Value {
     follow["summary"] = "Follow the log (`Accept: text/event-stream`).".into();
     follow["bindings"] = json!({"http": {
         "method": "GET",
-        "query": query(&openapi["paths"][LOG.address]["get"]),
+        "query": query(openapi, &openapi["paths"][LOG.address]["get"]),
         "bindingVersion": "0.3.0",
     }});
     operations.insert("streamEvents".to_owned(), follow);
@@ -91,11 +91,16 @@ fn references(channel: Channel, messages: &[&str]) -> Value {
 }
 
 /// The query parameters of an operation of the OpenAPI document.
-fn query(operation: &Value) -> Value {
+fn query(openapi: &Value, operation: &Value) -> Value {
     let parameters = operation["parameters"].as_array();
     let inside = parameters
         .into_iter()
         .flatten()
+        .map(|parameter| {
+            let target = parameter["$ref"].as_str();
+            let shared = target.and_then(|it| openapi.pointer(it.strip_prefix('#')?));
+            shared.unwrap_or(parameter)
+        })
         .filter(|parameter| parameter["in"] == "query");
     let properties = inside.filter_map(|parameter| {
         let mut schema = parameter["schema"].clone();

@@ -74,14 +74,30 @@ pub(super) fn name_frames(components: &mut Value) -> Result<(), MissingComponent
     }
     for (key, name) in LIVE {
         let event = variant(components, "LiveEvent", name)?;
-        let live = format!("Live{}", pascal_case(key));
         let mut frame = variant(components, "ServerFrame", "live")?;
         frame["description"] = event["description"].clone();
-        frame["properties"]["event"] = reference(&live);
-        components[live] = event;
+        let in_chat = format!("Chat{}", pascal_case(key));
+        let of = if is_same(&components[&in_chat], &event) {
+            in_chat
+        } else {
+            let live = format!("Live{}", pascal_case(key));
+            components[&live] = event;
+            live
+        };
+        frame["properties"]["event"] = reference(&of);
         components[frame_of(key)] = frame;
     }
     Ok(())
+}
+
+/// Returns whether two schemas differ at most in their descriptions.
+fn is_same(one: &Value, other: &Value) -> bool {
+    let members = |schema: &Value| {
+        let mut members = schema.as_object().cloned().unwrap_or_default();
+        members.remove("description");
+        members
+    };
+    members(one) == members(other)
 }
 
 /// The name of the component for the frame of the message `key`.

@@ -42,10 +42,6 @@ pub(super) fn components() -> Value {
             },
         },
         "headers": {
-            "XConsistency": header("integer", "A position in the event log that the write has reached. Sent to another region with a read, it is the state that the response must contain. Only from a service with several regions.", false),
-            "XServedBy": header("string", "`replica` or `home`: the database that has answered. Only from a far region.", false),
-            "XRequestId": header("string", "The id of the request in the log.", true),
-            "CacheControl": header("string", "The caching of the response.", true),
             "Pragma": header("string", "The caching of the response, for old caches.", true),
             "WwwAuthenticate": header("string", "The challenge, with the missing credential or scope (RFC 6750).", false),
             "RateLimit": header("string", "The remaining quota (`r`) and the seconds until it grows (`t`), for each limit for which the request was counted. Absent if the caller is not authenticated or the limiter is unavailable.", false),
@@ -61,6 +57,17 @@ pub(super) fn components() -> Value {
             "XEventSeq": header("integer", "A position in the event log that is not newer than the response: a client that follows the log from there misses no change.", true),
             "Link": header("string", "The next page, `rel=\"next\"` (RFC 8288).", false),
         },
+    })
+}
+
+/// The headers that every response may have, and has if they are required. OpenAPI has no place for
+/// them but each response.
+pub(super) fn response_headers() -> Value {
+    json!({
+        "X-Request-Id": header("string", "The id of the request in the log.", true),
+        "Cache-Control": header("string", "The caching of the response.", true),
+        "X-Consistency": header("integer", "A position in the event log that the write has reached. Sent to another region with a read, it is the state that the response must contain. Only in responses to writes, from a service with several regions.", false),
+        "X-Served-By": header("string", "`replica` or `home`: the database that has answered. Only from a far region, and not for what each node answers by itself.", false),
     })
 }
 

@@ -4,15 +4,15 @@ use domain::Sizes;
 use serde_json::Value;
 use utoipa::OpenApi;
 
-use super::{common, complete, event_union, operations, variants};
+use super::{common, complete, event_union, operations, shared, variants};
 use crate::{oauth, operations::Paths};
 
 #[derive(OpenApi)]
 #[openapi(
     info(
         title = "Agent Service",
-        description = "Create AI agents, read them, change their configuration and chat with them.\n\nSend an API key in `X-API-Key`, or in `Authorization: Bearer` either the same key or an access token: one of this service, which OAuth clients request at `/oauth2/token`, or one of an identity provider that the operator trusts. Each operation lists the scopes that it requires.\n\nErrors are `application/problem+json`; `/problems` lists every code. Clients must ignore unknown members in responses; unknown members in requests are rejected. Ids are opaque. Times are RFC 3339 in UTC.",
-        license(name = "MIT OR Apache-2.0"),
+        description = "Create AI agents, read them, change their configuration and chat with them.\n\nSend an API key in `X-API-Key`, or in `Authorization: Bearer` either the same key or an access token: one of this service, which OAuth clients request at `/oauth2/token`, or one of an identity provider that the operator trusts. Each operation lists the scopes that it requires.\n\nErrors are `application/problem+json`; `/problems` lists every code. Every response has `X-Request-Id` and `Cache-Control`, in a service with several regions also `X-Served-By` and, after a write, `X-Consistency`: `x-response-headers` of this document describes them. Clients must ignore unknown members in responses; unknown members in requests are rejected. Ids are opaque. Times are RFC 3339 in UTC.",
+        license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
     ),
     components(schemas(
         domain::AgentDraft, domain::ConversationDraft, domain::Problem,
@@ -72,6 +72,8 @@ pub fn document(sizes: &Sizes, url: &str) -> Result<Value, DocumentError> {
     variants::refer_to_items(&mut document);
     operations::complete(&mut document)?;
     variants::remove_unused(&mut document);
+    document["x-response-headers"] = common::response_headers();
+    shared::share(&mut document);
     common::name_token_url(&mut document, url);
     Ok(document)
 }

@@ -8,15 +8,28 @@ use super::{
     variants::pascal_case,
 };
 
+/// The component with the members that all events have in common.
+const HEAD: &str = "EventHead";
+/// The members that depend on the type.
+const OWN: [&str; 2] = ["type", "data"];
+/// The component with the content of events whose subject has been deleted since.
+const DELETED: &str = "DeletedEventData";
+
 /// Replaces `Event` by a union of `AgentCreatedEvent`, `TurnStartedEvent` and so on.
 pub(super) fn apply(document: &mut Value) -> Result<(), MissingComponent> {
     name_contents(document)?;
     let event = component(document, "Event")?.clone();
+    component::put(document, HEAD, head(event));
     let mut mapping = Map::new();
     for kind in EventType::ALL {
         let name = format!("{}Event", pascal_case(kind.as_str()));
         mapping.insert(kind.as_str().to_owned(), reference(&name));
-        component::put(document, &name, variant(&event, *kind));
+        component::put(document, &name, variant(*kind));
+        let content = content(*kind);
+        let either = [content, DELETED].map(|name| json!({ "$ref": reference(name) }));
+        let description = "The state after the change, unless its subject has been deleted since.";
+        let union = json!({ "description": description, "oneOf": either });
+        component::put(document, &or_deleted(content), union);
     }
     let references: Vec<Value> = mapping.values().map(|it| json!({ "$ref": it })).collect();
     let union = component_mut(document, "Event")?;
@@ -25,6 +38,21 @@ pub(super) fn apply(document: &mut Value) -> Result<(), MissingComponent> {
     let discriminator = json!({ "propertyName": "type", "mapping": mapping });
     union.insert("discriminator".to_owned(), discriminator);
     Ok(())
+}
+
+/// Returns the schema of an event without the members that depend on its type.
+fn head(mut event: Map<String, Value>) -> Value {
+    if let Some(Value::Object(members)) = event.get_mut("properties") {
+        members.retain(|name, _| !OWN.contains(&name.as_str()));
+    }
+    if let Some(Value::Array(required)) = event.get_mut("required") {
+        required.retain(|name| OWN.iter().all(|own| name != own));
+    }
+    event.insert(
+        "description".to_owned(),
+        "The members of every event.".into(),
+    );
+    event.into()
 }
 
 /// Moves each kind of content into a component with the name that is its title.
@@ -40,20 +68,31 @@ fn name_contents(document: &mut Value) -> Result<(), MissingComponent> {
 }
 
 /// Returns the schema of an event of one type.
-fn variant(event: &Map<String, Value>, kind: EventType) -> Value {
-    let mut schema = Value::Object(event.clone());
-    schema["description"] = format!("The event `{}`.", kind.as_str()).into();
-    schema["properties"]["type"] = json!({ "type": "string", "const": kind.as_str() });
-    let content = json!({ "$ref": reference(content(kind)) });
-    let deleted = json!({ "$ref": reference("DeletedEventData") });
-    schema["properties"]["data"] = match kind {
-        EventType::AgentDeleted => content,
-        _ => json!({
-            "description": "The state after the change, unless its subject has been deleted since.",
-            "oneOf": [content, deleted],
-        }),
+fn variant(kind: EventType) -> Value {
+    let content = match kind {
+        EventType::AgentDeleted => content(kind).to_owned(),
+        _ => or_deleted(content(kind)),
     };
-    schema
+    json!({
+        "description": format!("The event `{}`.", kind.as_str()),
+        "allOf": [
+            { "$ref": reference(HEAD) },
+            {
+                "type": "object",
+                "required": OWN,
+                "properties": {
+                    "type": { "type": "string", "const": kind.as_str() },
+                    "data": { "$ref": reference(&content) },
+                },
+            },
+        ],
+    })
+}
+
+/// The name of the union of a content and that of a deleted subject. Generators would give an
+/// inline union the name of another component.
+fn or_deleted(content: &str) -> String {
+    format!("{content}OrDeleted")
 }
 
 /// Returns the component with the content of an event.

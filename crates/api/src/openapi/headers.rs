@@ -31,22 +31,9 @@ pub(super) fn add_parameters(operation: &Operation, described: &mut Value) {
     }
 }
 
-/// The response headers of a service with several regions.
-fn of_regions(operation: &Operation) -> impl Iterator<Item = (&'static str, &'static str)> {
-    let position = operation
-        .is_write()
-        .then_some(("X-Consistency", "XConsistency"));
-    let served = operation.served != Served::Here;
-    let served_by = served.then_some(("X-Served-By", "XServedBy"));
-    position.into_iter().chain(served_by)
-}
-
-/// The headers of a response.
+/// The headers of a response beside those of every response.
 pub(super) fn of_response(operation: &Operation, status: &str) -> Value {
-    let mut names = vec![
-        ("X-Request-Id", "XRequestId"),
-        ("Cache-Control", "CacheControl"),
-    ];
+    let mut names = vec![];
     if operation.is_oauth() {
         names.push(("Pragma", "Pragma"));
     }
@@ -86,7 +73,6 @@ pub(super) fn of_response(operation: &Operation, status: &str) -> Value {
     if operation.replays(status) {
         names.push(("Idempotency-Replayed", "IdempotencyReplayed"));
     }
-    names.extend(of_regions(operation));
     if operation.access != Access::Public && status != "401" {
         names.extend([
             ("RateLimit", "RateLimit"),

@@ -2,6 +2,9 @@
 
 use serde_json::{Value, json};
 
+/// Many tools accept no body of a request in a link, except a string.
+const AGENT_ID: &str = "Send `id` as `agentId` in the body.";
+
 /// Adds the links from creations to what can be done with what was made.
 pub(super) fn add(document: &mut Value) {
     let agent_links = by_id(&[
@@ -20,8 +23,8 @@ pub(super) fn add(document: &mut Value) {
         document,
         "/paths/~1api~1agents/post/responses/201",
         json!({
-            "chat": {"operationId": "chat", "requestBody": {"agentId": "$response.body#/id", "message": "Hello!"}},
-            "create_conversation": {"operationId": "create_conversation", "requestBody": {"agentId": "$response.body#/id"}},
+            "chat": {"operationId": "chat", "description": AGENT_ID},
+            "create_conversation": {"operationId": "create_conversation", "description": AGENT_ID},
         }),
     );
     let conversation_links = by_id(&[

@@ -14,6 +14,7 @@ mod links;
 mod merge_patch;
 mod operations;
 mod problems;
+mod shared;
 mod swagger;
 #[cfg(test)]
 pub(crate) mod tests;

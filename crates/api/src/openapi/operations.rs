@@ -57,7 +57,10 @@ fn complete_operation(
         if status.starts_with(['4', '5']) {
             response["content"] = error_content(operation, status);
         }
-        response["headers"] = headers::of_response(operation, status);
+        let headers = headers::of_response(operation, status);
+        if headers != json!({}) {
+            response["headers"] = headers;
+        }
     }
     Ok(())
 }

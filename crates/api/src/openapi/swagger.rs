@@ -13,7 +13,8 @@ use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use crate::documents::PUBLIC;
 
-/// The first page under `/docs/`. It replaces the one of Swagger UI, which has another title.
+/// The first page under `/docs/`. It replaces the one of Swagger UI, which has another title and
+/// shows each error of an operation on a screen of its own.
 pub fn swagger_page() -> Resource {
     web::resource(["/", "/index.html"])
         .guard(guard::Get())

@@ -31,7 +31,7 @@ fn built_files() -> BTreeSet<String> {
         .collect()
 }
 
-async fn compressed(api: &ApiServer, path: &str) -> ApiResponse {
+pub(crate) async fn compressed(api: &ApiServer, path: &str) -> ApiResponse {
     let request = api.anonymous().request("GET", path);
     request.header("Accept-Encoding", "br, gzip").send().await
 }

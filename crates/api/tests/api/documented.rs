@@ -17,6 +17,31 @@ pub(crate) fn document() -> &'static Value {
     &DOCUMENT
 }
 
+/// The document with the responses and parameters of each operation in place, and with the headers
+/// that it lists once for all responses.
+static RESOLVED: LazyLock<Value> = LazyLock::new(|| {
+    let mut whole = document().clone();
+    let items = whole["paths"].as_object_mut().into_iter().flatten();
+    for (_, operation) in items.flat_map(|(_, item)| item.as_object_mut().into_iter().flatten()) {
+        for parameter in operation["parameters"].as_array_mut().into_iter().flatten() {
+            *parameter = resolved(parameter).clone();
+        }
+        for (_, response) in operation["responses"].as_object_mut().into_iter().flatten() {
+            *response = resolved(response).clone();
+            let common = document()["x-response-headers"].as_object().into_iter();
+            for (name, header) in common.flatten() {
+                response["headers"][name] = header.clone();
+            }
+        }
+    }
+    whole
+});
+
+/// The paths of the document, whose operations have no references to responses and parameters.
+pub(crate) fn paths() -> &'static Value {
+    &RESOLVED["paths"]
+}
+
 /// Checks the response to `method path` against the document: its status, and the promised headers.
 /// Undocumented operations are found by the drift tests.
 pub(crate) fn check(method: &str, path: &str, response: &ApiResponse) {
@@ -43,7 +68,7 @@ pub(crate) fn check(method: &str, path: &str, response: &ApiResponse) {
 /// The template of a path and the operation behind it.
 pub(crate) fn operation(method: &str, path: &str) -> Option<(&'static str, &'static Value)> {
     let path = path.split('?').next().unwrap_or_default();
-    let paths = document()["paths"].as_object().expect("paths");
+    let paths = paths().as_object().expect("paths");
     let (template, item) = paths
         .iter()
         .find(|(template, _)| matches_template(template, path))?;
@@ -58,7 +83,7 @@ fn matches_template(template: &str, path: &str) -> bool {
 }
 
 /// Resolves a `$ref`.
-pub(crate) fn resolved(value: &'static Value) -> &'static Value {
+pub(crate) fn resolved(value: &Value) -> &Value {
     match value["$ref"].as_str() {
         Some(target) => document()
             .pointer(target.trim_start_matches('#'))

@@ -1,11 +1,13 @@
 //! The published document, read by external tools.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{collections::BTreeSet, io::Read as _, path::Path};
 
+use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 
 use crate::{
     api_server::ApiServer,
+    console::compressed,
     documented::{document, resolved},
     operations,
 };
@@ -67,6 +69,85 @@ async fn the_served_document_has_the_address_of_its_server() {
     api.stop().await;
 }
 
+/// The maximum sizes of the documents in bytes: served without compression, and as committed.
+const MAX_BYTES: [(&str, usize, usize); 2] = [
+    ("openapi.json", 200 * 1024, 320 * 1024),
+    ("asyncapi.json", 100 * 1024, 100 * 1024),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_documents_are_small_and_alone_compressed_with_a_tag_for_each_encoding() {
+    let api = ApiServer::start().await;
+    for (name, max_served, max_committed) in MAX_BYTES {
+        let path = format!("/{name}");
+        let plain = api.anonymous().get(&path).await;
+        let gzip = compressed(&api, &path).await;
+        assert!(
+            plain.body.len() <= max_served,
+            "{name}: {}",
+            plain.body.len()
+        );
+        assert!(
+            gzip.body.len() <= max_served / 5,
+            "{name}: {}",
+            gzip.body.len()
+        );
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let committed = std::fs::metadata(root.join(name)).expect("a file").len();
+        assert!(committed <= max_committed as u64, "{name}: {committed}");
+
+        let mut text = Vec::new();
+        let mut decoder = GzDecoder::new(&*gzip.body);
+        decoder.read_to_end(&mut text).expect("gzip");
+        assert_eq!(text, plain.body, "{name}");
+        assert_eq!(gzip.header("content-encoding"), "gzip");
+        assert!(!plain.has("content-encoding"));
+        assert_ne!(plain.header("etag"), gzip.header("etag"));
+        for (response, encoding) in [(&plain, "identity"), (&gzip, "gzip")] {
+            let vary = response.headers.get_all("vary");
+            assert!(vary.iter().any(|it| it == "Accept-Encoding"), "{name}");
+            let tag = response.header("etag");
+            let request = api.anonymous().request("GET", &path);
+            let request = request.header("If-None-Match", tag);
+            let again = request.header("Accept-Encoding", encoding).send().await;
+            assert_eq!((again.status, again.body.len()), (304, 0), "{name}");
+            assert_eq!(again.header("etag"), tag);
+            assert!(
+                again
+                    .headers
+                    .get_all("vary")
+                    .iter()
+                    .any(|it| it == "Accept-Encoding")
+            );
+        }
+        let refused = api.anonymous().request("GET", &path);
+        let refused = refused.header("Accept-Encoding", "gzip;q=0").send().await;
+        assert_eq!(refused.body, plain.body);
+    }
+    for path in ["/problems", "/.well-known/oauth-authorization-server"] {
+        assert!(
+            !compressed(&api, path).await.has("content-encoding"),
+            "{path}"
+        );
+    }
+    api.stop().await;
+}
+
+#[test]
+fn no_response_and_no_parameter_is_described_twice() {
+    let mut seen = BTreeSet::new();
+    let items = document()["paths"].as_object().expect("paths").values();
+    for operation in items.flat_map(|item| item.as_object().expect("an item").values()) {
+        let responses = operation["responses"].as_object().expect("responses");
+        let parameters = operation["parameters"].as_array().expect("parameters");
+        let own = responses.values().chain(parameters);
+        for described in own.filter(|it| it["$ref"].is_null()) {
+            assert!(seen.insert(described.to_string()), "{described}");
+        }
+    }
+    assert!(seen.len() > 50, "{}", seen.len());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn configured_sizes_are_documented_and_enforced() {
     let builder = crate::api_server::ApiServerBuilder::default();
@@ -102,7 +183,7 @@ fn the_document_has_no_nulls_and_no_broken_references() {
         let in_example = place.contains("/example") || place.ends_with("/default");
         assert!(!value.is_null() || in_example, "{place} is null");
         if value.get("$ref").is_some_and(Value::is_string) {
-            resolve(value);
+            resolved(value);
         }
         let types = value.get("type").and_then(Value::as_array);
         assert!(
@@ -110,13 +191,6 @@ fn the_document_has_no_nulls_and_no_broken_references() {
             "{place}: one type, or null"
         );
     });
-}
-
-/// The same as [`resolved`], for values with a shorter lifetime.
-fn resolve(value: &Value) {
-    let target = value["$ref"].as_str().unwrap_or_default();
-    let found = document().pointer(target.trim_start_matches('#'));
-    assert!(found.is_some(), "{target} leads nowhere");
 }
 
 fn each_value(value: &Value, place: &str, visit: &mut impl FnMut(&str, &Value)) {

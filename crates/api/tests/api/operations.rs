@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::{
     api_server::{ApiServer, id_of},
     caller::Caller,
-    documented::document,
+    documented::paths,
     response::Request,
 };
 
@@ -23,7 +23,7 @@ pub(crate) struct Operation {
 
 /// Every operation of the document.
 pub(crate) fn all() -> Vec<Operation> {
-    let paths = document()["paths"].as_object().expect("paths");
+    let paths = paths().as_object().expect("paths");
     let items = paths.iter().flat_map(|(template, item)| {
         let operations = item.as_object().expect("an item");
         operations.iter().map(move |(method, described)| Operation {
