@@ -2,10 +2,13 @@
 // the files differ from them.
 import { readFileSync, writeFileSync } from "node:fs";
 import openapiTS, { astToString } from "openapi-typescript";
+import ts from "typescript";
 
 const root = new URL("../../../", import.meta.url);
 const folder = new URL("../src/generated/", import.meta.url);
-const read = (name) => JSON.parse(readFileSync(new URL(name, root), "utf8"));
+// The constant `type` of each variant says the same as a discriminator, which would be another type.
+const withoutDiscriminator = (key, value) => (value?.discriminator?.mapping ? { ...value, discriminator: undefined } : value);
+const read = (name) => JSON.parse(readFileSync(new URL(name, root), "utf8"), withoutDiscriminator);
 const document = read("openapi.json");
 const asyncApi = read("asyncapi.json");
 const methods = ["get", "post", "put", "patch", "delete"];
@@ -47,9 +50,17 @@ const unionOf = (name, messages) => {
     .join("\n")};\n`;
 };
 const { info, components } = asyncApi;
-const frames = await openapiTS({ openapi: "3.1.0", info, paths: {}, components: { schemas: components.schemas } }, { alphabetize: true });
+const generate = (document) => openapiTS(document, { alphabetize: true });
+const frames = await generate({ openapi: "3.1.0", info, paths: {}, components: { schemas: components.schemas } });
+// Schemas of both documents are in schema.ts alone: in frames.ts the own ones are added to them.
+const shared = ({ name }) => JSON.stringify(document.components.schemas[name.text]) === JSON.stringify(components.schemas[name.text]);
+const schemas = frames.find((node) => node.name.text === "components").members.find(({ name }) => name.text === "schemas");
+const own = ts.factory.createTypeLiteralNode(schemas.type.members.filter((member) => !shared(member)));
+schemas.type = ts.factory.createIntersectionTypeNode([ts.factory.createTypeReferenceNode('Shared["schemas"]'), own]);
 const unions = [unionOf("Command", sentBy("receive")), unionOf("ServerFrame", [...sentBy("send"), ...replies])];
 
+// Adjacent members that are absent for certain share a line.
+const compact = (text) => text.replace(/\?: never;(?:\s+\w+\?: never;)+/g, (lines) => lines.replace(/\s+/g, " "));
 const headerOf = (name) => `// Generated from ${name} by \`npm run generate\`.\n`;
 const header = headerOf("openapi.json");
 const objectOf = (value) => JSON.stringify(value, null, 2).replace(/^(\s*)"(\w+)":/gm, "$1$2:");
@@ -57,8 +68,8 @@ const objectOf = (value) => JSON.stringify(value, null, 2).replace(/^(\s*)"(\w+)
 const shortOf = ([name, operation]) => [name, operation.replace(/\/api\/[\w-]+/, "")].join(" ").trim();
 const short = Object.entries(groups).map(([group, operations]) => [group, Object.entries(operations).map(shortOf).join()]);
 const files = {
-  "schema.ts": header + astToString(await openapiTS(document, { alphabetize: true })),
-  "frames.ts": headerOf("asyncapi.json") + astToString(frames) + unions.join(""),
+  "schema.ts": header + compact(astToString(await generate(document))),
+  "frames.ts": `${headerOf("asyncapi.json")}import type { components as Shared } from "./schema.js";\n${compact(astToString(frames))}${unions.join("")}`,
   "operations.ts": `${header}/** The method and the path of each operation, by group and name. */\nexport interface Operations ${objectOf(groups)}
 /** The same, abbreviated. */\nexport const operations = ${objectOf(Object.fromEntries(short))};\n`,
 };

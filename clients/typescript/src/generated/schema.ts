@@ -2,108 +2,60 @@
 export interface paths {
     "/": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /** The start page, with links to the documents. */
         get: operations["get_console"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/.well-known/jwks.json": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /** Read the public keys that verify the access tokens of this service. */
         get: operations["get_jwks"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/.well-known/oauth-authorization-server": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /** Read the metadata of the authorization server (RFC 8414). */
         get: operations["get_authorization_server"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/.well-known/oauth-protected-resource": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /**
          * Read the metadata of the protected resource: which access tokens this service accepts (RFC
          *     9728).
          */
         get: operations["get_protected_resource"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/agents": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /** List agents: newest first, or by name if `name` is given. */
         get: operations["list_agents"];
         put?: never;
         /** Create an agent. */
         post: operations["create_agent"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/agents/{id}": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /** Read an agent. */
         get: operations["get_agent"];
-        put?: never;
-        post?: never;
+        put?: never; post?: never;
         /** Delete an agent, its conversations and their messages. */
         delete: operations["delete_agent"];
-        options?: never;
-        head?: never;
+        options?: never; head?: never;
         /**
          * Change an agent with a JSON merge patch (RFC 7396): absent members keep their values, `null`
          *     removes a member.
@@ -113,10 +65,7 @@ export interface paths {
     };
     "/api/agents/{id}/config": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /** Read an agent's configuration. */
         get: operations["get_agent_config"];
@@ -125,19 +74,11 @@ export interface paths {
          *     `personality` and `capabilities`; they keep their values when absent.
          */
         put: operations["put_agent_config"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/capabilities": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /**
          * List the capabilities with an effect. Any other name only describes an agent.
@@ -146,23 +87,13 @@ export interface paths {
          *     are not available at the moment are listed too; agents reply without them.
          */
         get: operations["list_capabilities"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/chat": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
-        get?: never;
-        put?: never;
+        get?: never; put?: never;
         /**
          * Chat with an agent: send a message, receive its reply.
          * @description With `stream: true`, or `Accept: text/event-stream`, the response is a stream of server-sent
@@ -181,18 +112,11 @@ export interface paths {
          *     requests a stream receives a stream, whatever it prefers.
          */
         post: operations["chat"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/conversations": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /** List conversations, the one with the latest activity first. */
         get: operations["list_conversations"];
@@ -202,27 +126,18 @@ export interface paths {
          *     conversation is a fork of another one.
          */
         post: operations["create_conversation"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/conversations/{id}": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /** Read a conversation. */
         get: operations["get_conversation"];
-        put?: never;
-        post?: never;
+        put?: never; post?: never;
         /** Delete a conversation and its messages. */
         delete: operations["delete_conversation"];
-        options?: never;
-        head?: never;
+        options?: never; head?: never;
         /**
          * Change the title and metadata with a JSON merge patch (RFC 7396): absent members keep their
          *     values, `null` removes a member.
@@ -232,27 +147,15 @@ export interface paths {
     };
     "/api/conversations/{id}/messages": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /** List the messages of a conversation. */
         get: operations["list_messages"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/conversations/{id}/stream": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /**
          * Follow the turn of a conversation: the running turn, or else the first queued one, or else the
@@ -262,37 +165,19 @@ export interface paths {
          *     receives the rest of the reply and its end.
          */
         get: operations["follow_conversation"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/conversations/{id}/turns": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /** List the turns of a conversation, in the order in which they began. */
         get: operations["list_turns"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/engines": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /**
          * List the reply engines of this server.
@@ -300,20 +185,11 @@ export interface paths {
          *     servers of the engines and are cached; the first request for a list can take two seconds.
          */
         get: operations["list_engines"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/events": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /**
          * Read the event log: every change, numbered without gaps, in the order of commits.
@@ -328,113 +204,64 @@ export interface paths {
          *     and sockets send it.
          */
         get: operations["list_events"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/keys": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /** List API keys, newest first, including revoked and expired ones. */
         get: operations["list_keys"];
         put?: never;
         /** Create an API key. Its secret is shown only once. */
         post: operations["create_key"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/keys/{id}": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /** Read an API key. */
         get: operations["get_key"];
-        put?: never;
-        post?: never;
+        put?: never; post?: never;
         /** Revoke an API key. It is rejected from now on. */
         delete: operations["revoke_key"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/keys/{id}/rotate": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
-        get?: never;
-        put?: never;
+        get?: never; put?: never;
         /**
          * Rotate an API key: it receives a new secret, shown only once. The previous secret stays valid
          *     for the overlap.
          */
         post: operations["rotate_key"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/limits": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /** Read all limits for the caller. */
         get: operations["get_limits"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/nodes": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /**
          * List the live nodes: the processes that share the store, and those of far regions.
          * @description A node is listed while its lease is valid, so up to ten seconds after its process was killed.
          */
         get: operations["list_nodes"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/oauth-clients": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /** List OAuth clients, newest first, including revoked and expired ones. */
         get: operations["list_oauth_clients"];
@@ -444,93 +271,53 @@ export interface paths {
          *     only once.
          */
         post: operations["create_oauth_client"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/oauth-clients/{id}": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /** Read an OAuth client. */
         get: operations["get_oauth_client"];
-        put?: never;
-        post?: never;
+        put?: never; post?: never;
         /** Revoke an OAuth client. It receives no more tokens, and its tokens are rejected from now on. */
         delete: operations["revoke_oauth_client"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/oauth-clients/{id}/rotate": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
-        get?: never;
-        put?: never;
+        get?: never; put?: never;
         /**
          * Rotate an OAuth client: it receives a new secret, shown only once, or its public keys are
          *     replaced. Keys published at a `jwksUri` are rotated there.
          */
         post: operations["rotate_oauth_client"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/ping": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /**
          * Measure the time to a region: the cheapest response to a valid credential.
          * @description Neither a database nor another region is involved, unless the credential is new to the node.
          */
         get: operations["get_ping"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/principal": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /** Read who the caller is: its tenant and its scopes. */
         get: operations["get_principal"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/regions": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /**
          * List the regions of the service.
@@ -539,23 +326,13 @@ export interface paths {
          *     region lists that one.
          */
         get: operations["list_regions"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/rules/test": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
-        get?: never;
-        put?: never;
+        get?: never; put?: never;
         /**
          * Test rules: read the reply of the rule engine to a message, and the result of each rule.
          * @description The members `rules`, `fallbackReply` and `capabilities` replace those of the agent, to test
@@ -564,55 +341,30 @@ export interface paths {
          *     matched.
          */
         post: operations["test_rules"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/turns/{id}": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /** Read a turn. */
         get: operations["get_turn"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/turns/{id}/cancel": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
-        get?: never;
-        put?: never;
+        get?: never; put?: never;
         /** Cancel a queued or running turn. A turn that has already ended is returned unchanged. */
         post: operations["cancel_turn"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/user-tokens": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
-        get?: never;
-        put?: never;
+        get?: never; put?: never;
         /**
          * Issue a token to a user, for frontends without an identity provider.
          * @description The user reads and writes only its own conversations, has its own rate limits, and appears in
@@ -628,17 +380,11 @@ export interface paths {
          *     with them. Tokens that are issued later are valid.
          */
         delete: operations["withdraw_user_tokens"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/ws": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /**
          * Open a WebSocket: send commands, receive events and live data.
@@ -647,23 +393,13 @@ export interface paths {
          *     10 seconds. The `Origin` of a page must be one that the server allows.
          */
         get: operations["open_socket"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/api/ws/tickets": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
-        get?: never;
-        put?: never;
+        get?: never; put?: never;
         /**
          * Make a ticket for one socket. A ticket authenticates the caller where no header can be sent: a
          *     page sends it as `?ticket=` when it opens a socket. It can be used once, within 30 seconds, on
@@ -673,187 +409,96 @@ export interface paths {
          *     origin may not open sockets gets no ticket.
          */
         post: operations["create_ticket"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/asyncapi.json": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /** Read the description of sockets and streams: AsyncAPI 3, generated from the code. */
         get: operations["get_asyncapi"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/livez": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /** Check that the process is running. Uses neither the store nor anything else. */
         get: operations["get_livez"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/metrics": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /** Read the service's metrics, in the Prometheus text format. */
         get: operations["get_metrics"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/oauth2/introspect": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
-        get?: never;
-        put?: never;
+        get?: never; put?: never;
         /**
          * Check an access token (RFC 7662). Tokens of other tenants and issuers are only reported as not
          *     active.
          */
         post: operations["introspect_token"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/oauth2/revoke": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
-        get?: never;
-        put?: never;
+        get?: never; put?: never;
         /** Revoke an access token of the client (RFC 7009). An invalid token counts as revoked. */
         post: operations["revoke_token"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/oauth2/token": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
-        get?: never;
-        put?: never;
+        get?: never; put?: never;
         /** Request an access token (RFC 6749, client credentials). */
         post: operations["issue_token"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/openapi.json": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /** Read this document: OpenAPI 3.1, generated from the code. */
         get: operations["get_openapi"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/problems": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /** List all problems that this server returns. */
         get: operations["list_problems"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/problems/{code}": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /** Read the meaning of a problem code, and the action to take. */
         get: operations["get_problem"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
     "/readyz": {
         parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+            query?: never; header?: never; path?: never; cookie?: never;
         };
         /**
          * Check that the process can serve requests: the store responds, the process is not shutting down,
          *     and, in a far region, credentials are accepted. There the home region can replace the store.
          */
         get: operations["get_readyz"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        put?: never; post?: never; delete?: never; options?: never; head?: never; patch?: never; trace?: never;
     };
 }
 export type webhooks = Record<string, never>;
@@ -962,59 +607,16 @@ export interface components {
             timeoutMs?: number | null;
         };
         /** @description The event `agent.created`. */
-        AgentCreatedEvent: {
-            /** @description The principal that made the change. */
-            actor: components["schemas"]["PrincipalId"];
-            /** @description The agent that the event concerns. */
-            agentId?: components["schemas"]["AgentId"];
-            /** @description The conversation that the event concerns. */
-            conversationId?: components["schemas"]["ConversationId"];
-            /** @description The state after the change, unless its subject has been deleted since. */
-            data: components["schemas"]["AgentEventData"] | components["schemas"]["DeletedEventData"];
-            /** @description The event's id; the same in every copy of it. */
-            id: string;
-            /** @description The event's position in the tenant's log. */
-            seq: components["schemas"]["Seq"];
-            /** @description The tenant of the change. */
-            tenantId: components["schemas"]["TenantId"];
-            /** @description The time of the change. */
-            time: components["schemas"]["Timestamp"];
-            /** @description The turn that the event concerns. */
-            turnId?: components["schemas"]["TurnId"];
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
+        AgentCreatedEvent: components["schemas"]["EventHead"] & {
+            data: components["schemas"]["AgentEventDataOrDeleted"];
+            /** @constant */
             type: "agent.created";
-            /** @description The user that the conversation belongs to. */
-            userId?: string;
         };
         /** @description The event `agent.deleted`. */
-        AgentDeletedEvent: {
-            /** @description The principal that made the change. */
-            actor: components["schemas"]["PrincipalId"];
-            /** @description The agent that the event concerns. */
-            agentId?: components["schemas"]["AgentId"];
-            /** @description The conversation that the event concerns. */
-            conversationId?: components["schemas"]["ConversationId"];
+        AgentDeletedEvent: components["schemas"]["EventHead"] & {
             data: components["schemas"]["AgentDeletedEventData"];
-            /** @description The event's id; the same in every copy of it. */
-            id: string;
-            /** @description The event's position in the tenant's log. */
-            seq: components["schemas"]["Seq"];
-            /** @description The tenant of the change. */
-            tenantId: components["schemas"]["TenantId"];
-            /** @description The time of the change. */
-            time: components["schemas"]["Timestamp"];
-            /** @description The turn that the event concerns. */
-            turnId?: components["schemas"]["TurnId"];
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
+            /** @constant */
             type: "agent.deleted";
-            /** @description The user that the conversation belongs to. */
-            userId?: string;
         };
         /**
          * AgentDeletedEventData
@@ -1081,38 +683,18 @@ export interface components {
             /** @description The agent after the change. */
             agent: components["schemas"]["Agent"];
         };
+        /** @description The state after the change, unless its subject has been deleted since. */
+        AgentEventDataOrDeleted: components["schemas"]["AgentEventData"] | components["schemas"]["DeletedEventData"];
         /**
          * @description An opaque id.
          * @example 019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11
          */
         AgentId: string;
         /** @description The event `agent.updated`. */
-        AgentUpdatedEvent: {
-            /** @description The principal that made the change. */
-            actor: components["schemas"]["PrincipalId"];
-            /** @description The agent that the event concerns. */
-            agentId?: components["schemas"]["AgentId"];
-            /** @description The conversation that the event concerns. */
-            conversationId?: components["schemas"]["ConversationId"];
-            /** @description The state after the change, unless its subject has been deleted since. */
-            data: components["schemas"]["AgentEventData"] | components["schemas"]["DeletedEventData"];
-            /** @description The event's id; the same in every copy of it. */
-            id: string;
-            /** @description The event's position in the tenant's log. */
-            seq: components["schemas"]["Seq"];
-            /** @description The tenant of the change. */
-            tenantId: components["schemas"]["TenantId"];
-            /** @description The time of the change. */
-            time: components["schemas"]["Timestamp"];
-            /** @description The turn that the event concerns. */
-            turnId?: components["schemas"]["TurnId"];
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
+        AgentUpdatedEvent: components["schemas"]["EventHead"] & {
+            data: components["schemas"]["AgentEventDataOrDeleted"];
+            /** @constant */
             type: "agent.updated";
-            /** @description The user that the conversation belongs to. */
-            userId?: string;
         };
         /** @description The metadata of the authorization server. */
         AuthorizationServerMetadata: {
@@ -1208,10 +790,7 @@ export interface components {
             to: number;
             /** @description The turn. */
             turnId: components["schemas"]["TurnId"];
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
+            /** @constant */
             type: "reply.delta";
         };
         /** @description A message to an agent. */
@@ -1280,10 +859,7 @@ export interface components {
             name: string;
             /** @description The turn. */
             turnId: components["schemas"]["TurnId"];
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
+            /** @constant */
             type: "tool.called";
         };
         /** @description A tool call has ended. Calls end in the order in which they were made. */
@@ -1312,10 +888,7 @@ export interface components {
             status: string;
             /** @description The turn. */
             turnId: components["schemas"]["TurnId"];
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
+            /** @constant */
             type: "tool.returned";
         };
         /** @description The turn was cancelled. */
@@ -1328,10 +901,7 @@ export interface components {
             seq?: components["schemas"]["Seq"];
             /** @description The turn. */
             turnId: components["schemas"]["TurnId"];
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
+            /** @constant */
             type: "turn.cancelled";
         };
         /** @description The turn is completed; contains the whole reply. */
@@ -1363,10 +933,7 @@ export interface components {
             seq?: components["schemas"]["Seq"];
             /** @description The turn. */
             turnId: components["schemas"]["TurnId"];
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
+            /** @constant */
             type: "turn.completed";
             usage?: components["schemas"]["Usage"] | null;
         };
@@ -1379,10 +946,7 @@ export interface components {
             seq?: components["schemas"]["Seq"];
             /** @description The turn. */
             turnId: components["schemas"]["TurnId"];
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
+            /** @constant */
             type: "turn.failed";
         };
         /** @description The turn waits for the turns before it. */
@@ -1395,10 +959,7 @@ export interface components {
             seq?: components["schemas"]["Seq"];
             /** @description The turn. */
             turnId: components["schemas"]["TurnId"];
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
+            /** @constant */
             type: "turn.queued";
         };
         /** @description The turn has started, and the engine is about to be called. */
@@ -1417,10 +978,7 @@ export interface components {
             replyId: components["schemas"]["MessageId"];
             /** @description The turn. */
             turnId: components["schemas"]["TurnId"];
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
+            /** @constant */
             type: "turn.started";
         };
         /** @description An OAuth client, without its secret. */
@@ -1597,60 +1155,16 @@ export interface components {
             version: number;
         };
         /** @description The event `conversation.created`. */
-        ConversationCreatedEvent: {
-            /** @description The principal that made the change. */
-            actor: components["schemas"]["PrincipalId"];
-            /** @description The agent that the event concerns. */
-            agentId?: components["schemas"]["AgentId"];
-            /** @description The conversation that the event concerns. */
-            conversationId?: components["schemas"]["ConversationId"];
-            /** @description The state after the change, unless its subject has been deleted since. */
-            data: components["schemas"]["ConversationEventData"] | components["schemas"]["DeletedEventData"];
-            /** @description The event's id; the same in every copy of it. */
-            id: string;
-            /** @description The event's position in the tenant's log. */
-            seq: components["schemas"]["Seq"];
-            /** @description The tenant of the change. */
-            tenantId: components["schemas"]["TenantId"];
-            /** @description The time of the change. */
-            time: components["schemas"]["Timestamp"];
-            /** @description The turn that the event concerns. */
-            turnId?: components["schemas"]["TurnId"];
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
+        ConversationCreatedEvent: components["schemas"]["EventHead"] & {
+            data: components["schemas"]["ConversationEventDataOrDeleted"];
+            /** @constant */
             type: "conversation.created";
-            /** @description The user that the conversation belongs to. */
-            userId?: string;
         };
         /** @description The event `conversation.deleted`. */
-        ConversationDeletedEvent: {
-            /** @description The principal that made the change. */
-            actor: components["schemas"]["PrincipalId"];
-            /** @description The agent that the event concerns. */
-            agentId?: components["schemas"]["AgentId"];
-            /** @description The conversation that the event concerns. */
-            conversationId?: components["schemas"]["ConversationId"];
-            /** @description The state after the change, unless its subject has been deleted since. */
-            data: components["schemas"]["ConversationDeletedEventData"] | components["schemas"]["DeletedEventData"];
-            /** @description The event's id; the same in every copy of it. */
-            id: string;
-            /** @description The event's position in the tenant's log. */
-            seq: components["schemas"]["Seq"];
-            /** @description The tenant of the change. */
-            tenantId: components["schemas"]["TenantId"];
-            /** @description The time of the change. */
-            time: components["schemas"]["Timestamp"];
-            /** @description The turn that the event concerns. */
-            turnId?: components["schemas"]["TurnId"];
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
+        ConversationDeletedEvent: components["schemas"]["EventHead"] & {
+            data: components["schemas"]["ConversationDeletedEventDataOrDeleted"];
+            /** @constant */
             type: "conversation.deleted";
-            /** @description The user that the conversation belongs to. */
-            userId?: string;
         };
         /**
          * ConversationDeletedEventData
@@ -1660,6 +1174,8 @@ export interface components {
             /** @description The id and last version of the conversation. */
             conversation: components["schemas"]["Tombstone_ConversationId"];
         };
+        /** @description The state after the change, unless its subject has been deleted since. */
+        ConversationDeletedEventDataOrDeleted: components["schemas"]["ConversationDeletedEventData"] | components["schemas"]["DeletedEventData"];
         /** @description JSON merge patch (RFC 7396) of `ConversationDraft`: absent members keep their values, `null` removes an optional one, anything else replaces. */
         ConversationDraftPatch: {
             /** @description The client's own string pairs. Default: none. */
@@ -1676,6 +1192,8 @@ export interface components {
             conversation: components["schemas"]["Conversation"];
             greeting?: components["schemas"]["Message"] | null;
         };
+        /** @description The state after the change, unless its subject has been deleted since. */
+        ConversationEventDataOrDeleted: components["schemas"]["ConversationEventData"] | components["schemas"]["DeletedEventData"];
         /**
          * @description An opaque id.
          * @example 019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11
@@ -1708,32 +1226,10 @@ export interface components {
             userId?: string | null;
         };
         /** @description The event `conversation.updated`. */
-        ConversationUpdatedEvent: {
-            /** @description The principal that made the change. */
-            actor: components["schemas"]["PrincipalId"];
-            /** @description The agent that the event concerns. */
-            agentId?: components["schemas"]["AgentId"];
-            /** @description The conversation that the event concerns. */
-            conversationId?: components["schemas"]["ConversationId"];
-            /** @description The state after the change, unless its subject has been deleted since. */
-            data: components["schemas"]["ConversationEventData"] | components["schemas"]["DeletedEventData"];
-            /** @description The event's id; the same in every copy of it. */
-            id: string;
-            /** @description The event's position in the tenant's log. */
-            seq: components["schemas"]["Seq"];
-            /** @description The tenant of the change. */
-            tenantId: components["schemas"]["TenantId"];
-            /** @description The time of the change. */
-            time: components["schemas"]["Timestamp"];
-            /** @description The turn that the event concerns. */
-            turnId?: components["schemas"]["TurnId"];
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
+        ConversationUpdatedEvent: components["schemas"]["EventHead"] & {
+            data: components["schemas"]["ConversationEventDataOrDeleted"];
+            /** @constant */
             type: "conversation.updated";
-            /** @description The user that the conversation belongs to. */
-            userId?: string;
         };
         /**
          * DeletedEventData
@@ -1763,6 +1259,27 @@ export interface components {
         EngineName: string;
         /** @description The record of one change, as clients receive it. */
         Event: components["schemas"]["AgentCreatedEvent"] | components["schemas"]["AgentDeletedEvent"] | components["schemas"]["AgentUpdatedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationDeletedEvent"] | components["schemas"]["ConversationUpdatedEvent"] | components["schemas"]["MessagesSupersededEvent"] | components["schemas"]["TurnCancelledEvent"] | components["schemas"]["TurnCompletedEvent"] | components["schemas"]["TurnFailedEvent"] | components["schemas"]["TurnQueuedEvent"] | components["schemas"]["TurnStartedEvent"];
+        /** @description The members of every event. */
+        EventHead: {
+            /** @description The principal that made the change. */
+            actor: components["schemas"]["PrincipalId"];
+            /** @description The agent that the event concerns. */
+            agentId?: components["schemas"]["AgentId"];
+            /** @description The conversation that the event concerns. */
+            conversationId?: components["schemas"]["ConversationId"];
+            /** @description The event's id; the same in every copy of it. */
+            id: string;
+            /** @description The event's position in the tenant's log. */
+            seq: components["schemas"]["Seq"];
+            /** @description The tenant of the change. */
+            tenantId: components["schemas"]["TenantId"];
+            /** @description The time of the change. */
+            time: components["schemas"]["Timestamp"];
+            /** @description The turn that the event concerns. */
+            turnId?: components["schemas"]["TurnId"];
+            /** @description The user that the conversation belongs to. */
+            userId?: string;
+        };
         /** @description A message in an event. A message above 32 KiB is omitted and can be read from its turn. */
         EventMessage: components["schemas"]["Message"] | {
             /** @description The conversation of the message. */
@@ -2146,32 +1663,10 @@ export interface components {
          */
         MessageId: string;
         /** @description The event `messages.superseded`. */
-        MessagesSupersededEvent: {
-            /** @description The principal that made the change. */
-            actor: components["schemas"]["PrincipalId"];
-            /** @description The agent that the event concerns. */
-            agentId?: components["schemas"]["AgentId"];
-            /** @description The conversation that the event concerns. */
-            conversationId?: components["schemas"]["ConversationId"];
-            /** @description The state after the change, unless its subject has been deleted since. */
-            data: components["schemas"]["MessagesSupersededEventData"] | components["schemas"]["DeletedEventData"];
-            /** @description The event's id; the same in every copy of it. */
-            id: string;
-            /** @description The event's position in the tenant's log. */
-            seq: components["schemas"]["Seq"];
-            /** @description The tenant of the change. */
-            tenantId: components["schemas"]["TenantId"];
-            /** @description The time of the change. */
-            time: components["schemas"]["Timestamp"];
-            /** @description The turn that the event concerns. */
-            turnId?: components["schemas"]["TurnId"];
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
+        MessagesSupersededEvent: components["schemas"]["EventHead"] & {
+            data: components["schemas"]["MessagesSupersededEventDataOrDeleted"];
+            /** @constant */
             type: "messages.superseded";
-            /** @description The user that the conversation belongs to. */
-            userId?: string;
         };
         /**
          * MessagesSupersededEventData
@@ -2191,6 +1686,8 @@ export interface components {
             /** @description The turn that replaces them. */
             turnId: components["schemas"]["TurnId"];
         };
+        /** @description The state after the change, unless its subject has been deleted since. */
+        MessagesSupersededEventDataOrDeleted: components["schemas"]["MessagesSupersededEventData"] | components["schemas"]["DeletedEventData"];
         /** @description String pairs that the service stores and returns, and never interprets. */
         Metadata: {
             [key: string]: string;
@@ -2875,60 +2372,16 @@ export interface components {
             usage?: components["schemas"]["Usage"] | null;
         };
         /** @description The event `turn.cancelled`. */
-        TurnCancelledEvent: {
-            /** @description The principal that made the change. */
-            actor: components["schemas"]["PrincipalId"];
-            /** @description The agent that the event concerns. */
-            agentId?: components["schemas"]["AgentId"];
-            /** @description The conversation that the event concerns. */
-            conversationId?: components["schemas"]["ConversationId"];
-            /** @description The state after the change, unless its subject has been deleted since. */
-            data: components["schemas"]["TurnEventData"] | components["schemas"]["DeletedEventData"];
-            /** @description The event's id; the same in every copy of it. */
-            id: string;
-            /** @description The event's position in the tenant's log. */
-            seq: components["schemas"]["Seq"];
-            /** @description The tenant of the change. */
-            tenantId: components["schemas"]["TenantId"];
-            /** @description The time of the change. */
-            time: components["schemas"]["Timestamp"];
-            /** @description The turn that the event concerns. */
-            turnId?: components["schemas"]["TurnId"];
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
+        TurnCancelledEvent: components["schemas"]["EventHead"] & {
+            data: components["schemas"]["TurnEventDataOrDeleted"];
+            /** @constant */
             type: "turn.cancelled";
-            /** @description The user that the conversation belongs to. */
-            userId?: string;
         };
         /** @description The event `turn.completed`. */
-        TurnCompletedEvent: {
-            /** @description The principal that made the change. */
-            actor: components["schemas"]["PrincipalId"];
-            /** @description The agent that the event concerns. */
-            agentId?: components["schemas"]["AgentId"];
-            /** @description The conversation that the event concerns. */
-            conversationId?: components["schemas"]["ConversationId"];
-            /** @description The state after the change, unless its subject has been deleted since. */
-            data: components["schemas"]["TurnEventData"] | components["schemas"]["DeletedEventData"];
-            /** @description The event's id; the same in every copy of it. */
-            id: string;
-            /** @description The event's position in the tenant's log. */
-            seq: components["schemas"]["Seq"];
-            /** @description The tenant of the change. */
-            tenantId: components["schemas"]["TenantId"];
-            /** @description The time of the change. */
-            time: components["schemas"]["Timestamp"];
-            /** @description The turn that the event concerns. */
-            turnId?: components["schemas"]["TurnId"];
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
+        TurnCompletedEvent: components["schemas"]["EventHead"] & {
+            data: components["schemas"]["TurnEventDataOrDeleted"];
+            /** @constant */
             type: "turn.completed";
-            /** @description The user that the conversation belongs to. */
-            userId?: string;
         };
         /**
          * TurnEventData
@@ -2945,33 +2398,13 @@ export interface components {
             /** @description The turn, as the event's type describes it. */
             turn: components["schemas"]["Turn"];
         };
+        /** @description The state after the change, unless its subject has been deleted since. */
+        TurnEventDataOrDeleted: components["schemas"]["TurnEventData"] | components["schemas"]["DeletedEventData"];
         /** @description The event `turn.failed`. */
-        TurnFailedEvent: {
-            /** @description The principal that made the change. */
-            actor: components["schemas"]["PrincipalId"];
-            /** @description The agent that the event concerns. */
-            agentId?: components["schemas"]["AgentId"];
-            /** @description The conversation that the event concerns. */
-            conversationId?: components["schemas"]["ConversationId"];
-            /** @description The state after the change, unless its subject has been deleted since. */
-            data: components["schemas"]["TurnEventData"] | components["schemas"]["DeletedEventData"];
-            /** @description The event's id; the same in every copy of it. */
-            id: string;
-            /** @description The event's position in the tenant's log. */
-            seq: components["schemas"]["Seq"];
-            /** @description The tenant of the change. */
-            tenantId: components["schemas"]["TenantId"];
-            /** @description The time of the change. */
-            time: components["schemas"]["Timestamp"];
-            /** @description The turn that the event concerns. */
-            turnId?: components["schemas"]["TurnId"];
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
+        TurnFailedEvent: components["schemas"]["EventHead"] & {
+            data: components["schemas"]["TurnEventDataOrDeleted"];
+            /** @constant */
             type: "turn.failed";
-            /** @description The user that the conversation belongs to. */
-            userId?: string;
         };
         /**
          * @description An opaque id.
@@ -2979,60 +2412,16 @@ export interface components {
          */
         TurnId: string;
         /** @description The event `turn.queued`. */
-        TurnQueuedEvent: {
-            /** @description The principal that made the change. */
-            actor: components["schemas"]["PrincipalId"];
-            /** @description The agent that the event concerns. */
-            agentId?: components["schemas"]["AgentId"];
-            /** @description The conversation that the event concerns. */
-            conversationId?: components["schemas"]["ConversationId"];
-            /** @description The state after the change, unless its subject has been deleted since. */
-            data: components["schemas"]["TurnEventData"] | components["schemas"]["DeletedEventData"];
-            /** @description The event's id; the same in every copy of it. */
-            id: string;
-            /** @description The event's position in the tenant's log. */
-            seq: components["schemas"]["Seq"];
-            /** @description The tenant of the change. */
-            tenantId: components["schemas"]["TenantId"];
-            /** @description The time of the change. */
-            time: components["schemas"]["Timestamp"];
-            /** @description The turn that the event concerns. */
-            turnId?: components["schemas"]["TurnId"];
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
+        TurnQueuedEvent: components["schemas"]["EventHead"] & {
+            data: components["schemas"]["TurnEventDataOrDeleted"];
+            /** @constant */
             type: "turn.queued";
-            /** @description The user that the conversation belongs to. */
-            userId?: string;
         };
         /** @description The event `turn.started`. */
-        TurnStartedEvent: {
-            /** @description The principal that made the change. */
-            actor: components["schemas"]["PrincipalId"];
-            /** @description The agent that the event concerns. */
-            agentId?: components["schemas"]["AgentId"];
-            /** @description The conversation that the event concerns. */
-            conversationId?: components["schemas"]["ConversationId"];
-            /** @description The state after the change, unless its subject has been deleted since. */
-            data: components["schemas"]["TurnEventData"] | components["schemas"]["DeletedEventData"];
-            /** @description The event's id; the same in every copy of it. */
-            id: string;
-            /** @description The event's position in the tenant's log. */
-            seq: components["schemas"]["Seq"];
-            /** @description The tenant of the change. */
-            tenantId: components["schemas"]["TenantId"];
-            /** @description The time of the change. */
-            time: components["schemas"]["Timestamp"];
-            /** @description The turn that the event concerns. */
-            turnId?: components["schemas"]["TurnId"];
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
+        TurnStartedEvent: components["schemas"]["EventHead"] & {
+            data: components["schemas"]["TurnEventDataOrDeleted"];
+            /** @constant */
             type: "turn.started";
-            /** @description The user that the conversation belongs to. */
-            userId?: string;
         };
         /**
          * @description The state of a turn. The last three are final, and every turn reaches exactly one of them.
@@ -3102,14 +2491,394 @@ export interface components {
          */
         WhenBusy: "queue" | "reject";
     };
-    responses: never;
+    responses: {
+        /** @description The agent has not changed since the version in `If-None-Match`. */
+        AgentHasNotChanged: {
+            headers: {
+                ETag: components["headers"]["ETag"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                "X-Event-Seq": components["headers"]["XEventSeq"];
+                [name: string]: unknown;
+            };
+            content?: never;
+        };
+        /** @description The agent does not exist. */
+        AgentNotFound: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body is too large. */
+        BodyTooLarge: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The changed agent. */
+        ChangedAgent: {
+            headers: {
+                ETag: components["headers"]["ETag"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Agent"];
+            };
+        };
+        /** @description The client could not be authenticated. */
+        ClientCouldNotBeAuthenticated: {
+            headers: {
+                Pragma: components["headers"]["Pragma"];
+                "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["OAuthError"];
+            };
+        };
+        /** @description The client does not exist. */
+        ClientNotFound: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The document, compressed with gzip if the client accepts it. */
+        Document: {
+            headers: {
+                ETag: components["headers"]["ETag"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": unknown;
+            };
+        };
+        /** @description The document has not changed since `If-None-Match`. */
+        DocumentHasNotChanged: {
+            headers: {
+                ETag: components["headers"]["ETag"];
+                [name: string]: unknown;
+            };
+            content?: never;
+        };
+        /** @description The idempotency key was used, and its response contained a secret. */
+        IdempotencyKeyUsed: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The credential does not allow this. */
+        InsufficientScope: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description An internal error occurred. */
+        Internal: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description A request header is malformed. */
+        InvalidHeader: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The key does not exist. */
+        KeyNotFound: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description No available media type matches `Accept`. */
+        NotAcceptable: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body is too large. */
+        OAuthBodyTooLarge: {
+            headers: {
+                Pragma: components["headers"]["Pragma"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["OAuthError"];
+            };
+        };
+        /** @description An internal error occurred. */
+        OAuthInternal: {
+            headers: {
+                Pragma: components["headers"]["Pragma"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["OAuthError"];
+            };
+        };
+        /** @description Too many requests. */
+        OAuthRateLimited: {
+            headers: {
+                Pragma: components["headers"]["Pragma"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["OAuthError"];
+            };
+        };
+        /** @description The request's body did not arrive in time. */
+        OAuthRequestTimeout: {
+            headers: {
+                Pragma: components["headers"]["Pragma"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["OAuthError"];
+            };
+        };
+        /** @description The store cannot be reached. */
+        OAuthStoreUnavailable: {
+            headers: {
+                Pragma: components["headers"]["Pragma"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["OAuthError"];
+            };
+        };
+        /** @description The body's media type or encoding is not supported. */
+        OAuthUnsupportedMediaType: {
+            headers: {
+                Pragma: components["headers"]["Pragma"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["OAuthError"];
+            };
+        };
+        /** @description The URL is too long. */
+        OAuthUriTooLong: {
+            headers: {
+                Pragma: components["headers"]["Pragma"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["OAuthError"];
+            };
+        };
+        /** @description An internal error occurred. */
+        PublicInternal: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Too many requests. */
+        PublicRateLimited: {
+            headers: {
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["RateLimitProblem"];
+            };
+        };
+        /** @description The URL is too long. */
+        PublicUriTooLong: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Too many requests. */
+        RateLimited: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["RateLimitProblem"];
+            };
+        };
+        /** @description The request's body did not arrive in time. */
+        RequestTimeout: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The request violates OAuth. */
+        RequestViolatesOAuth: {
+            headers: {
+                Pragma: components["headers"]["Pragma"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["OAuthError"];
+            };
+        };
+        /** @description The store cannot be reached. */
+        StoreUnavailable: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Too many requests, or too many open streams. */
+        TooManyRequests: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["RateLimitProblem"];
+            };
+        };
+        /** @description A credential is needed. */
+        Unauthenticated: {
+            headers: {
+                "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body's media type or encoding is not supported. */
+        UnsupportedMediaType: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The URL is too long. */
+        UriTooLong: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The request is well-formed but not valid. */
+        ValidationFailed: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The resource has changed since it was read. */
+        VersionMismatch: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+    };
     parameters: {
+        /** @description The agent. */
+        AgentId: components["schemas"]["AgentId"];
+        /** @description The client. */
+        ClientId: string;
+        /** @description The conversation. */
+        ConversationId: components["schemas"]["ConversationId"];
+        /** @description `nextCursor` of the previous page. */
+        Cursor: string;
         /** @description A command with the same key takes effect only once. Keys are stored for 24 hours, for each credential and operation. A repeated request receives the first response again, with `Idempotency-Replayed`, even if the resource has changed since. A repeated chat receives the current result of its turn; if the turn failed with a `retryable` problem, the key is released, and the same key starts another turn in the same conversation. If the first response contained a secret, a repeated request receives 409 `idempotency_key_used`, which contains the id. A different command with the same key receives 422 `idempotency_key_reused`. */
         IdempotencyKey: string;
         /** @description Comma-separated entity tags of the versions that may be changed; only the versions in them are compared. `*` means any. */
         IfMatch: string;
         /** @description The entity tag of the client's version. If it is the current one, the response is 304. */
         IfNoneMatch: string;
+        /** @description The key. */
+        KeyId: string;
+        /** @description Maximum number of items in the page. A page also ends at about 1 MiB. Default 20. */
+        Limit: number;
+        /** @description `asc`: oldest first (default). `desc`: newest first. */
+        Order: "asc" | "desc";
+        /** @description The turn. */
+        TurnId: components["schemas"]["TurnId"];
         /** @description A position in the event log: the newest `X-Consistency` or `seq` that the client has received. The response contains every change up to this position. Ignored by a service of one region. */
         XConsistency: number;
         /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
@@ -3117,8 +2886,6 @@ export interface components {
     };
     requestBodies: never;
     headers: {
-        /** @description The caching of the response. */
-        CacheControl: string;
         /** @description The entity tag, for `If-Match` and `If-None-Match`. */
         ETag: string;
         /** @description `true` if this repeats the response to an earlier request with the same idempotency key. Absent otherwise. */
@@ -3145,14 +2912,8 @@ export interface components {
         Upgrade: string;
         /** @description The challenge, with the missing credential or scope (RFC 6750). */
         WwwAuthenticate: string;
-        /** @description A position in the event log that the write has reached. Sent to another region with a read, it is the state that the response must contain. Only from a service with several regions. */
-        XConsistency: number;
         /** @description A position in the event log that is not newer than the response: a client that follows the log from there misses no change. */
         XEventSeq: number;
-        /** @description The id of the request in the log. */
-        XRequestId: string;
-        /** @description `replica` or `home`: the database that has answered. Only from a far region. */
-        XServedBy: string;
     };
     pathItems: never;
 }
@@ -3165,56 +2926,22 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description A page. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "text/html": string;
                 };
             };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            414: components["responses"]["PublicUriTooLong"];
+            429: components["responses"]["PublicRateLimited"];
+            500: components["responses"]["PublicInternal"];
         };
     };
     get_jwks: {
@@ -3224,56 +2951,22 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The keys. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["KeySet"];
                 };
             };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            414: components["responses"]["PublicUriTooLong"];
+            429: components["responses"]["PublicRateLimited"];
+            500: components["responses"]["PublicInternal"];
         };
     };
     get_authorization_server: {
@@ -3283,56 +2976,22 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The metadata. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["AuthorizationServerMetadata"];
                 };
             };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            414: components["responses"]["PublicUriTooLong"];
+            429: components["responses"]["PublicRateLimited"];
+            500: components["responses"]["PublicInternal"];
         };
     };
     get_protected_resource: {
@@ -3342,56 +3001,22 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The metadata. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ProtectedResourceMetadata"];
                 };
             };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            414: components["responses"]["PublicUriTooLong"];
+            429: components["responses"]["PublicRateLimited"];
+            500: components["responses"]["PublicInternal"];
         };
     };
     list_agents: {
@@ -3400,11 +3025,11 @@ export interface operations {
                 /** @description Only agents with this capability. Cannot be combined with `name`. */
                 capability?: string;
                 /** @description `nextCursor` of the previous page. */
-                cursor?: string;
+                cursor?: components["parameters"]["Cursor"];
                 /** @description Only the agents with these ids, at most 100, separated by commas, newest first. Ids of other agents are ignored. Cannot be combined with `name` and `capability`. `limit` is 100 by default. */
                 ids?: string;
                 /** @description Maximum number of items in the page. A page also ends at about 1 MiB. Default 20. */
-                limit?: number;
+                limit?: components["parameters"]["Limit"];
                 /** @description Only agents whose name starts with this text, ignoring case, in order of name. Cannot be combined with `capability`. */
                 name?: string;
             };
@@ -3414,197 +3039,35 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description A page of agents. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     Link: components["headers"]["Link"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["PageOf_Agent"];
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     create_agent: {
@@ -3616,8 +3079,7 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody: {
             content: {
@@ -3637,203 +3099,29 @@ export interface operations {
             /** @description The agent. */
             201: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     ETag: components["headers"]["ETag"];
                     "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     Location: components["headers"]["Location"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Agent"];
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     get_agent: {
@@ -3849,7 +3137,7 @@ export interface operations {
             };
             path: {
                 /** @description The agent. */
-                id: components["schemas"]["AgentId"];
+                id: components["parameters"]["AgentId"];
             };
             cookie?: never;
         };
@@ -3858,217 +3146,30 @@ export interface operations {
             /** @description The agent. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Agent"];
                 };
             };
-            /** @description The agent has not changed since the version in `If-None-Match`. */
-            304: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Event-Seq": components["headers"]["XEventSeq"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The agent does not exist. */
-            404: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            304: components["responses"]["AgentHasNotChanged"];
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     delete_agent: {
@@ -4082,7 +3183,7 @@ export interface operations {
             };
             path: {
                 /** @description The agent. */
-                id: components["schemas"]["AgentId"];
+                id: components["parameters"]["AgentId"];
             };
             cookie?: never;
         };
@@ -4091,228 +3192,26 @@ export interface operations {
             /** @description The agent is deleted. */
             204: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The agent does not exist. */
-            404: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The resource has changed since it was read. */
-            412: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     patch_agent: {
@@ -4326,7 +3225,7 @@ export interface operations {
             };
             path: {
                 /** @description The agent. */
-                id: components["schemas"]["AgentId"];
+                id: components["parameters"]["AgentId"];
             };
             cookie?: never;
         };
@@ -4349,234 +3248,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The changed agent. */
-            200: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Agent"];
-                };
-            };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The agent does not exist. */
-            404: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The resource has changed since it was read. */
-            412: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            200: components["responses"]["ChangedAgent"];
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     get_agent_config: {
@@ -4592,7 +3278,7 @@ export interface operations {
             };
             path: {
                 /** @description The agent. */
-                id: components["schemas"]["AgentId"];
+                id: components["parameters"]["AgentId"];
             };
             cookie?: never;
         };
@@ -4601,217 +3287,30 @@ export interface operations {
             /** @description The configuration, with the content that the client sent. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["AgentConfig"];
                 };
             };
-            /** @description The agent has not changed since the version in `If-None-Match`. */
-            304: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Event-Seq": components["headers"]["XEventSeq"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The agent does not exist. */
-            404: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            304: components["responses"]["AgentHasNotChanged"];
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     put_agent_config: {
@@ -4825,7 +3324,7 @@ export interface operations {
             };
             path: {
                 /** @description The agent. */
-                id: components["schemas"]["AgentId"];
+                id: components["parameters"]["AgentId"];
             };
             cookie?: never;
         };
@@ -4848,234 +3347,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The changed agent. */
-            200: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Agent"];
-                };
-            };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The agent does not exist. */
-            404: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The resource has changed since it was read. */
-            412: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            200: components["responses"]["ChangedAgent"];
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     list_capabilities: {
@@ -5085,195 +3371,33 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The capabilities. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Listing_CapabilityEntry"];
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     chat: {
@@ -5287,8 +3411,7 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody: {
             content: {
@@ -5305,14 +3428,10 @@ export interface operations {
             /** @description The agent's reply, whole or as a stream. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Server-Timing": components["headers"]["ServerTiming"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5323,213 +3442,46 @@ export interface operations {
             /** @description The turn, which continues in the background. */
             202: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     Location: components["headers"]["Location"];
                     "Preference-Applied": components["headers"]["PreferenceApplied"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Turn"];
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The agent does not exist. */
-            404: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
             /** @description The conversation is busy, the turn was cancelled, or the idempotency key is in use. */
             409: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/problem+json": components["schemas"]["ChatProblem"];
                 };
             };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests, or too many open streams. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
             /** @description An internal error occurred. */
             500: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5539,13 +3491,9 @@ export interface operations {
             /** @description The engine failed. */
             502: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5555,14 +3503,10 @@ export interface operations {
             /** @description The store cannot be reached. */
             503: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5572,13 +3516,9 @@ export interface operations {
             /** @description The engine took too long. */
             504: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5593,11 +3533,11 @@ export interface operations {
                 /** @description Only conversations with this agent. Cannot be combined with `userId`. */
                 agentId?: string;
                 /** @description `nextCursor` of the previous page. */
-                cursor?: string;
+                cursor?: components["parameters"]["Cursor"];
                 /** @description Only the conversation with this key of `agentId` and `userId`, which may then be combined. Without `userId`, only a conversation that belongs to no user. */
                 key?: string;
                 /** @description Maximum number of items in the page. A page also ends at about 1 MiB. Default 20. */
-                limit?: number;
+                limit?: components["parameters"]["Limit"];
                 /** @description Only conversations of this user. Cannot be combined with `agentId`. */
                 userId?: string;
             };
@@ -5607,197 +3547,35 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description A page of conversations. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     Link: components["headers"]["Link"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["PageOf_Conversation"];
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     create_conversation: {
@@ -5809,8 +3587,7 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody: {
             content: {
@@ -5828,14 +3605,10 @@ export interface operations {
             /** @description The conversation that already has this `conversationKey`, unchanged. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     ETag: components["headers"]["ETag"];
                     "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5845,218 +3618,30 @@ export interface operations {
             /** @description The conversation. */
             201: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     ETag: components["headers"]["ETag"];
                     "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     Location: components["headers"]["Location"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Conversation"];
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The agent does not exist. */
-            404: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     get_conversation: {
@@ -6072,7 +3657,7 @@ export interface operations {
             };
             path: {
                 /** @description The conversation. */
-                id: components["schemas"]["ConversationId"];
+                id: components["parameters"]["ConversationId"];
             };
             cookie?: never;
         };
@@ -6081,13 +3666,10 @@ export interface operations {
             /** @description The conversation. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6097,201 +3679,27 @@ export interface operations {
             /** @description The conversation has not changed since the version in `If-None-Match`. */
             304: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The agent does not exist. */
-            404: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     delete_conversation: {
@@ -6305,7 +3713,7 @@ export interface operations {
             };
             path: {
                 /** @description The conversation. */
-                id: components["schemas"]["ConversationId"];
+                id: components["parameters"]["ConversationId"];
             };
             cookie?: never;
         };
@@ -6314,228 +3722,26 @@ export interface operations {
             /** @description The conversation is deleted. */
             204: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The agent does not exist. */
-            404: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The resource has changed since it was read. */
-            412: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     patch_conversation: {
@@ -6549,7 +3755,7 @@ export interface operations {
             };
             path: {
                 /** @description The conversation. */
-                id: components["schemas"]["ConversationId"];
+                id: components["parameters"]["ConversationId"];
             };
             cookie?: never;
         };
@@ -6573,242 +3779,40 @@ export interface operations {
             /** @description The changed conversation. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Conversation"];
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The agent does not exist. */
-            404: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The resource has changed since it was read. */
-            412: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     list_messages: {
         parameters: {
             query?: {
                 /** @description `nextCursor` of the previous page. */
-                cursor?: string;
+                cursor?: components["parameters"]["Cursor"];
                 /** @description Maximum number of items in the page. A page also ends at about 1 MiB. Default 20. */
-                limit?: number;
+                limit?: components["parameters"]["Limit"];
                 /** @description `asc`: oldest first (default). `desc`: newest first. */
-                order?: "asc" | "desc";
+                order?: components["parameters"]["Order"];
                 /** @description `include`: also the messages that later turns have replaced. */
                 superseded?: "include";
             };
@@ -6820,7 +3824,7 @@ export interface operations {
             };
             path: {
                 /** @description The conversation. */
-                id: components["schemas"]["ConversationId"];
+                id: components["parameters"]["ConversationId"];
             };
             cookie?: never;
         };
@@ -6829,203 +3833,29 @@ export interface operations {
             /** @description A page of messages. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     Link: components["headers"]["Link"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["PageOf_Message"];
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The agent does not exist. */
-            404: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     follow_conversation: {
@@ -7039,7 +3869,7 @@ export interface operations {
             };
             path: {
                 /** @description The conversation. */
-                id: components["schemas"]["ConversationId"];
+                id: components["parameters"]["ConversationId"];
             };
             cookie?: never;
         };
@@ -7048,11 +3878,8 @@ export interface operations {
             /** @description The events of the turn. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7062,210 +3889,36 @@ export interface operations {
             /** @description No turn is queued or running, and none has ended in the last ten minutes. */
             204: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The agent does not exist. */
-            404: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests, or too many open streams. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     list_turns: {
         parameters: {
             query?: {
                 /** @description `nextCursor` of the previous page. */
-                cursor?: string;
+                cursor?: components["parameters"]["Cursor"];
                 /** @description Maximum number of items in the page. A page also ends at about 1 MiB. Default 20. */
-                limit?: number;
+                limit?: components["parameters"]["Limit"];
                 /** @description `asc`: oldest first (default). `desc`: newest first. */
-                order?: "asc" | "desc";
+                order?: components["parameters"]["Order"];
                 /** @description Only turns with this status; `open` means `queued` or `in_progress`. */
                 status?: "open" | "queued" | "in_progress" | "completed" | "failed" | "cancelled";
             };
@@ -7277,7 +3930,7 @@ export interface operations {
             };
             path: {
                 /** @description The conversation. */
-                id: components["schemas"]["ConversationId"];
+                id: components["parameters"]["ConversationId"];
             };
             cookie?: never;
         };
@@ -7286,203 +3939,29 @@ export interface operations {
             /** @description A page of turns. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     Link: components["headers"]["Link"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["PageOf_Turn"];
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The agent does not exist. */
-            404: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     list_engines: {
@@ -7492,195 +3971,33 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The engines. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Listing_EngineEntry"];
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     list_events: {
@@ -7705,20 +4022,16 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description A page of the log, or the log as a stream. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7726,394 +4039,71 @@ export interface operations {
                     "text/event-stream": components["schemas"]["LogEvent"];
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
             /** @description The events after `since` have been removed from the log, or `since` is after its head. A stream sends an event `resync` instead. */
             410: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests, or too many open streams. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     list_keys: {
         parameters: {
             query?: {
                 /** @description `nextCursor` of the previous page. */
-                cursor?: string;
+                cursor?: components["parameters"]["Cursor"];
                 /** @description Maximum number of items in the page. A page also ends at about 1 MiB. Default 20. */
-                limit?: number;
+                limit?: components["parameters"]["Limit"];
             };
             header?: {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description A page of keys. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     Link: components["headers"]["Link"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["PageOf_Key"];
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     create_key: {
@@ -8125,8 +4115,7 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody: {
             content: {
@@ -8149,216 +4138,28 @@ export interface operations {
             /** @description The key with its secret. */
             201: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     Location: components["headers"]["Location"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["KeyWithSecret"];
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The idempotency key was used, and its response contained a secret. */
-            409: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyKeyUsed"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     get_key: {
@@ -8370,7 +4171,7 @@ export interface operations {
             };
             path: {
                 /** @description The key. */
-                id: string;
+                id: components["parameters"]["KeyId"];
             };
             cookie?: never;
         };
@@ -8379,201 +4180,27 @@ export interface operations {
             /** @description The key. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Key"];
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The key does not exist. */
-            404: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["KeyNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     revoke_key: {
@@ -8585,7 +4212,7 @@ export interface operations {
             };
             path: {
                 /** @description The key. */
-                id: string;
+                id: components["parameters"]["KeyId"];
             };
             cookie?: never;
         };
@@ -8594,213 +4221,25 @@ export interface operations {
             /** @description The key is revoked. */
             204: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The key does not exist. */
-            404: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["KeyNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     rotate_key: {
@@ -8814,7 +4253,7 @@ export interface operations {
             };
             path: {
                 /** @description The key. */
-                id: string;
+                id: components["parameters"]["KeyId"];
             };
             cookie?: never;
         };
@@ -8832,230 +4271,28 @@ export interface operations {
             /** @description The key with its new secret. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["KeyWithSecret"];
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The key does not exist. */
-            404: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The idempotency key was used, and its response contained a secret. */
-            409: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["KeyNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyKeyUsed"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     get_limits: {
@@ -9065,182 +4302,33 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The limits. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["LimitsBody"];
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     list_nodes: {
@@ -9250,399 +4338,75 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The live nodes. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["NodeListing"];
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     list_oauth_clients: {
         parameters: {
             query?: {
                 /** @description `nextCursor` of the previous page. */
-                cursor?: string;
+                cursor?: components["parameters"]["Cursor"];
                 /** @description Maximum number of items in the page. A page also ends at about 1 MiB. Default 20. */
-                limit?: number;
+                limit?: components["parameters"]["Limit"];
             };
             header?: {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description A page of clients. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     Link: components["headers"]["Link"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["PageOf_Client"];
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     create_oauth_client: {
@@ -9654,8 +4418,7 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody: {
             content: {
@@ -9675,217 +4438,29 @@ export interface operations {
             /** @description The client, with its secret if it has one. */
             201: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     Location: components["headers"]["Location"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ClientWithSecret"];
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The idempotency key was used, and its response contained a secret. */
-            409: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyKeyUsed"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     get_oauth_client: {
@@ -9897,7 +4472,7 @@ export interface operations {
             };
             path: {
                 /** @description The client. */
-                id: string;
+                id: components["parameters"]["ClientId"];
             };
             cookie?: never;
         };
@@ -9906,201 +4481,27 @@ export interface operations {
             /** @description The client. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Client"];
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The client does not exist. */
-            404: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["ClientNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     revoke_oauth_client: {
@@ -10112,7 +4513,7 @@ export interface operations {
             };
             path: {
                 /** @description The client. */
-                id: string;
+                id: components["parameters"]["ClientId"];
             };
             cookie?: never;
         };
@@ -10121,213 +4522,25 @@ export interface operations {
             /** @description The client is revoked. */
             204: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The client does not exist. */
-            404: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["ClientNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     rotate_oauth_client: {
@@ -10341,7 +4554,7 @@ export interface operations {
             };
             path: {
                 /** @description The client. */
-                id: string;
+                id: components["parameters"]["ClientId"];
             };
             cookie?: never;
         };
@@ -10359,231 +4572,29 @@ export interface operations {
             /** @description The client, with its new secret if it has one. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ClientWithSecret"];
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The client does not exist. */
-            404: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The idempotency key was used, and its response contained a secret. */
-            409: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["ClientNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyKeyUsed"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     get_ping: {
@@ -10593,182 +4604,33 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The region that responds. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Pong"];
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     get_principal: {
@@ -10778,182 +4640,33 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The principal. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["PrincipalBody"];
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     list_regions: {
@@ -10963,182 +4676,33 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The regions. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["RegionListing"];
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     test_rules: {
@@ -11148,8 +4712,7 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody: {
             content: {
@@ -11177,224 +4740,32 @@ export interface operations {
             /** @description The reply, and the result of each rule. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["RuleTest"];
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The agent does not exist. */
-            404: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
             /** @description The rules take too long to test. */
             504: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11414,7 +4785,7 @@ export interface operations {
             };
             path: {
                 /** @description The turn. */
-                id: components["schemas"]["TurnId"];
+                id: components["parameters"]["TurnId"];
             };
             cookie?: never;
         };
@@ -11423,202 +4794,28 @@ export interface operations {
             /** @description The turn. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "X-Event-Seq": components["headers"]["XEventSeq"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Turn"];
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The agent does not exist. */
-            404: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     cancel_turn: {
@@ -11630,7 +4827,7 @@ export interface operations {
             };
             path: {
                 /** @description The turn. */
-                id: components["schemas"]["TurnId"];
+                id: components["parameters"]["TurnId"];
             };
             cookie?: never;
         };
@@ -11639,215 +4836,27 @@ export interface operations {
             /** @description The turn in its current state. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Turn"];
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The agent does not exist. */
-            404: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["AgentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     create_user_token: {
@@ -11857,8 +4866,7 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody: {
             content: {
@@ -11874,200 +4882,26 @@ export interface operations {
             /** @description The token. */
             201: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["UserToken"];
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     withdraw_user_tokens: {
@@ -12080,206 +4914,31 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The tokens are withdrawn. */
             204: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     open_socket: {
@@ -12294,18 +4953,15 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The socket is open. */
             101: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -12313,176 +4969,38 @@ export interface operations {
             /** @description The handshake is malformed, offers only unknown subprotocols, or carries more than one credential. */
             400: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
             /** @description The request is not a WebSocket upgrade. */
             426: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Sec-WebSocket-Version": components["headers"]["SecWebSocketVersion"];
                     Upgrade: components["headers"]["Upgrade"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     create_ticket: {
@@ -12492,8 +5010,7 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody?: {
             content: {
@@ -12511,200 +5028,26 @@ export interface operations {
             /** @description The ticket. */
             201: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["TicketBody"];
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No available media type matches `Accept`. */
-            406: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is well-formed but not valid. */
-            422: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Consistency": components["headers"]["XConsistency"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     get_asyncapi: {
@@ -12716,67 +5059,15 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The document. */
-            200: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    ETag: components["headers"]["ETag"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": unknown;
-                };
-            };
-            /** @description The document has not changed since `If-None-Match`. */
-            304: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    ETag: components["headers"]["ETag"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            200: components["responses"]["Document"];
+            304: components["responses"]["DocumentHasNotChanged"];
+            414: components["responses"]["PublicUriTooLong"];
+            429: components["responses"]["PublicRateLimited"];
+            500: components["responses"]["PublicInternal"];
         };
     };
     get_livez: {
@@ -12786,44 +5077,21 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The process is running. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            414: components["responses"]["PublicUriTooLong"];
+            500: components["responses"]["PublicInternal"];
         };
     };
     get_metrics: {
@@ -12833,156 +5101,31 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The metrics. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "text/plain": string;
                 };
             };
-            /** @description A request header is malformed. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A credential is needed. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The credential does not allow this. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["InvalidHeader"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["InsufficientScope"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            414: components["responses"]["UriTooLong"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     introspect_token: {
@@ -12992,8 +5135,7 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody: {
             content: {
@@ -13011,136 +5153,22 @@ export interface operations {
             /** @description The properties of the token, if it is active. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     Pragma: components["headers"]["Pragma"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["IntrospectionBody"];
                 };
             };
-            /** @description The request violates OAuth. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    Pragma: components["headers"]["Pragma"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthError"];
-                };
-            };
-            /** @description The client could not be authenticated. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    Pragma: components["headers"]["Pragma"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthError"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    Pragma: components["headers"]["Pragma"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthError"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    Pragma: components["headers"]["Pragma"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthError"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    Pragma: components["headers"]["Pragma"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthError"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    Pragma: components["headers"]["Pragma"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthError"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    Pragma: components["headers"]["Pragma"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthError"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    Pragma: components["headers"]["Pragma"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthError"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    Pragma: components["headers"]["Pragma"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthError"];
-                };
-            };
+            400: components["responses"]["RequestViolatesOAuth"];
+            401: components["responses"]["ClientCouldNotBeAuthenticated"];
+            408: components["responses"]["OAuthRequestTimeout"];
+            413: components["responses"]["OAuthBodyTooLarge"];
+            414: components["responses"]["OAuthUriTooLong"];
+            415: components["responses"]["OAuthUnsupportedMediaType"];
+            429: components["responses"]["OAuthRateLimited"];
+            500: components["responses"]["OAuthInternal"];
+            503: components["responses"]["OAuthStoreUnavailable"];
         };
     };
     revoke_token: {
@@ -13150,8 +5178,7 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody: {
             content: {
@@ -13169,10 +5196,7 @@ export interface operations {
             /** @description The token is revoked. Every node rejects it within a second. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     Pragma: components["headers"]["Pragma"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -13180,123 +5204,21 @@ export interface operations {
             /** @description The request violates OAuth, or the token belongs to another client. */
             400: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     Pragma: components["headers"]["Pragma"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["OAuthError"];
                 };
             };
-            /** @description The client could not be authenticated. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    Pragma: components["headers"]["Pragma"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthError"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    Pragma: components["headers"]["Pragma"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthError"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    Pragma: components["headers"]["Pragma"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthError"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    Pragma: components["headers"]["Pragma"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthError"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    Pragma: components["headers"]["Pragma"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthError"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    Pragma: components["headers"]["Pragma"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthError"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    Pragma: components["headers"]["Pragma"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthError"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    Pragma: components["headers"]["Pragma"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthError"];
-                };
-            };
+            401: components["responses"]["ClientCouldNotBeAuthenticated"];
+            408: components["responses"]["OAuthRequestTimeout"];
+            413: components["responses"]["OAuthBodyTooLarge"];
+            414: components["responses"]["OAuthUriTooLong"];
+            415: components["responses"]["OAuthUnsupportedMediaType"];
+            429: components["responses"]["OAuthRateLimited"];
+            500: components["responses"]["OAuthInternal"];
+            503: components["responses"]["OAuthStoreUnavailable"];
         };
     };
     issue_token: {
@@ -13306,8 +5228,7 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody: {
             content: {
@@ -13325,136 +5246,22 @@ export interface operations {
             /** @description A token. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     Pragma: components["headers"]["Pragma"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["TokenBody"];
                 };
             };
-            /** @description The request violates OAuth. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    Pragma: components["headers"]["Pragma"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthError"];
-                };
-            };
-            /** @description The client could not be authenticated. */
-            401: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    Pragma: components["headers"]["Pragma"];
-                    "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthError"];
-                };
-            };
-            /** @description The request's body did not arrive in time. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    Pragma: components["headers"]["Pragma"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthError"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    Pragma: components["headers"]["Pragma"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthError"];
-                };
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    Pragma: components["headers"]["Pragma"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthError"];
-                };
-            };
-            /** @description The body's media type or encoding is not supported. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    Pragma: components["headers"]["Pragma"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthError"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    Pragma: components["headers"]["Pragma"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthError"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    Pragma: components["headers"]["Pragma"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthError"];
-                };
-            };
-            /** @description The store cannot be reached. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    Pragma: components["headers"]["Pragma"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "X-Served-By": components["headers"]["XServedBy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthError"];
-                };
-            };
+            400: components["responses"]["RequestViolatesOAuth"];
+            401: components["responses"]["ClientCouldNotBeAuthenticated"];
+            408: components["responses"]["OAuthRequestTimeout"];
+            413: components["responses"]["OAuthBodyTooLarge"];
+            414: components["responses"]["OAuthUriTooLong"];
+            415: components["responses"]["OAuthUnsupportedMediaType"];
+            429: components["responses"]["OAuthRateLimited"];
+            500: components["responses"]["OAuthInternal"];
+            503: components["responses"]["OAuthStoreUnavailable"];
         };
     };
     get_openapi: {
@@ -13466,67 +5273,15 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The document. */
-            200: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    ETag: components["headers"]["ETag"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": unknown;
-                };
-            };
-            /** @description The document has not changed since `If-None-Match`. */
-            304: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    ETag: components["headers"]["ETag"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            200: components["responses"]["Document"];
+            304: components["responses"]["DocumentHasNotChanged"];
+            414: components["responses"]["PublicUriTooLong"];
+            429: components["responses"]["PublicRateLimited"];
+            500: components["responses"]["PublicInternal"];
         };
     };
     list_problems: {
@@ -13536,16 +5291,13 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The error catalogue. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13553,40 +5305,9 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            414: components["responses"]["PublicUriTooLong"];
+            429: components["responses"]["PublicRateLimited"];
+            500: components["responses"]["PublicInternal"];
         };
     };
     get_problem: {
@@ -13607,8 +5328,6 @@ export interface operations {
             /** @description The meaning of the code, and the action to take. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13619,48 +5338,15 @@ export interface operations {
             /** @description The agent does not exist. */
             404: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitProblem"];
-                };
-            };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            414: components["responses"]["PublicUriTooLong"];
+            429: components["responses"]["PublicRateLimited"];
+            500: components["responses"]["PublicInternal"];
         };
     };
     get_readyz: {
@@ -13673,61 +5359,34 @@ export interface operations {
                 /** @description The id of the request in the log. It is returned in the response, and generated if it is absent or malformed. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
-            path?: never;
-            cookie?: never;
+            path?: never; cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The process is ready. */
             200: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description The URL is too long. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            414: components["responses"]["PublicUriTooLong"];
             /** @description The request is well-formed but not valid. */
             422: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An internal error occurred. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            500: components["responses"]["PublicInternal"];
             /** @description The store cannot be reached. */
             503: {
                 headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
                     "Retry-After": components["headers"]["RetryAfter"];
-                    "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
                 content: {
