@@ -7,7 +7,7 @@ import ts from "typescript";
 const root = new URL("../../../", import.meta.url);
 const folder = new URL("../src/generated/", import.meta.url);
 // The constant `type` of each variant says the same as a discriminator, which would be another type.
-const withoutDiscriminator = (key, value) => (value?.discriminator?.mapping ? { ...value, discriminator: undefined } : value);
+const withoutDiscriminator = (_key, value) => (value?.discriminator?.mapping ? { ...value, discriminator: undefined } : value);
 const read = (name) => JSON.parse(readFileSync(new URL(name, root), "utf8"), withoutDiscriminator);
 const document = read("openapi.json");
 const asyncApi = read("asyncapi.json");
