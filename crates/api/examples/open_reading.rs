@@ -27,6 +27,7 @@ use api::{
 use domain::{CredentialSource, LimitOverrides, Principal, PrincipalId, Scope, TenantId};
 use http_server::Versions;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use writes::{WriteTimeouts, Writes};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -52,11 +53,14 @@ async fn main() -> Result<()> {
     let stop = CancellationToken::new();
     let public_url = settings.server.public_url(address);
     let storage = store.storage();
+    let timeouts = WriteTimeouts::default();
+    let writes = Writes::start(Arc::clone(&storage.writes), timeouts, &tasks);
     let peers = Peers::start(&settings, &public_url, &store, &storage, &tasks, &stop).await?;
     let wired = wiring::wire(Parts {
         store: &store,
         settings: &settings,
         storage,
+        writes,
         peers,
         engines: wiring::built_in_engines()?,
         tools: Vec::new(),

@@ -11,6 +11,7 @@ use std::{
 use domain::ProblemCode;
 use ports::Maintenance;
 use tokio::sync::Mutex;
+use writes::Writes;
 
 /// The time in which the store must respond.
 const PING_TIMEOUT: Duration = Duration::from_secs(1);
@@ -71,6 +72,7 @@ pub struct NotReady {
 /// The readiness of this process.
 pub struct Readiness {
     store: Arc<dyn Maintenance>,
+    writes: Writes,
     checks: Vec<Check>,
     draining: AtomicBool,
     last: Mutex<Option<(Instant, bool)>>,
@@ -78,9 +80,10 @@ pub struct Readiness {
 
 impl Readiness {
     /// Creates the readiness of a process with this store, and with checks of other connections.
-    pub fn new(store: Arc<dyn Maintenance>, checks: Vec<Check>) -> Self {
+    pub fn new(store: Arc<dyn Maintenance>, writes: Writes, checks: Vec<Check>) -> Self {
         Self {
             store,
+            writes,
             checks,
             draining: AtomicBool::new(false),
             last: Mutex::new(None),
@@ -119,7 +122,7 @@ impl Readiness {
             Some((at, alive)) if at.elapsed() < CACHE_TIME => alive,
             _ => {
                 let response = tokio::time::timeout(PING_TIMEOUT, self.store.ping()).await;
-                let alive = matches!(response, Ok(Ok(())));
+                let alive = self.writes.check().is_ok() && matches!(response, Ok(Ok(())));
                 *last = Some((Instant::now(), alive));
                 alive
             }

@@ -16,6 +16,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use ports::{Storage, ToolProvider};
 use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use writes::{WriteTimeouts, Writes};
 
 use crate::{
     auth::{authenticate, rate_limit, restrict_origins},
@@ -54,6 +55,7 @@ pub struct Service {
     listener: TcpListener,
     served: tokio::task::JoinHandle<std::io::Result<()>>,
     store: Store,
+    writes: Writes,
     /// The writers of the store, which end after everything that may still write.
     store_tasks: TaskTracker,
     /// The tasks that supervise tool servers, which may take their time: nothing that must be
@@ -109,10 +111,16 @@ impl Service {
         }
         tool_tasks.spawn(wiring::reap_orphans(stop.clone()));
         let storage = wiring::storage_for(&settings.region, wrap_storage(store.storage()));
+        let writes = Writes::start(
+            Arc::clone(&storage.writes),
+            WriteTimeouts::default(),
+            &store_tasks,
+        );
         let peers = Peers::start(settings, &public_url, &store, &storage, &tasks, &stop);
         let wired = wiring::wire(Parts {
             settings,
             storage: storage.clone(),
+            writes: writes.clone(),
             store: &store,
             peers: peers.await?,
             engines,
@@ -122,8 +130,9 @@ impl Service {
             tasks: tasks.clone(),
             tool_tasks: tool_tasks.clone(),
             stop: stop.clone(),
-        })
-        .await?;
+        });
+        // Its future is large.
+        let wired = Box::pin(wired).await?;
         let (state, turns) = (wired.state.clone(), wired.turns.clone());
         let listening = listener.try_clone()?;
         let http = start_http(wired, listening, settings)?;
@@ -137,6 +146,7 @@ impl Service {
             listener,
             served,
             store,
+            writes,
             store_tasks,
             tool_tasks,
             tasks,
@@ -183,7 +193,11 @@ impl Service {
         let tasks = self.tasks.wait();
         wait_for(Instant::now() + TASKS_TIMEOUT, "turns", tasks).await;
         let deadline = Instant::now() + LAST_WRITES_TIMEOUT;
-        wait_for(deadline, "the store", self.store.close()).await;
+        let close = async {
+            self.writes.close().await;
+            self.store.close().await;
+        };
+        wait_for(deadline, "the store", close).await;
         self.store_tasks.close();
         wait_for(deadline, "writes", self.store_tasks.wait()).await;
     }

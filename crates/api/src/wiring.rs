@@ -35,6 +35,7 @@ use domain::web_address;
 use metrics_exporter_prometheus::PrometheusHandle;
 use ports::{Clock, IdSource, Storage, ToolProvider};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use writes::Writes;
 
 use crate::{
     auth::{LargeResponses, SealedServices, seal},
@@ -68,6 +69,8 @@ pub struct Parts<'a> {
     pub store: &'a Store,
     /// The store's ports.
     pub storage: Storage,
+    /// The writes of this process.
+    pub writes: Writes,
     /// The other processes and regions.
     pub peers: Peers,
     /// The engines.
@@ -105,10 +108,9 @@ pub fn system() -> (Arc<dyn Clock>, Arc<dyn IdSource>) {
 /// Builds the service and starts its background tasks.
 pub async fn wire(parts: Parts<'_>) -> Result<ServerParts> {
     let (clock, ids) = system();
-    let storage = &parts.storage;
     let node = Arc::new(register_node(&parts, &ids).await?);
     let realtime = realtime::wire(&parts, &clock).await?;
-    let cached = services::cached_ports(storage, &realtime.caches, &clock, &ids);
+    let cached = services::cached_ports(&parts, &realtime.caches, &clock, &ids);
     let auth = auth::wire(&parts, &node, &clock, &ids).await?;
     start_maintenance(&parts, &node);
 
@@ -185,6 +187,7 @@ fn state(
         socket_times: settings.limits.sockets,
         readiness: Readiness::new(
             Arc::clone(&parts.storage.maintenance),
+            parts.writes.clone(),
             checks.chain(auth.checks).collect(),
         ),
         documents: documents::documents(settings, &parts.public_url),

@@ -11,13 +11,11 @@ use domain::{
     Agent, AgentConfig, AgentDraft, AgentId, AsOf, IdempotencyEntry, IdempotencyKey, Principal,
     Sizes, Stamp, TenantId, tool_call::json_bytes,
 };
-use ports::{
-    AgentRepository, Clock, DeleteOutcome, IdSource, IdempotencyRepository, Idempotent,
-    PrepareError, RepositoryError,
-};
+use ports::{AgentRepository, DeleteOutcome, Idempotent, PrepareError, RepositoryError};
+use writes::commands::{CreateAgent, DeleteAgent};
 
 use crate::{
-    Created, Engines, KeyedSemaphore, VersionCondition, idempotency,
+    Created, Engines, KeyedSemaphore, VersionCondition, cache::CachedPorts, idempotency,
     principal_limits::PrincipalLimits,
 };
 use changing::CHANGE_ATTEMPTS;
@@ -29,12 +27,9 @@ pub use rule_testing::RuleTestCommand;
 
 /// The use cases of agents: create, read, change, delete.
 pub struct AgentService {
-    agents: Arc<dyn AgentRepository>,
+    ports: CachedPorts,
     stored_agents: Arc<dyn AgentRepository>,
-    idempotency_records: Arc<dyn IdempotencyRepository>,
     engines: Arc<Engines>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<dyn IdSource>,
     limits: AgentLimits,
     contended: KeyedSemaphore<(TenantId, AgentId)>,
 }
@@ -48,24 +43,18 @@ pub struct AgentLimits {
 }
 
 impl AgentService {
-    /// Creates a service over these ports. `stored_agents` is the same repository without a cache:
-    /// a change is computed from the stored agent, not from a cached one.
+    /// Creates a service over these ports. `stored_agents` is the repository without a cache: a change
+    /// is computed from the stored agent, not from a cached one.
     pub fn new(
-        agents: Arc<dyn AgentRepository>,
+        ports: CachedPorts,
         stored_agents: Arc<dyn AgentRepository>,
-        idempotency_records: Arc<dyn IdempotencyRepository>,
         engines: Arc<Engines>,
-        clock: Arc<dyn Clock>,
-        ids: Arc<dyn IdSource>,
         limits: AgentLimits,
     ) -> Self {
         Self {
-            agents,
+            ports,
             stored_agents,
-            idempotency_records,
             engines,
-            clock,
-            ids,
             limits,
             contended: KeyedSemaphore::new(1),
         }
@@ -79,14 +68,14 @@ impl AgentService {
         key: Option<IdempotencyKey>,
     ) -> Result<Created<Agent>, AgentError> {
         let stamp = Stamp {
-            time: self.clock.now(),
+            time: self.ports.clock.now(),
             actor: caller.id.clone(),
         };
         let draft = draft.trimmed();
         let entry = idempotency::new_entry(caller, "agents.create", key, &draft, stamp.time);
         let outcome = self.insert(caller, draft, &stamp, entry.as_ref()).await;
         idempotency::created(
-            &*self.idempotency_records,
+            &*self.ports.idempotency,
             &caller.tenant,
             entry.as_ref(),
             outcome,
@@ -101,14 +90,17 @@ impl AgentService {
         stamp: &Stamp,
         entry: Option<&IdempotencyEntry>,
     ) -> Result<Idempotent<Agent>, AgentError> {
-        let agent = Arc::new(draft.into_agent(AgentId::new(self.ids.next_id()), stamp.time));
+        let agent = Arc::new(draft.into_agent(AgentId::new(self.ports.ids.next_id()), stamp.time));
         self.check(caller, &agent, None).await?;
         self.take_log_bytes(caller, &agent).await?;
         let entry = idempotency::with_result(entry, &*agent);
-        let inserted = self
-            .agents
-            .insert(&caller.tenant, &agent, stamp, entry.as_ref());
-        Ok(match inserted.await? {
+        let create = CreateAgent {
+            tenant: caller.tenant.clone(),
+            agent: (*agent).clone(),
+            stamp: stamp.clone(),
+            idempotency: entry,
+        };
+        Ok(match self.ports.writes.write(create).await? {
             Idempotent::Applied(_) => Idempotent::Applied(Arc::unwrap_or_clone(agent)),
             Idempotent::Replayed(record) => Idempotent::Replayed(record),
         })
@@ -120,7 +112,7 @@ impl AgentService {
         caller: &Principal,
         id: AgentId,
     ) -> Result<AsOf<Arc<Agent>>, AgentError> {
-        let found = self.agents.find(&caller.tenant, id).await?;
+        let found = self.ports.agents.find(&caller.tenant, id).await?;
         let agent = found.value.ok_or(AgentError::NotFound)?;
         Ok(AsOf {
             value: agent,
@@ -138,11 +130,16 @@ impl AgentService {
         for _ in 0..CHANGE_ATTEMPTS {
             let expected = self.accepted_version(caller, id, condition).await?;
             let stamp = Stamp {
-                time: self.clock.now(),
+                time: self.ports.clock.now(),
                 actor: caller.id.clone(),
             };
-            let deleted = self.agents.delete(&caller.tenant, id, expected, &stamp);
-            match deleted.await {
+            let delete = DeleteAgent {
+                tenant: caller.tenant.clone(),
+                id,
+                expected,
+                stamp,
+            };
+            match self.ports.writes.write(delete).await {
                 Ok(DeleteOutcome::Deleted(_)) => return Ok(()),
                 Ok(DeleteOutcome::NotFound) => return Err(AgentError::NotFound),
                 Err(RepositoryError::Stale { .. }) => {}

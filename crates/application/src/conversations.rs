@@ -12,12 +12,10 @@ use domain::{
     AgentId, AsOf, Conversation, ConversationContext, ConversationId, ConversationKey, Listed,
     Principal, Stamp, TenantId,
 };
-use ports::{
-    AgentRepository, Clock, ConversationName, ConversationRepository, DeleteOutcome, IdSource,
-    IdempotencyRepository, RepositoryError,
-};
+use ports::{ConversationName, DeleteOutcome, RepositoryError};
+use writes::commands::DeleteConversation;
 
-use crate::{KeyedSemaphore, VersionCondition};
+use crate::{KeyedSemaphore, VersionCondition, cache::CachedPorts};
 use changing::CHANGE_ATTEMPTS;
 
 pub use creating::{CreatedConversation, NewConversation};
@@ -27,29 +25,15 @@ pub use listing::ConversationListing;
 
 /// The use cases of conversations: create, read, change, delete.
 pub struct ConversationService {
-    conversations: Arc<dyn ConversationRepository>,
-    agents: Arc<dyn AgentRepository>,
-    idempotency_records: Arc<dyn IdempotencyRepository>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<dyn IdSource>,
+    ports: CachedPorts,
     contended: KeyedSemaphore<(TenantId, ConversationId)>,
 }
 
 impl ConversationService {
     /// Creates a service over these ports.
-    pub fn new(
-        conversations: Arc<dyn ConversationRepository>,
-        agents: Arc<dyn AgentRepository>,
-        idempotency_records: Arc<dyn IdempotencyRepository>,
-        clock: Arc<dyn Clock>,
-        ids: Arc<dyn IdSource>,
-    ) -> Self {
+    pub fn new(ports: CachedPorts) -> Self {
         Self {
-            conversations,
-            agents,
-            idempotency_records,
-            clock,
-            ids,
+            ports,
             contended: KeyedSemaphore::new(1),
         }
     }
@@ -60,7 +44,7 @@ impl ConversationService {
         caller: &Principal,
         id: ConversationId,
     ) -> Result<AsOf<Listed<Conversation>>, ConversationError> {
-        let found = self.conversations.find(&caller.tenant, id).await?;
+        let found = self.ports.conversations.find(&caller.tenant, id).await?;
         let conversation = found
             .value
             .filter(|found| caller.may_reach(found.item.user_id.as_deref()))
@@ -78,7 +62,11 @@ impl ConversationService {
         caller: &Principal,
         id: ConversationId,
     ) -> Result<Arc<ConversationContext>, ConversationError> {
-        let found = self.conversations.find_context(&caller.tenant, id).await?;
+        let found = self
+            .ports
+            .conversations
+            .find_context(&caller.tenant, id)
+            .await?;
         found
             .value
             .filter(|context| caller.may_reach(context.user_id.as_deref()))
@@ -98,7 +86,7 @@ impl ConversationService {
             user_id: own_user_id(caller, user_id)?,
             key,
         };
-        let conversations = &self.conversations;
+        let conversations = &self.ports.conversations;
         Ok(conversations.find_by_name(&caller.tenant, &name).await?)
     }
 
@@ -115,12 +103,16 @@ impl ConversationService {
         for _ in 0..CHANGE_ATTEMPTS {
             let expected = self.accepted_version(caller, id, condition).await?;
             let stamp = Stamp {
-                time: self.clock.now(),
+                time: self.ports.clock.now(),
                 actor: caller.id.clone(),
             };
-            let conversations = &self.conversations;
-            let deleted = conversations.delete(&caller.tenant, id, expected, &stamp);
-            match deleted.await {
+            let delete = DeleteConversation {
+                tenant: caller.tenant.clone(),
+                id,
+                expected,
+                stamp,
+            };
+            match self.ports.writes.write(delete).await {
                 Ok(DeleteOutcome::Deleted(_)) => return Ok(()),
                 Ok(DeleteOutcome::NotFound) => return Err(ConversationError::NotFound),
                 Err(RepositoryError::Stale { .. }) => {}

@@ -1,17 +1,17 @@
 //! Isolation of the credentials, idempotency keys and ids of tenants.
 
 use domain::Credential;
-use ports::{BeginTurn, DeleteOutcome, NewProof, Storage, TurnEnding};
+use ports::{BeginTurn, DeleteOutcome, NewProof, TurnEnding};
 
 use super::tenant_isolation::Neighbours;
 use crate::{
-    fixture, log, lookup, purging,
+    Store, fixture, log, lookup, purging,
     results::{IdempotentExt as _, ResultExt as _},
     setup,
 };
 
 /// Keys and clients: `list`. `find` is how a tenant is determined, so it has no tenant.
-pub async fn credentials_of_another_tenant_are_not_listed(storage: &Storage) {
+pub async fn credentials_of_another_tenant_are_not_listed(storage: &Store) {
     let other = setup::second_tenant(storage).await;
     for own in [fixture::key(1), fixture::client(1)] {
         let own = setup::credential(storage, own).await;
@@ -35,7 +35,7 @@ pub async fn credentials_of_another_tenant_are_not_listed(storage: &Storage) {
 }
 
 /// Keys and clients: `rotate`, `revoke`.
-pub async fn credentials_of_another_tenant_are_not_changed(storage: &Storage) {
+pub async fn credentials_of_another_tenant_are_not_changed(storage: &Store) {
     let other = setup::second_tenant(storage).await;
     let version = lookup::access_version(storage).await;
     let signing = fixture::signing_client(2, fixture::key_set(1));
@@ -58,7 +58,7 @@ pub async fn credentials_of_another_tenant_are_not_changed(storage: &Storage) {
 }
 
 /// A key that one tenant has used counts as unused in another.
-pub async fn idempotency_keys_belong_to_one_tenant(storage: &Storage) {
+pub async fn idempotency_keys_belong_to_one_tenant(storage: &Store) {
     let Neighbours { other, .. } = Neighbours::create(storage).await;
     let (agent, stamp, entry) = (fixture::agent(1), fixture::stamp(0), fixture::entry("k"));
     let before = storage.idempotency.find(&other, &entry).await.success();
@@ -72,7 +72,7 @@ pub async fn idempotency_keys_belong_to_one_tenant(storage: &Storage) {
 }
 
 /// Two tenants can hold resources with the same ids, and delete them independently.
-pub async fn the_same_ids_in_two_tenants_are_different_resources(storage: &Storage) {
+pub async fn the_same_ids_in_two_tenants_are_different_resources(storage: &Store) {
     let neighbours = Neighbours::create(storage).await;
     let Neighbours {
         agent,

@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 use domain::IdempotencyEntry;
-use ports::{RetentionCutoffs, Storage};
+use ports::RetentionCutoffs;
 
 use crate::{
-    fixture, lookup,
+    Store, fixture, lookup,
     purging::{self, ended_before, purge_all},
     results::{IdempotentExt as _, ResultExt as _},
     setup,
 };
 
 /// Idempotency records created before the given time are removed, and no others.
-pub async fn a_purge_removes_expired_idempotency_records(storage: &Storage) {
+pub async fn a_purge_removes_expired_idempotency_records(storage: &Store) {
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(0));
     let entries = [(1, "old"), (2, "older"), (3, "young")].map(|(number, key)| IdempotencyEntry {
         created_at: fixture::at(if key == "young" {
@@ -45,7 +45,7 @@ pub async fn a_purge_removes_expired_idempotency_records(storage: &Storage) {
 }
 
 /// Revoked tokens that expired before the given time are removed, and no others.
-pub async fn a_purge_removes_expired_revoked_tokens(storage: &Storage) {
+pub async fn a_purge_removes_expired_revoked_tokens(storage: &Store) {
     let ends = [149, 150, 151, 100].map(fixture::at);
     for (number, ends_at) in (1..).zip(ends) {
         let result = storage.tokens.revoke(fixture::token(number), ends_at).await;
@@ -64,7 +64,7 @@ pub async fn a_purge_removes_expired_revoked_tokens(storage: &Storage) {
 }
 
 /// Used assertions that expired before the given time are removed, and no others.
-pub async fn a_purge_removes_expired_assertions(storage: &Storage) {
+pub async fn a_purge_removes_expired_assertions(storage: &Store) {
     let used_up = async || {
         let mut used_up = Vec::new();
         for (number, ends_at) in (1..).zip([149, 150, 151, 100]) {
@@ -81,7 +81,7 @@ pub async fn a_purge_removes_expired_assertions(storage: &Storage) {
 }
 
 /// Tickets that expired before the given time are removed, and no others.
-pub async fn a_purge_removes_expired_tickets(storage: &Storage) {
+pub async fn a_purge_removes_expired_tickets(storage: &Store) {
     let (ticket, hour) = (fixture::ticket(1), Duration::from_hours(1));
     for (number, life) in (1..).zip([Duration::ZERO, hour, Duration::ZERO, hour]) {
         let digest = fixture::digest(number);
@@ -97,7 +97,7 @@ pub async fn a_purge_removes_expired_tickets(storage: &Storage) {
 
 /// Signing keys that expired before the given time are removed, and no others; never the newest,
 /// however old.
-pub async fn a_purge_removes_expired_signing_keys(storage: &Storage) {
+pub async fn a_purge_removes_expired_signing_keys(storage: &Store) {
     let mut newest = None;
     for (number, previous_until) in [(1, 0), (2, 100), (3, 149), (4, 150), (5, 151)] {
         let (key, until) = (fixture::signing_key(number), fixture::at(previous_until));

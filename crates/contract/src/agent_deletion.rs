@@ -1,19 +1,19 @@
-//! `AgentRepository::delete`: the data that is deleted with an agent, and the data that stays.
+//! `DeleteAgent`: the data that is deleted with an agent, and the data that stays.
 
 use domain::{EventData, EventType, TurnStatus, event_data::Tombstone};
 use ports::{
     BeginOutcome, CancelOutcome, DeleteOutcome, FinishOutcome, FirstMessages, RecordTurnOutcome,
-    Storage, TurnEnding,
+    TurnEnding,
 };
 
 use crate::{
-    fixture, log, lookup,
+    Store, fixture, log, lookup,
     results::{IdempotentExt as _, ResultExt as _, assert_stale, event_count},
     setup,
 };
 
 /// `delete` writes `agent.deleted`, and no events for the agent's conversations.
-pub async fn a_deletion_writes_agent_deleted_and_no_conversation_events(storage: &Storage) {
+pub async fn a_deletion_writes_agent_deleted_and_no_conversation_events(storage: &Store) {
     let agent = setup::agent(storage, 1).await;
     let agent_2 = fixture::renamed(&agent, "Grace");
     setup::update_agent(storage, &agent_2).await;
@@ -33,7 +33,7 @@ pub async fn a_deletion_writes_agent_deleted_and_no_conversation_events(storage:
 }
 
 /// After the commit, the agent MUST NOT be found, and cannot be changed or used in a chat.
-pub async fn a_deleted_agent_is_not_found_by_any_method(storage: &Storage) {
+pub async fn a_deleted_agent_is_not_found_by_any_method(storage: &Store) {
     let (agent, _) = setup::chat(storage).await;
     setup::delete_agent(storage, &agent).await;
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(2_000));
@@ -57,7 +57,7 @@ pub async fn a_deleted_agent_is_not_found_by_any_method(storage: &Storage) {
 }
 
 /// After the commit, its conversations and their messages MUST NOT be found.
-pub async fn conversations_are_deleted_with_their_agent(storage: &Storage) {
+pub async fn conversations_are_deleted_with_their_agent(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::record_turn(storage, turn).await;
@@ -67,7 +67,7 @@ pub async fn conversations_are_deleted_with_their_agent(storage: &Storage) {
 
 /// `delete` cancels queued and running turns in the order of their ids and writes `agent.deleted`
 /// last. No queued turn is promoted.
-pub async fn deleting_an_agent_cancels_open_turns_in_the_order_of_their_ids(storage: &Storage) {
+pub async fn deleting_an_agent_cancels_open_turns_in_the_order_of_their_ids(storage: &Store) {
     let (agent, talk_1) = setup::chat(storage).await;
     let talk_2 = setup::conversation(storage, 2, &agent).await;
     let begin = |number, conversation| {
@@ -98,7 +98,7 @@ pub async fn deleting_an_agent_cancels_open_turns_in_the_order_of_their_ids(stor
 
 /// Turns that the deletion cancelled MUST be found until they are purged. Turns that had ended
 /// before MUST NOT be found.
-pub async fn only_turns_cancelled_by_the_deletion_of_their_agent_are_found(storage: &Storage) {
+pub async fn only_turns_cancelled_by_the_deletion_of_their_agent_are_found(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::record_turn(storage, turn).await;
@@ -119,7 +119,7 @@ pub async fn only_turns_cancelled_by_the_deletion_of_their_agent_are_found(stora
 }
 
 /// A turn that the deletion cancelled cannot end again: `finish_turn` returns `NotOwned`.
-pub async fn turns_cancelled_with_their_agent_cannot_end_again(storage: &Storage) {
+pub async fn turns_cancelled_with_their_agent_cannot_end_again(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::start_turn(storage, &begin).await;
@@ -135,7 +135,7 @@ pub async fn turns_cancelled_with_their_agent_cannot_end_again(storage: &Storage
 }
 
 /// `delete` MUST return `Stale` if `expected` differs from the stored version.
-pub async fn deleting_another_version_of_an_agent_is_stale(storage: &Storage) {
+pub async fn deleting_another_version_of_an_agent_is_stale(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::start_turn(storage, &begin).await;
@@ -159,7 +159,7 @@ pub async fn deleting_another_version_of_an_agent_is_stale(storage: &Storage) {
 }
 
 /// "Not found" is a value, whatever version is expected.
-pub async fn deleting_an_unknown_agent_is_not_found(storage: &Storage) {
+pub async fn deleting_an_unknown_agent_is_not_found(storage: &Store) {
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(1_000));
     let agent = setup::agent(storage, 1).await;
     setup::delete_agent(storage, &agent).await;
@@ -174,7 +174,7 @@ pub async fn deleting_an_unknown_agent_is_not_found(storage: &Storage) {
 }
 
 /// `delete` changes neither other agents nor their data.
-pub async fn deleting_an_agent_keeps_other_agents(storage: &Storage) {
+pub async fn deleting_an_agent_keeps_other_agents(storage: &Store) {
     let (doomed, _) = setup::chat(storage).await;
     let kept = setup::agent(storage, 2).await;
     let conversation = setup::conversation(storage, 2, &kept).await;

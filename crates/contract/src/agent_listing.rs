@@ -1,16 +1,16 @@
 //! `AgentRepository::list`: orders, filters, and pages that stay correct during changes.
 
 use domain::{Agent, AgentId, Listed, Seq};
-use ports::{AgentFilter, AgentPosition, AgentQuery, Storage};
+use ports::{AgentFilter, AgentPosition, AgentQuery};
 
 use crate::{
-    fixture,
+    Store, fixture,
     pages::{agents, agents_behind},
     results::ResultExt as _,
     setup,
 };
 
-pub(crate) async fn store_names(storage: &Storage, names: &[&str]) {
+pub(crate) async fn store_names(storage: &Store, names: &[&str]) {
     for (number, name) in (1..).zip(names) {
         setup::insert_agent(storage, fixture::agent_named(number, name)).await;
     }
@@ -29,7 +29,7 @@ fn ids_of_page(agents: &[Listed<Agent>]) -> Vec<AgentId> {
 }
 
 /// `All` is newest first, in the commit order of the creations, whatever the ids and times are.
-pub async fn agents_are_listed_newest_first(storage: &Storage) {
+pub async fn agents_are_listed_newest_first(storage: &Store) {
     for number in [2, 5, 1, 4, 3] {
         setup::agent(storage, number).await;
     }
@@ -41,7 +41,7 @@ pub async fn agents_are_listed_newest_first(storage: &Storage) {
 }
 
 /// `has_more` is exact, also if the last page is full.
-pub async fn has_more_is_exact_for_agents(storage: &Storage) {
+pub async fn has_more_is_exact_for_agents(storage: &Store) {
     assert_eq!(
         agents(storage, &AgentFilter::All, None, 3).await,
         (vec![], false)
@@ -56,7 +56,7 @@ pub async fn has_more_is_exact_for_agents(storage: &Storage) {
 }
 
 /// An agent that exists during the whole listing MUST appear exactly once across all pages.
-pub async fn every_agent_is_listed_once_during_creations_and_deletions(storage: &Storage) {
+pub async fn every_agent_is_listed_once_during_creations_and_deletions(storage: &Store) {
     for filter in [AgentFilter::All, name_prefix("agent")] {
         let base = if filter == AgentFilter::All { 0 } else { 100 };
         for number in 1..=9 {
@@ -78,7 +78,7 @@ pub async fn every_agent_is_listed_once_during_creations_and_deletions(storage: 
 }
 
 /// A position stays valid after its agent is deleted.
-pub async fn a_listing_continues_after_a_deleted_agent(storage: &Storage) {
+pub async fn a_listing_continues_after_a_deleted_agent(storage: &Store) {
     for number in 1..=4 {
         setup::agent(storage, number).await;
     }
@@ -100,7 +100,7 @@ pub(crate) fn capability(name: &str) -> AgentFilter {
 }
 
 /// `Capability` is exact: it matches neither a part of a name nor a different case.
-pub async fn agents_are_listed_by_exact_capability(storage: &Storage) {
+pub async fn agents_are_listed_by_exact_capability(storage: &Store) {
     for (number, capabilities) in [
         (1, ["time", "orders"]),
         (2, ["Time", "timer"]),
@@ -125,7 +125,7 @@ pub async fn agents_are_listed_by_exact_capability(storage: &Storage) {
 
 /// `Ids` lists each agent once, newest first, and omits ids without an agent. A page continues like
 /// any other.
-pub async fn agents_are_listed_by_id(storage: &Storage) {
+pub async fn agents_are_listed_by_id(storage: &Store) {
     for number in [2, 5, 1, 4, 3] {
         setup::agent(storage, number).await;
     }
@@ -148,7 +148,7 @@ pub async fn agents_are_listed_by_id(storage: &Storage) {
 }
 
 /// An update can add and remove capabilities.
-pub async fn a_capability_listing_reflects_updates(storage: &Storage) {
+pub async fn a_capability_listing_reflects_updates(storage: &Store) {
     let agent = fixture::agent_able_to(1, &["orders", "time"]);
     let agent = setup::insert_agent(storage, agent).await;
     let next = Agent {
@@ -167,7 +167,7 @@ pub async fn a_capability_listing_reflects_updates(storage: &Storage) {
 }
 
 /// A position stays valid after its agent no longer passes the filter.
-pub async fn a_capability_listing_continues_after_agents_lose_the_capability(storage: &Storage) {
+pub async fn a_capability_listing_continues_after_agents_lose_the_capability(storage: &Store) {
     for number in 1..=5 {
         setup::agent(storage, number).await;
     }
@@ -183,7 +183,7 @@ pub async fn a_capability_listing_continues_after_agents_lose_the_capability(sto
 }
 
 /// Deleted agents appear in no listing.
-pub async fn deleted_agents_are_not_listed(storage: &Storage) {
+pub async fn deleted_agents_are_not_listed(storage: &Store) {
     let (kept, doomed) = (
         setup::agent(storage, 1).await,
         setup::agent(storage, 2).await,
@@ -197,7 +197,7 @@ pub async fn deleted_agents_are_not_listed(storage: &Storage) {
 }
 
 /// A position comes from a client, so one that no name can have is valid like any other.
-pub async fn a_listing_continues_after_a_position_with_nul(storage: &Storage) {
+pub async fn a_listing_continues_after_a_position_with_nul(storage: &Store) {
     store_names(storage, &["ada", "ada b", "adam"]).await;
     for (prefix, expected) in [("ada", &["ada b", "adam"][..]), ("ada\0x", &[])] {
         let query = AgentQuery {

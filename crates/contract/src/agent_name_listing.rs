@@ -1,16 +1,14 @@
 //! Listings of agents by the beginning of their names.
 
-use ports::Storage;
-
 use super::agent_listing::{ids, name_prefix, store_names};
 use crate::{
-    fixture,
+    Store, fixture,
     pages::{agent_names, agents_behind},
     setup,
 };
 
 /// `NamePrefix` ignores case, in the prefix and in the name.
-pub async fn a_name_prefix_ignores_case(storage: &Storage) {
+pub async fn a_name_prefix_ignores_case(storage: &Store) {
     store_names(storage, &["Ada", "ADAM", "adele", "Bert", "xada"]).await;
     for prefix in ["ada", "ADA", "aDa"] {
         let names = agent_names(storage, &name_prefix(prefix), 10).await;
@@ -21,7 +19,7 @@ pub async fn a_name_prefix_ignores_case(storage: &Storage) {
 }
 
 /// Case is folded by the rules of Unicode.
-pub async fn a_name_prefix_ignores_case_in_any_script(storage: &Storage) {
+pub async fn a_name_prefix_ignores_case_in_any_script(storage: &Store) {
     let names = [
         "Émile",
         "ärzte",
@@ -50,7 +48,7 @@ pub async fn a_name_prefix_ignores_case_in_any_script(storage: &Storage) {
 }
 
 /// A prefix is plain text, not a pattern.
-pub async fn wildcards_in_a_name_prefix_are_literal(storage: &Storage) {
+pub async fn wildcards_in_a_name_prefix_are_literal(storage: &Store) {
     store_names(
         storage,
         &[
@@ -79,7 +77,7 @@ pub async fn wildcards_in_a_name_prefix_are_literal(storage: &Storage) {
 }
 
 /// Names are ordered by code point: not by a language, and not by UTF-16 units.
-pub async fn names_are_sorted_by_code_point_then_by_id(storage: &Storage) {
+pub async fn names_are_sorted_by_code_point_then_by_id(storage: &Store) {
     let names = [
         "🦊",
         "\u{fb01}sh",
@@ -109,7 +107,7 @@ pub async fn names_are_sorted_by_code_point_then_by_id(storage: &Storage) {
 }
 
 /// Names need not be unique; agents with the same name are ordered by id.
-pub async fn agents_with_equal_names_are_all_listed(storage: &Storage) {
+pub async fn agents_with_equal_names_are_all_listed(storage: &Store) {
     for number in [3, 1, 5, 2, 4] {
         let name = if number % 2 == 0 { "ADA" } else { "ada" };
         setup::insert_agent(storage, fixture::agent_named(number, name)).await;
@@ -119,7 +117,7 @@ pub async fn agents_with_equal_names_are_all_listed(storage: &Storage) {
 }
 
 /// Prefixes match up to the greatest code point, and around the gap of the surrogates.
-pub async fn name_prefixes_can_end_at_the_edges_of_unicode(storage: &Storage) {
+pub async fn name_prefixes_can_end_at_the_edges_of_unicode(storage: &Store) {
     let names = ["\u{10ffff}x", "\u{d7ff}x", "\u{e000}x", "a\u{10ffff}x", "b"];
     store_names(storage, &names).await;
     for (prefix, expected) in [

@@ -1,17 +1,17 @@
 //! `AgentRepository`: creating, finding and updating agents.
 
 use domain::{EventData, EventType, IdempotencyEntry};
-use ports::Storage;
+
 use serde_json::json;
 
 use crate::{
-    fixture, log, lookup,
+    Store, fixture, log, lookup,
     results::{IdempotentExt as _, ResultExt as _, assert_conflict, assert_stale, event_count},
     setup,
 };
 
 /// `find` returns what `insert` stored.
-pub async fn an_inserted_agent_is_stored_unchanged(storage: &Storage) {
+pub async fn an_inserted_agent_is_stored_unchanged(storage: &Store) {
     let agent = setup::agent(storage, 1).await;
     let found = storage.agents.find(&fixture::tenant(), agent.id).await;
     let found = found.success();
@@ -20,7 +20,7 @@ pub async fn an_inserted_agent_is_stored_unchanged(storage: &Storage) {
 }
 
 /// `insert` MUST write `agent.created` with a snapshot of the agent.
-pub async fn an_insert_writes_agent_created_with_a_snapshot(storage: &Storage) {
+pub async fn an_insert_writes_agent_created_with_a_snapshot(storage: &Store) {
     let (tenant, agent, stamp) = (fixture::tenant(), fixture::agent(1), fixture::stamp(5));
     let result = storage.agents.insert(&tenant, &agent, &stamp, None).await;
     let committed = result.applied();
@@ -35,7 +35,7 @@ pub async fn an_insert_writes_agent_created_with_a_snapshot(storage: &Storage) {
 }
 
 /// `insert` MUST return `Conflict` if the id exists.
-pub async fn a_duplicate_agent_id_is_a_conflict(storage: &Storage) {
+pub async fn a_duplicate_agent_id_is_a_conflict(storage: &Store) {
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(0));
     let first = setup::agent(storage, 1).await;
     let second = fixture::agent_named(1, "Impostor");
@@ -44,9 +44,7 @@ pub async fn a_duplicate_agent_id_is_a_conflict(storage: &Storage) {
 }
 
 /// A rejected `insert` writes nothing.
-pub async fn a_rejected_duplicate_agent_writes_no_event_and_no_idempotency_entry(
-    storage: &Storage,
-) {
+pub async fn a_rejected_duplicate_agent_writes_no_event_and_no_idempotency_entry(storage: &Store) {
     let (tenant, stamp, entry) = (fixture::tenant(), fixture::stamp(0), fixture::entry("k"));
     let agent = setup::agent(storage, 1).await;
     let result = storage.agents.insert(&tenant, &agent, &stamp, Some(&entry));
@@ -56,7 +54,7 @@ pub async fn a_rejected_duplicate_agent_writes_no_event_and_no_idempotency_entry
 }
 
 /// `insert` MUST write the entry in the same transaction.
-pub async fn the_idempotency_entry_is_stored_with_the_agent(storage: &Storage) {
+pub async fn the_idempotency_entry_is_stored_with_the_agent(storage: &Store) {
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(0));
     let entry = IdempotencyEntry {
         result: Some(json!({"id": 1, "name": "Ada 🦊", "none": null, "half": 0.5})),
@@ -74,7 +72,7 @@ pub async fn the_idempotency_entry_is_stored_with_the_agent(storage: &Storage) {
 }
 
 /// `insert` MUST write nothing if the key of the entry was used before.
-pub async fn a_used_key_creates_no_second_agent(storage: &Storage) {
+pub async fn a_used_key_creates_no_second_agent(storage: &Store) {
     let (tenant, stamp, entry) = (fixture::tenant(), fixture::stamp(0), fixture::entry("k"));
     let (first, second) = (fixture::agent(1), fixture::agent(2));
     let result = storage.agents.insert(&tenant, &first, &stamp, Some(&entry));
@@ -88,13 +86,13 @@ pub async fn a_used_key_creates_no_second_agent(storage: &Storage) {
 }
 
 /// "Not found" is a value.
-pub async fn an_unknown_agent_is_not_found(storage: &Storage) {
+pub async fn an_unknown_agent_is_not_found(storage: &Store) {
     let id = fixture::agent_id(404);
     assert_eq!(lookup::agent(storage, id).await, None);
 }
 
 /// `update` replaces every member that a client sets.
-pub async fn an_update_stores_the_next_version_of_an_agent(storage: &Storage) {
+pub async fn an_update_stores_the_next_version_of_an_agent(storage: &Store) {
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(9));
     let agent = setup::agent(storage, 1).await;
     let mut next = fixture::renamed(&agent, "Grace");
@@ -107,7 +105,7 @@ pub async fn an_update_stores_the_next_version_of_an_agent(storage: &Storage) {
 }
 
 /// A store may write large agents in another way than small ones.
-pub async fn a_large_agent_is_written_like_a_small_one(storage: &Storage) {
+pub async fn a_large_agent_is_written_like_a_small_one(storage: &Store) {
     let (tenant, stamp, entry) = (fixture::tenant(), fixture::stamp(9), fixture::entry("k"));
     let mut agent = fixture::agent(1);
     agent.config.instructions = Some("x".repeat(100_000));
@@ -129,7 +127,7 @@ pub async fn a_large_agent_is_written_like_a_small_one(storage: &Storage) {
 }
 
 /// `update` MUST write `agent.updated` with the new snapshot. The earlier event keeps its own.
-pub async fn an_update_writes_agent_updated_with_the_new_snapshot(storage: &Storage) {
+pub async fn an_update_writes_agent_updated_with_the_new_snapshot(storage: &Store) {
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(9));
     let agent = setup::agent(storage, 1).await;
     let next = fixture::renamed(&agent, "Grace");
@@ -149,7 +147,7 @@ pub async fn an_update_writes_agent_updated_with_the_new_snapshot(storage: &Stor
 }
 
 /// `update` MUST return `Stale` and write nothing unless it is the next version.
-pub async fn an_update_of_another_agent_version_is_stale(storage: &Storage) {
+pub async fn an_update_of_another_agent_version_is_stale(storage: &Store) {
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(9));
     let agent = setup::agent(storage, 1).await;
     for version in [0, 1, 3] {
@@ -162,7 +160,7 @@ pub async fn an_update_of_another_agent_version_is_stale(storage: &Storage) {
 }
 
 /// `update` MUST return `None` if the agent does not exist.
-pub async fn a_deleted_agent_cannot_be_updated(storage: &Storage) {
+pub async fn a_deleted_agent_cannot_be_updated(storage: &Store) {
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(9));
     let next = fixture::renamed(&fixture::agent(1), "Grace");
     let result = storage.agents.update(&tenant, &next, &stamp).await;

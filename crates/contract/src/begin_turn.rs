@@ -1,16 +1,16 @@
-//! `TurnRepository::begin_turn`: a turn starts, is queued, or is rejected.
+//! `BeginTurn`: a turn starts, is queued, or is rejected.
 
 use domain::{Conversation, EventType, OpenTurn, Role, Turn, TurnStatus, admission::OnBusy};
-use ports::{BeginOutcome, BeginTurn, ConversationTarget, Storage};
+use ports::{BeginOutcome, BeginTurn, ConversationTarget};
 
 use crate::{
-    fixture, log, lookup,
+    Store, fixture, log, lookup,
     results::{ResultExt as _, event_count},
     setup,
     snapshot::Snapshot,
 };
 
-pub(crate) async fn outcome(storage: &Storage, begin: &BeginTurn) -> BeginOutcome {
+pub(crate) async fn outcome(storage: &Store, begin: &BeginTurn) -> BeginOutcome {
     storage.turns.begin_turn(begin.clone()).await.success()
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn rejecting(begin: BeginTurn) -> BeginTurn {
 }
 
 /// In an idle conversation, a turn starts: it is in progress, and the user's message is stored.
-pub async fn a_turn_starts_in_an_idle_conversation(storage: &Storage) {
+pub async fn a_turn_starts_in_an_idle_conversation(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = fixture::begin_turn(7, &agent, fixture::existing(&conversation, 0));
     let started = setup::start_turn(storage, &begin).await;
@@ -69,7 +69,7 @@ pub async fn a_turn_starts_in_an_idle_conversation(storage: &Storage) {
 }
 
 /// A turn that starts writes `turn.started`.
-pub async fn a_starting_turn_writes_turn_started(storage: &Storage) {
+pub async fn a_starting_turn_writes_turn_started(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = fixture::begin_turn(7, &agent, fixture::existing(&conversation, 0));
     let started = setup::start_turn(storage, &begin).await;
@@ -87,7 +87,7 @@ pub async fn a_starting_turn_writes_turn_started(storage: &Storage) {
 }
 
 /// A new conversation is created with its first turn; `conversation.created` is written first.
-pub async fn a_new_conversation_is_created_with_its_first_turn(storage: &Storage) {
+pub async fn a_new_conversation_is_created_with_its_first_turn(storage: &Store) {
     let (agent, _) = setup::chat(storage).await;
     let conversation = fixture::conversation(2, agent.id);
     let target = ConversationTarget::New(conversation.clone());
@@ -118,7 +118,7 @@ pub async fn a_new_conversation_is_created_with_its_first_turn(storage: &Storage
 }
 
 /// Messages and turns continue the numbering of their conversation.
-pub async fn turns_and_messages_continue_the_numbering(storage: &Storage) {
+pub async fn turns_and_messages_continue_the_numbering(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::record_turn(storage, turn).await;
@@ -131,7 +131,7 @@ pub async fn turns_and_messages_continue_the_numbering(storage: &Storage) {
 }
 
 /// Behind a running turn, a turn is queued: `turn.queued`, no message, no agent version.
-pub async fn a_turn_is_queued_behind_a_running_turn(storage: &Storage) {
+pub async fn a_turn_is_queued_behind_a_running_turn(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let running = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::start_turn(storage, &running).await;
@@ -156,7 +156,7 @@ pub async fn a_turn_is_queued_behind_a_running_turn(storage: &Storage) {
 }
 
 /// A turn with `OnBusy::Reject` is rejected while another turn is running or queued.
-pub async fn a_turn_that_must_not_queue_is_rejected(storage: &Storage) {
+pub async fn a_turn_that_must_not_queue_is_rejected(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let running = rejecting(fixture::begin_turn(
         1,
@@ -178,7 +178,7 @@ pub async fn a_turn_that_must_not_queue_is_rejected(storage: &Storage) {
 }
 
 /// 16 turns can be queued; the next is rejected until one of them has ended.
-pub async fn sixteen_turns_can_be_queued(storage: &Storage) {
+pub async fn sixteen_turns_can_be_queued(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = |number, count| {
         fixture::begin_turn(number, &agent, fixture::existing(&conversation, count))
@@ -196,7 +196,7 @@ pub async fn sixteen_turns_can_be_queued(storage: &Storage) {
 }
 
 /// A new turn never overtakes a queued one, even if no turn is running.
-pub async fn a_turn_does_not_overtake_queued_turns(storage: &Storage) {
+pub async fn a_turn_does_not_overtake_queued_turns(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let running = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::start_turn(storage, &running).await;
@@ -211,7 +211,7 @@ pub async fn a_turn_does_not_overtake_queued_turns(storage: &Storage) {
 }
 
 /// The entry is written with the turn and names it, both for started and for queued turns.
-pub async fn the_idempotency_entry_is_stored_with_the_turn(storage: &Storage) {
+pub async fn the_idempotency_entry_is_stored_with_the_turn(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     for (number, key) in [(1, "starts"), (2, "waits")] {
         let entry = fixture::entry(key);

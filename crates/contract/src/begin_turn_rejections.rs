@@ -1,17 +1,17 @@
 //! Turns that cannot begin: stale assumptions, missing resources and used keys.
 
-use ports::{BeginOutcome, BeginTurn, ConversationTarget, Storage};
+use ports::{BeginOutcome, BeginTurn, ConversationTarget};
 
 use super::begin_turn::{outcome, rejecting, with_key};
 use crate::{
-    fixture,
+    Store, fixture,
     results::{ResultExt as _, assert_stale},
     setup,
     snapshot::Snapshot,
 };
 
 /// A turn that would start is `Stale` if agent or conversation are not as assumed.
-pub async fn a_turn_with_stale_assumptions_does_not_start(storage: &Storage) {
+pub async fn a_turn_with_stale_assumptions_does_not_start(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::record_turn(storage, turn).await;
@@ -32,7 +32,7 @@ pub async fn a_turn_with_stale_assumptions_does_not_start(storage: &Storage) {
 }
 
 /// A turn that is queued ignores the assumptions of its caller.
-pub async fn a_turn_with_stale_assumptions_can_be_queued(storage: &Storage) {
+pub async fn a_turn_with_stale_assumptions_can_be_queued(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let running = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::start_turn(storage, &running).await;
@@ -48,7 +48,7 @@ pub async fn a_turn_with_stale_assumptions_can_be_queued(storage: &Storage) {
 }
 
 /// The outcome is `AgentNotFound` if the agent never existed or is deleted.
-pub async fn a_turn_needs_an_existing_agent(storage: &Storage) {
+pub async fn a_turn_needs_an_existing_agent(storage: &Store) {
     let (deleted, conversation) = setup::chat(storage).await;
     setup::delete_agent(storage, &deleted).await;
     for agent in [deleted, fixture::agent(404)] {
@@ -65,7 +65,7 @@ pub async fn a_turn_needs_an_existing_agent(storage: &Storage) {
 
 /// The outcome is `ConversationNotFound` if the conversation never existed, is deleted, or belongs
 /// to another agent.
-pub async fn a_turn_needs_an_existing_conversation(storage: &Storage) {
+pub async fn a_turn_needs_an_existing_conversation(storage: &Store) {
     let (agent, deleted) = setup::chat(storage).await;
     setup::delete_conversation(storage, &deleted).await;
     let other = setup::agent(storage, 2).await;
@@ -84,7 +84,7 @@ pub async fn a_turn_needs_an_existing_conversation(storage: &Storage) {
 }
 
 /// A turn of a node that is unknown or has shut down is not started.
-pub async fn a_turn_needs_a_live_node(storage: &Storage) {
+pub async fn a_turn_needs_a_live_node(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     storage.nodes.delete(fixture::node_id(1)).await.success();
     let new = ConversationTarget::New(fixture::conversation(2, agent.id));
@@ -100,7 +100,7 @@ pub async fn a_turn_needs_a_live_node(storage: &Storage) {
 }
 
 /// The key MUST be checked before everything else: agent, conversation, node, staleness, occupancy.
-pub async fn the_key_of_a_turn_is_checked_first(storage: &Storage) {
+pub async fn the_key_of_a_turn_is_checked_first(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let first = with_key(fixture::begin_turn(
         1,

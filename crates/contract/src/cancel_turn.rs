@@ -1,16 +1,16 @@
-//! `TurnRepository::cancel_turn`: ending a turn on request.
+//! `CancelTurn`: ending a turn on request.
 
 use domain::{EventType, FinishReason, NodeId, Turn, TurnStatus};
-use ports::{BeginTurn, CancelOutcome, FinishOutcome, Reply, Storage, TurnEnding};
+use ports::{BeginTurn, CancelOutcome, FinishOutcome, Reply, TurnEnding};
 
 use crate::{
-    fixture, log, lookup,
+    Store, fixture, log, lookup,
     results::{ResultExt as _, event_count},
     setup,
 };
 
 async fn cancel(
-    storage: &Storage,
+    storage: &Store,
     begin: &BeginTurn,
     partial: Option<Reply>,
     node: Option<NodeId>,
@@ -31,7 +31,7 @@ fn partial_reply(text: &str) -> Reply {
 }
 
 /// A running turn ends with `turn.cancelled`; nothing else of it changes.
-pub async fn a_running_turn_can_be_cancelled(storage: &Storage) {
+pub async fn a_running_turn_can_be_cancelled(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = fixture::begin_turn(7, &agent, fixture::existing(&conversation, 0));
     setup::start_turn(storage, &begin).await;
@@ -69,7 +69,7 @@ pub async fn a_running_turn_can_be_cancelled(storage: &Storage) {
 }
 
 /// The text of the reply up to the cancellation is stored as the agent's message.
-pub async fn a_cancelled_turn_keeps_its_partial_reply(storage: &Storage) {
+pub async fn a_cancelled_turn_keeps_its_partial_reply(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = fixture::begin_turn(7, &agent, fixture::existing(&conversation, 0));
     setup::start_turn(storage, &begin).await;
@@ -100,7 +100,7 @@ pub async fn a_cancelled_turn_keeps_its_partial_reply(storage: &Storage) {
 }
 
 /// A partial reply without text creates no message.
-pub async fn a_cancelled_turn_stores_no_empty_message(storage: &Storage) {
+pub async fn a_cancelled_turn_stores_no_empty_message(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = fixture::begin_turn(7, &agent, fixture::existing(&conversation, 0));
     setup::start_turn(storage, &begin).await;
@@ -117,7 +117,7 @@ pub async fn a_cancelled_turn_stores_no_empty_message(storage: &Storage) {
 }
 
 /// The tools that were called are stored, with or without a partial text.
-pub async fn a_cancelled_turn_keeps_its_tool_calls(storage: &Storage) {
+pub async fn a_cancelled_turn_keeps_its_tool_calls(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     for (number, text) in [(0, "It is "), (1, "")] {
         let target = fixture::existing(&conversation, i64::from(number));
@@ -138,7 +138,7 @@ pub async fn a_cancelled_turn_keeps_its_tool_calls(storage: &Storage) {
 }
 
 /// A queued turn that is cancelled creates no message; the other queued turns keep their order.
-pub async fn a_queued_turn_can_be_cancelled(storage: &Storage) {
+pub async fn a_queued_turn_can_be_cancelled(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = |number| fixture::begin_turn(number, &agent, fixture::existing(&conversation, 0));
     setup::start_turn(storage, &begin(1)).await;
@@ -171,7 +171,7 @@ pub async fn a_queued_turn_can_be_cancelled(storage: &Storage) {
 }
 
 /// If a running turn is cancelled, the first queued turn MUST be promoted to the given node.
-pub async fn a_cancellation_promotes_to_the_given_node(storage: &Storage) {
+pub async fn a_cancellation_promotes_to_the_given_node(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let node = setup::node(storage, 2).await;
     let running = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
@@ -195,7 +195,7 @@ pub async fn a_cancellation_promotes_to_the_given_node(storage: &Storage) {
 }
 
 /// The message of the partial reply precedes the message of the promoted turn.
-pub async fn a_partial_reply_precedes_the_next_message(storage: &Storage) {
+pub async fn a_partial_reply_precedes_the_next_message(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let running = fixture::begin_turn(7, &agent, fixture::existing(&conversation, 0));
     setup::start_turn(storage, &running).await;
@@ -209,7 +209,7 @@ pub async fn a_partial_reply_precedes_the_next_message(storage: &Storage) {
 }
 
 /// Without a node no turn is promoted; queued turns stay queued.
-pub async fn a_cancellation_without_a_node_promotes_no_turn(storage: &Storage) {
+pub async fn a_cancellation_without_a_node_promotes_no_turn(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let running = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::start_turn(storage, &running).await;
@@ -222,7 +222,7 @@ pub async fn a_cancellation_without_a_node_promotes_no_turn(storage: &Storage) {
 }
 
 /// A turn that has ended does not change, whichever way it ended.
-pub async fn an_ended_turn_cannot_be_cancelled(storage: &Storage) {
+pub async fn an_ended_turn_cannot_be_cancelled(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = |number: u32| {
         let count = i64::from(number) - 1;
@@ -253,7 +253,7 @@ pub async fn an_ended_turn_cannot_be_cancelled(storage: &Storage) {
 }
 
 /// "Not found" is a value.
-pub async fn an_unknown_turn_cannot_be_cancelled(storage: &Storage) {
+pub async fn an_unknown_turn_cannot_be_cancelled(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let unknown = fixture::begin_turn(404, &agent, fixture::existing(&conversation, 0));
     let outcome = cancel(storage, &unknown, None, None).await;
@@ -261,7 +261,7 @@ pub async fn an_unknown_turn_cannot_be_cancelled(storage: &Storage) {
 }
 
 /// If cancellation and completion race, the second is rejected.
-pub async fn a_cancelled_turn_cannot_be_completed(storage: &Storage) {
+pub async fn a_cancelled_turn_cannot_be_completed(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = fixture::begin_turn(7, &agent, fixture::existing(&conversation, 0));
     setup::start_turn(storage, &begin).await;

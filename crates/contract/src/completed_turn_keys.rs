@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use domain::idempotency::RETENTION;
-use ports::{ConversationTarget, RecordTurnOutcome, Storage};
+use ports::{ConversationTarget, RecordTurnOutcome};
 
 use super::record_completed_turn::{outcome, with_key};
-use crate::{fixture, lookup, setup, snapshot::Snapshot};
+use crate::{Store, fixture, lookup, setup, snapshot::Snapshot};
 
 /// The entry is written with the turn and names it.
-pub async fn the_idempotency_entry_is_stored_with_the_completed_turn(storage: &Storage) {
+pub async fn the_idempotency_entry_is_stored_with_the_completed_turn(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let target = fixture::existing(&conversation, 0);
     let turn = with_key(fixture::completed_turn(7, &agent, target), "k");
@@ -23,7 +23,7 @@ pub async fn the_idempotency_entry_is_stored_with_the_completed_turn(storage: &S
 }
 
 /// The key MUST be checked before everything else: agent, conversation, staleness, occupancy.
-pub async fn the_key_of_a_completed_turn_is_checked_first(storage: &Storage) {
+pub async fn the_key_of_a_completed_turn_is_checked_first(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let first = with_key(
         fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0)),
@@ -57,7 +57,7 @@ pub async fn the_key_of_a_completed_turn_is_checked_first(storage: &Storage) {
 }
 
 /// A key older than the retention time counts as unused.
-pub async fn an_expired_key_can_be_used_again(storage: &Storage) {
+pub async fn an_expired_key_can_be_used_again(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let first = with_key(
         fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0)),

@@ -3,10 +3,10 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use domain::{Event, Seq, TenantId};
-use ports::{Committed, ConversationTarget, EventQuery, Storage};
+use ports::{Committed, ConversationTarget, EventQuery};
 use tokio::{task::JoinSet, time::sleep};
 
-use crate::{fixture, log, results::ResultExt as _, setup};
+use crate::{Store, fixture, log, results::ResultExt as _, setup};
 
 /// The number of writers, and of tenants.
 pub(crate) const MANY: u32 = 64;
@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// The results that one writer received, in order.
 type WriterResults = Vec<(TenantId, domain::TurnId, Committed)>;
 
-async fn many_tenants(storage: &Storage) -> Vec<TenantId> {
+async fn many_tenants(storage: &Store) -> Vec<TenantId> {
     let mut tenants = Vec::new();
     for number in 0..MANY {
         let tenant = setup::tenant_named(storage, &format!("tenant-{number}")).await;
@@ -33,7 +33,7 @@ async fn many_tenants(storage: &Storage) -> Vec<TenantId> {
 
 /// Runs a writer that creates a conversation with a completed turn in each of `tenants`, one after
 /// the other.
-async fn write(storage: Storage, writer: u32, tenants: Vec<TenantId>) -> WriterResults {
+async fn write(storage: Store, writer: u32, tenants: Vec<TenantId>) -> WriterResults {
     let mut results = Vec::new();
     for (round, tenant) in (0..).zip(tenants) {
         let (number, agent) = (1 + writer * ROUNDS + round, fixture::agent(1));
@@ -47,7 +47,7 @@ async fn write(storage: Storage, writer: u32, tenants: Vec<TenantId>) -> WriterR
 }
 
 async fn written_by_all(
-    storage: &Storage,
+    storage: &Store,
     tenants_of: impl Fn(u32) -> Vec<TenantId>,
 ) -> Vec<WriterResults> {
     let mut writers = JoinSet::new();
@@ -57,7 +57,7 @@ async fn written_by_all(
     writers.join_all().await
 }
 
-async fn read_log(storage: &Storage, tenant: &TenantId) -> Vec<Event> {
+async fn read_log(storage: &Store, tenant: &TenantId) -> Vec<Event> {
     let page = storage.events.page(tenant, &log::query(Seq(0))).await;
     let logged = page.success().events.into_iter();
     logged.map(|logged| logged.event).collect()
@@ -65,7 +65,7 @@ async fn read_log(storage: &Storage, tenant: &TenantId) -> Vec<Event> {
 
 /// Asserts that every tenant's log is 1, 2, 3 … and contains each confirmed change exactly once, at
 /// the confirmed position.
-async fn assert_logs_have_no_gaps(storage: &Storage, results: &[WriterResults]) {
+async fn assert_logs_have_no_gaps(storage: &Store, results: &[WriterResults]) {
     let mut changes: BTreeMap<&TenantId, Vec<(Committed, domain::TurnId)>> = BTreeMap::new();
     for (tenant, turn, committed) in results.iter().flatten() {
         changes.entry(tenant).or_default().push((*committed, *turn));
@@ -104,7 +104,7 @@ fn assert_commit_order(results: &[WriterResults]) {
 }
 
 /// 64 writers in 64 tenants, each in a different order: no gap, one event per change.
-pub async fn many_writers_in_many_tenants_leave_no_gap(storage: &Storage) {
+pub async fn many_writers_in_many_tenants_leave_no_gap(storage: &Store) {
     let tenants = many_tenants(storage).await;
     let results = written_by_all(storage, |writer| {
         let step = 2 * writer + 1;
@@ -119,7 +119,7 @@ pub async fn many_writers_in_many_tenants_leave_no_gap(storage: &Storage) {
 }
 
 /// 64 writers in one tenant: no gap, one event per change, in commit order.
-pub async fn many_writers_in_one_tenant_leave_no_gap(storage: &Storage) {
+pub async fn many_writers_in_one_tenant_leave_no_gap(storage: &Store) {
     setup::agent(storage, 1).await;
     let tenant = fixture::tenant();
     let results = written_by_all(storage, |_| vec![tenant.clone(); ROUNDS as usize]).await;
@@ -128,7 +128,7 @@ pub async fn many_writers_in_one_tenant_leave_no_gap(storage: &Storage) {
 }
 
 /// Follows a log from its start to `head`, like a reader that runs during the writes.
-async fn follow(storage: Storage, tenant: TenantId, head: Seq) -> Vec<Seq> {
+async fn follow(storage: Store, tenant: TenantId, head: Seq) -> Vec<Seq> {
     let (mut since, mut seen) = (Seq(0), Vec::new());
     while since < head {
         let query = EventQuery {
@@ -147,7 +147,7 @@ async fn follow(storage: Storage, tenant: TenantId, head: Seq) -> Vec<Seq> {
 
 /// A reader that follows the log during writes sees every event once and in order: no event appears
 /// behind a position that it has read.
-pub async fn a_reader_misses_no_event_during_many_writes(storage: &Storage) {
+pub async fn a_reader_misses_no_event_during_many_writes(storage: &Store) {
     setup::agent(storage, 1).await;
     let tenant = fixture::tenant();
     let head = Seq(1 + 3 * i64::from(MANY * ROUNDS));
@@ -164,7 +164,7 @@ pub async fn a_reader_misses_no_event_during_many_writes(storage: &Storage) {
 
 /// The position of a read is not later than the state that it returned: following the log from
 /// there misses no version.
-pub async fn the_position_of_a_read_is_never_later_than_its_state(storage: &Storage) {
+pub async fn the_position_of_a_read_is_never_later_than_its_state(storage: &Store) {
     let agent = setup::agent(storage, 1).await;
     let (reader, tenant, last) = (storage.clone(), fixture::tenant(), 60);
     let mut readers = JoinSet::new();

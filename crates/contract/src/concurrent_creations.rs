@@ -1,18 +1,18 @@
 //! Concurrent creations, updates and deletions of the same resources.
 
 use domain::Seq;
-use ports::{ConversationTarget, FirstMessages, RecordTurnOutcome, Storage};
+use ports::{ConversationTarget, FirstMessages, RecordTurnOutcome};
 use tokio::task::JoinSet;
 
 use super::concurrency::MANY;
 use crate::{
-    fixture, log,
+    Store, fixture, log,
     results::{IdempotentExt as _, ResultExt as _},
     setup,
 };
 
 /// Of several updates of the same version, one is applied; the others are `Stale`.
-pub async fn one_of_many_updates_of_one_version_is_applied(storage: &Storage) {
+pub async fn one_of_many_updates_of_one_version_is_applied(storage: &Store) {
     let agent = setup::agent(storage, 1).await;
     let mut writers = JoinSet::new();
     for writer in 0..16 {
@@ -36,7 +36,7 @@ pub async fn one_of_many_updates_of_one_version_is_applied(storage: &Storage) {
 }
 
 /// Of several creations with the same key, one is applied; the others are replayed.
-pub async fn one_of_many_creations_with_one_key_is_applied(storage: &Storage) {
+pub async fn one_of_many_creations_with_one_key_is_applied(storage: &Store) {
     let mut writers = JoinSet::new();
     for number in 1..=20 {
         let storage = storage.clone();
@@ -54,7 +54,7 @@ pub async fn one_of_many_creations_with_one_key_is_applied(storage: &Storage) {
 }
 
 /// Of several new conversations with the same key, one is created; the others are replayed.
-pub async fn one_of_many_conversations_with_one_key_is_created(storage: &Storage) {
+pub async fn one_of_many_conversations_with_one_key_is_created(storage: &Store) {
     let agent = setup::agent(storage, 1).await;
     let mut writers = JoinSet::new();
     for number in 1..=20 {
@@ -80,7 +80,7 @@ pub async fn one_of_many_conversations_with_one_key_is_created(storage: &Storage
 
 /// During a concurrent deletion, turns are recorded before the deletion in the log, and none after
 /// it.
-pub async fn no_turn_is_recorded_after_a_deletion(storage: &Storage) {
+pub async fn no_turn_is_recorded_after_a_deletion(storage: &Store) {
     let agent = setup::agent(storage, 1).await;
     let mut writers = JoinSet::new();
     for number in 1..=32 {
@@ -104,7 +104,7 @@ pub async fn no_turn_is_recorded_after_a_deletion(storage: &Storage) {
 }
 
 /// Conversations and agents can be created at the same time without blocking each other.
-pub async fn many_conversations_can_be_created_at_once(storage: &Storage) {
+pub async fn many_conversations_can_be_created_at_once(storage: &Store) {
     let agent = setup::agent(storage, 1).await;
     let mut writers = JoinSet::new();
     for number in 1..=MANY {

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use domain::{EventType, TurnStatus};
 use ports::{
-    BeginOutcome, BeginTurn, CancelOutcome, ConversationTarget, FinishOutcome, Storage,
-    SweepOutcome, TurnEnding,
+    BeginOutcome, BeginTurn, CancelOutcome, ConversationTarget, FinishOutcome, SweepOutcome,
+    TurnEnding,
 };
 use tokio::task::JoinSet;
 
 use crate::{
+    Store,
     dead_nodes::{
         LONG, TurnQueue, dying_node, mark_dead_nodes, run_sweep, sweep, sweeper, two_nodes,
     },
@@ -18,13 +19,13 @@ use crate::{
     setup,
 };
 
-async fn count_of(storage: &Storage, kind: EventType) -> usize {
+async fn count_of(storage: &Store, kind: EventType) -> usize {
     let types = log::types(storage).await;
     types.into_iter().filter(|found| *found == kind).count()
 }
 
 /// Runs `passes` sweeps at the same time.
-async fn run_sweeps_at_once(storage: &Storage, passes: usize) -> Vec<SweepOutcome> {
+async fn run_sweeps_at_once(storage: &Store, passes: usize) -> Vec<SweepOutcome> {
     let mut sweepers = JoinSet::new();
     for _ in 0..passes {
         let storage = storage.clone();
@@ -35,7 +36,7 @@ async fn run_sweeps_at_once(storage: &Storage, passes: usize) -> Vec<SweepOutcom
 
 /// During concurrent sweeps, each turn is failed once and promoted once, and exactly one sweep
 /// returns it.
-pub async fn concurrent_sweeps_fail_and_promote_each_turn_once(storage: &Storage) {
+pub async fn concurrent_sweeps_fail_and_promote_each_turn_once(storage: &Store) {
     const TALKS: u32 = 12;
     let agent = two_nodes(storage).await;
     for number in 1..=TALKS {
@@ -65,7 +66,7 @@ pub async fn concurrent_sweeps_fail_and_promote_each_turn_once(storage: &Storage
 }
 
 /// During concurrent calls, each process is marked once.
-pub async fn concurrent_calls_mark_each_node_once(storage: &Storage) {
+pub async fn concurrent_calls_mark_each_node_once(storage: &Store) {
     storage
         .nodes
         .insert(sweeper(), &fixture::process(), LONG)
@@ -89,7 +90,7 @@ pub async fn concurrent_calls_mark_each_node_once(storage: &Storage) {
 }
 
 /// If a sweep and the end of a turn race, exactly one of them wins.
-pub async fn either_a_sweep_or_the_end_wins(storage: &Storage) {
+pub async fn either_a_sweep_or_the_end_wins(storage: &Store) {
     let agent = two_nodes(storage).await;
     for number in 1..=24 {
         dying_node(storage, 100 + number).await;
@@ -127,7 +128,7 @@ pub async fn either_a_sweep_or_the_end_wins(storage: &Storage) {
 }
 
 /// If a sweep and a cancellation race, the turn ends once, and the next turn starts once.
-pub async fn either_a_sweep_or_a_cancellation_wins(storage: &Storage) {
+pub async fn either_a_sweep_or_a_cancellation_wins(storage: &Store) {
     let agent = two_nodes(storage).await;
     let mut queues = Vec::new();
     for number in 1..=16 {
@@ -166,7 +167,7 @@ pub async fn either_a_sweep_or_a_cancellation_wins(storage: &Storage) {
 
 /// A process that is marked while it begins turns leaves none in progress: a later sweep fails the
 /// turns that had begun, and all others are rejected.
-pub async fn no_turn_stays_in_progress_if_its_node_is_marked_while_it_begins(storage: &Storage) {
+pub async fn no_turn_stays_in_progress_if_its_node_is_marked_while_it_begins(storage: &Store) {
     let agent = two_nodes(storage).await;
     let mut begins = JoinSet::new();
     for number in 1..=32 {

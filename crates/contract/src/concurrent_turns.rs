@@ -4,14 +4,14 @@
 use domain::{Agent, Conversation, EventType, TurnStatus};
 use ports::{
     BeginOutcome, BeginTurn, CancelOutcome, CompletedTurn, ConversationTarget, FinishOutcome,
-    RecordTurnOutcome, RepositoryError, Storage, TurnEnding,
+    RecordTurnOutcome, RepositoryError, TurnEnding,
 };
 use tokio::task::JoinSet;
 
-use crate::{fixture, log, lookup, results::ResultExt as _, setup};
+use crate::{Store, fixture, log, lookup, results::ResultExt as _, setup};
 
 async fn recorded_at_once(
-    storage: &Storage,
+    storage: &Store,
     turns: Vec<CompletedTurn>,
 ) -> Vec<Result<RecordTurnOutcome, RepositoryError>> {
     let mut writers = JoinSet::new();
@@ -22,7 +22,7 @@ async fn recorded_at_once(
     writers.join_all().await
 }
 
-async fn begun_at_once(storage: &Storage, begins: Vec<BeginTurn>) -> Vec<BeginOutcome> {
+async fn begun_at_once(storage: &Store, begins: Vec<BeginTurn>) -> Vec<BeginOutcome> {
     let mut writers = JoinSet::new();
     for begin in begins {
         let storage = storage.clone();
@@ -31,12 +31,12 @@ async fn begun_at_once(storage: &Storage, begins: Vec<BeginTurn>) -> Vec<BeginOu
     writers.join_all().await
 }
 
-pub(crate) async fn count_of(storage: &Storage, kind: EventType) -> usize {
+pub(crate) async fn count_of(storage: &Store, kind: EventType) -> usize {
     let types = log::types(storage).await;
     types.into_iter().filter(|found| *found == kind).count()
 }
 
-async fn assert_message_count(storage: &Storage, conversation: &Conversation, expected: i64) {
+async fn assert_message_count(storage: &Store, conversation: &Conversation, expected: i64) {
     let messages = lookup::messages(storage, conversation.id).await;
     let positions: Vec<_> = messages.iter().map(|message| message.seq).collect();
     assert_eq!(positions, (1..=expected).collect::<Vec<_>>());
@@ -50,7 +50,7 @@ async fn assert_message_count(storage: &Storage, conversation: &Conversation, ex
 
 /// Of several completed turns that assume the same turn count, one is recorded; the others are
 /// `Stale`.
-pub async fn one_of_many_completed_turns_on_one_assumption_is_recorded(storage: &Storage) {
+pub async fn one_of_many_completed_turns_on_one_assumption_is_recorded(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let turns = (1..=16)
         .map(|number| fixture::completed_turn(number, &agent, fixture::existing(&conversation, 0)))
@@ -70,7 +70,7 @@ pub async fn one_of_many_completed_turns_on_one_assumption_is_recorded(storage: 
 
 /// One turn starts, 16 are queued, and the rest are rejected. The queued turns then run one after
 /// the other, each once, in the order of their `turn.queued` events.
-pub async fn one_turn_runs_at_a_time_however_many_begin_at_once(storage: &Storage) {
+pub async fn one_turn_runs_at_a_time_however_many_begin_at_once(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = |number| fixture::begin_turn(number, &agent, fixture::existing(&conversation, 0));
     let outcomes = begun_at_once(storage, (1..=24).map(begin).collect()).await;
@@ -98,7 +98,7 @@ pub async fn one_turn_runs_at_a_time_however_many_begin_at_once(storage: &Storag
 }
 
 /// Of several turns with the same key, one begins; the others receive its record.
-pub async fn one_key_begins_one_turn_however_often_it_is_used(storage: &Storage) {
+pub async fn one_key_begins_one_turn_however_often_it_is_used(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let begins = (1..=16).map(|number| BeginTurn {
         idempotency: Some(fixture::entry("k")),
@@ -119,7 +119,7 @@ pub async fn one_key_begins_one_turn_however_often_it_is_used(storage: &Storage)
 }
 
 /// Of several completed turns with the same key, each with a new conversation, one is recorded.
-pub async fn one_key_records_one_completed_turn_however_often_it_is_used(storage: &Storage) {
+pub async fn one_key_records_one_completed_turn_however_often_it_is_used(storage: &Store) {
     let agent = setup::agent(storage, 1).await;
     let turns = (1..=16).map(|number| {
         let target = ConversationTarget::New(fixture::conversation(number, agent.id));
@@ -144,7 +144,7 @@ pub async fn one_key_records_one_completed_turn_however_often_it_is_used(storage
     assert_eq!(count_of(storage, EventType::TurnCompleted).await, 1);
 }
 
-async fn running_turn(storage: &Storage, number: u32, agent: &Agent) -> BeginTurn {
+async fn running_turn(storage: &Store, number: u32, agent: &Agent) -> BeginTurn {
     let target = ConversationTarget::New(fixture::conversation(number + 1_000, agent.id));
     let begin = fixture::begin_turn(number, agent, target);
     setup::start_turn(storage, &begin).await;
@@ -152,7 +152,7 @@ async fn running_turn(storage: &Storage, number: u32, agent: &Agent) -> BeginTur
 }
 
 /// If a cancellation and a completion race, exactly one of them wins.
-pub async fn either_cancel_or_completion_wins(storage: &Storage) {
+pub async fn either_cancel_or_completion_wins(storage: &Store) {
     let (agent, _) = setup::chat(storage).await;
     for number in 1..=24 {
         let begin = running_turn(storage, number, &agent).await;
@@ -185,7 +185,7 @@ pub async fn either_cancel_or_completion_wins(storage: &Storage) {
 }
 
 /// Of several identical ends of a turn, one is stored.
-pub async fn a_turn_is_finished_once_however_often_it_is_sent(storage: &Storage) {
+pub async fn a_turn_is_finished_once_however_often_it_is_sent(storage: &Store) {
     let (agent, _) = setup::chat(storage).await;
     let begin = running_turn(storage, 1, &agent).await;
     let mut writers = JoinSet::new();
@@ -204,7 +204,7 @@ pub async fn a_turn_is_finished_once_however_often_it_is_sent(storage: &Storage)
 
 /// Completed turns, beginnings and ends of many conversations share a group commit, each with its
 /// own correct outcome.
-pub async fn turns_of_many_conversations_run_at_the_same_time(storage: &Storage) {
+pub async fn turns_of_many_conversations_run_at_the_same_time(storage: &Store) {
     let (agent, _) = setup::chat(storage).await;
     let mut writers = JoinSet::new();
     for number in 1..=32 {

@@ -1,4 +1,4 @@
-//! `ConversationRepository::delete`: the data that is deleted with a conversation, and the data
+//! `DeleteConversation`: the data that is deleted with a conversation, and the data
 //! that stays.
 
 use domain::{
@@ -7,17 +7,17 @@ use domain::{
 };
 use ports::{
     BeginOutcome, ConversationFilter, DeleteOutcome, FinishOutcome, HistoryQuery, ListingOrder,
-    MessageQuery, MessageReference, RecordTurnOutcome, Storage, TurnEnding, TurnFilter, TurnQuery,
+    MessageQuery, MessageReference, RecordTurnOutcome, TurnEnding, TurnFilter, TurnQuery,
 };
 
 use crate::{
-    fixture, log, lookup, pages,
+    Store, fixture, log, lookup, pages,
     results::{ResultExt as _, assert_stale, event_count},
     setup,
 };
 
 /// Asserts that no method of a store finds this conversation of agent 1 and user `ada`.
-pub(crate) async fn assert_not_found_by_any_method(storage: &Storage, conversation: &Conversation) {
+pub(crate) async fn assert_not_found_by_any_method(storage: &Store, conversation: &Conversation) {
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(2_000));
     let conversations = &storage.conversations;
     assert_eq!(lookup::conversation(storage, conversation.id).await, None);
@@ -73,7 +73,7 @@ pub(crate) async fn assert_not_found_by_any_method(storage: &Storage, conversati
     assert!(history.success().is_empty());
 }
 
-async fn assert_turns_not_found(storage: &Storage, id: ConversationId) {
+async fn assert_turns_not_found(storage: &Store, id: ConversationId) {
     let tenant = fixture::tenant();
     let query = TurnQuery {
         filter: TurnFilter::All,
@@ -88,7 +88,7 @@ async fn assert_turns_not_found(storage: &Storage, id: ConversationId) {
 }
 
 /// `delete` writes `conversation.deleted`.
-pub async fn a_deletion_writes_conversation_deleted(storage: &Storage) {
+pub async fn a_deletion_writes_conversation_deleted(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     setup::update_conversation(storage, &fixture::retitled(&conversation, "Orders")).await;
     let committed = setup::delete_conversation(storage, &conversation).await;
@@ -110,7 +110,7 @@ pub async fn a_deletion_writes_conversation_deleted(storage: &Storage) {
 }
 
 /// No method finds a deleted conversation.
-pub async fn a_deleted_conversation_is_not_found_by_any_method(storage: &Storage) {
+pub async fn a_deleted_conversation_is_not_found_by_any_method(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::record_turn(storage, turn).await;
@@ -126,7 +126,7 @@ pub async fn a_deleted_conversation_is_not_found_by_any_method(storage: &Storage
 }
 
 /// Its turns are cancelled first, in the order of their ids. No queued turn is promoted.
-pub async fn deleting_a_conversation_cancels_open_turns_first(storage: &Storage) {
+pub async fn deleting_a_conversation_cancels_open_turns_first(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = |number| fixture::begin_turn(number, &agent, fixture::existing(&conversation, 0));
     for (number, runs) in [(2, true), (3, false), (1, false)] {
@@ -159,7 +159,7 @@ pub async fn deleting_a_conversation_cancels_open_turns_first(storage: &Storage)
 
 /// Turns that ended before the deletion MUST NOT be found any more. Turns that the deletion
 /// cancelled are found (see [`deleting_a_conversation_cancels_open_turns_first`]).
-pub async fn ended_turns_of_a_deleted_conversation_are_not_found(storage: &Storage) {
+pub async fn ended_turns_of_a_deleted_conversation_are_not_found(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::record_turn(storage, turn).await;
@@ -182,7 +182,7 @@ pub async fn ended_turns_of_a_deleted_conversation_are_not_found(storage: &Stora
 }
 
 /// `delete` MUST return `Stale` if `expected` differs from the stored version.
-pub async fn deleting_another_version_of_a_conversation_is_stale(storage: &Storage) {
+pub async fn deleting_another_version_of_a_conversation_is_stale(storage: &Store) {
     let (_, conversation) = setup::chat(storage).await;
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(1_000));
     let head = log::head(storage, &tenant).await;
@@ -203,7 +203,7 @@ pub async fn deleting_another_version_of_a_conversation_is_stale(storage: &Stora
 }
 
 /// "Not found" is a value, whatever version is expected.
-pub async fn deleting_an_unknown_conversation_is_not_found(storage: &Storage) {
+pub async fn deleting_an_unknown_conversation_is_not_found(storage: &Store) {
     let (_, conversation) = setup::chat(storage).await;
     setup::delete_conversation(storage, &conversation).await;
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(2_000));
@@ -219,7 +219,7 @@ pub async fn deleting_an_unknown_conversation_is_not_found(storage: &Storage) {
 }
 
 /// `delete` changes neither the agent nor its other conversations.
-pub async fn deleting_a_conversation_keeps_everything_else(storage: &Storage) {
+pub async fn deleting_a_conversation_keeps_everything_else(storage: &Store) {
     let (agent, doomed) = setup::chat(storage).await;
     let kept = setup::conversation(storage, 2, &agent).await;
     let begin = fixture::begin_turn(1, &agent, fixture::existing(&kept, 0));

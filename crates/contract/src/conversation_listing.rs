@@ -1,10 +1,10 @@
 //! `ConversationRepository::list`: latest activity first, and pages that skip nothing.
 
 use domain::{Conversation, ConversationId};
-use ports::{ConversationFilter, Storage};
+use ports::ConversationFilter;
 
 use crate::{
-    fixture,
+    Store, fixture,
     pages::{TOO_MANY_PAGES, conversations, conversations_behind},
     purging,
     results::ResultExt as _,
@@ -22,13 +22,7 @@ fn ids(conversations: &[Conversation]) -> Vec<ConversationId> {
         .collect()
 }
 
-async fn conversation_at(
-    storage: &Storage,
-    number: u32,
-    agent: u32,
-    user: Option<&str>,
-    time: i64,
-) {
+async fn conversation_at(storage: &Store, number: u32, agent: u32, user: Option<&str>, time: i64) {
     let conversation = Conversation {
         user_id: user.map(ToOwned::to_owned),
         updated_at: fixture::at(time),
@@ -38,7 +32,7 @@ async fn conversation_at(
 }
 
 /// Conversations are listed in the commit order of their activity, whatever the ids and times are.
-pub async fn conversations_are_listed_by_latest_activity(storage: &Storage) {
+pub async fn conversations_are_listed_by_latest_activity(storage: &Store) {
     setup::agent(storage, 1).await;
     for (number, time) in [(1, 50), (2, 10), (3, 30), (5, 30), (4, 30), (6, 20)] {
         conversation_at(storage, number, 1, None, time).await;
@@ -51,7 +45,7 @@ pub async fn conversations_are_listed_by_latest_activity(storage: &Storage) {
 }
 
 /// Messages and updates are activity.
-pub async fn activity_moves_a_conversation_to_the_front(storage: &Storage) {
+pub async fn activity_moves_a_conversation_to_the_front(storage: &Store) {
     let (agent, _) = setup::chat(storage).await;
     for number in 2..=4 {
         setup::conversation(storage, number, &agent).await;
@@ -72,7 +66,7 @@ pub async fn activity_moves_a_conversation_to_the_front(storage: &Storage) {
 }
 
 /// Filters are exact, alone and together.
-pub async fn conversations_are_filtered_by_agent_and_user(storage: &Storage) {
+pub async fn conversations_are_filtered_by_agent_and_user(storage: &Store) {
     setup::agent(storage, 1).await;
     setup::agent(storage, 2).await;
     let users = [Some("ada"), Some("Ada"), None, Some("ada"), Some("ada ")];
@@ -101,7 +95,7 @@ pub async fn conversations_are_filtered_by_agent_and_user(storage: &Storage) {
 }
 
 /// `has_more` is exact, also if the last page is full.
-pub async fn has_more_is_exact_for_conversations(storage: &Storage) {
+pub async fn has_more_is_exact_for_conversations(storage: &Store) {
     let (agent, _) = setup::chat(storage).await;
     setup::conversation(storage, 2, &agent).await;
     for (limit, length, more) in [(1, 1, true), (2, 2, false), (3, 2, false)] {
@@ -116,7 +110,7 @@ pub async fn has_more_is_exact_for_conversations(storage: &Storage) {
 
 /// A conversation that becomes active during paging may appear again; one without activity MUST NOT
 /// be skipped.
-pub async fn inactive_conversations_are_not_skipped_while_others_become_active(storage: &Storage) {
+pub async fn inactive_conversations_are_not_skipped_while_others_become_active(storage: &Store) {
     let (agent, _) = setup::chat(storage).await;
     for number in 2..=9 {
         setup::conversation(storage, number, &agent).await;
@@ -138,7 +132,7 @@ pub async fn inactive_conversations_are_not_skipped_while_others_become_active(s
 }
 
 /// Conversations of deleted agents appear in no page, and do not shorten a page.
-pub async fn conversations_of_deleted_agents_are_not_listed(storage: &Storage) {
+pub async fn conversations_of_deleted_agents_are_not_listed(storage: &Store) {
     let (kept, _) = setup::chat(storage).await;
     let doomed = setup::agent(storage, 2).await;
     for number in 2..=12 {

@@ -3,12 +3,12 @@
 use domain::{Conversation, ConversationId};
 use ports::{
     BeginOutcome, BeginTurn, CompletedTurn, ConversationTarget, FirstMessages, RecordTurnOutcome,
-    RepositoryError, Storage,
+    RepositoryError,
 };
 use tokio::task::JoinSet;
 
 use crate::{
-    fixture, lookup,
+    Store, fixture, lookup,
     results::{ResultExt as _, assert_stale},
     setup,
     snapshot::Snapshot,
@@ -17,7 +17,7 @@ use crate::{
 /// The number of concurrent first uses of a name.
 const FIRST_USES: u32 = 32;
 
-async fn find(storage: &Storage, like: &Conversation) -> Option<ConversationId> {
+async fn find(storage: &Store, like: &Conversation) -> Option<ConversationId> {
     let (tenant, name) = (fixture::tenant(), fixture::name_of(like));
     let found = storage.conversations.find_by_name(&tenant, &name).await;
     found.success()
@@ -49,7 +49,7 @@ fn completed(begin: BeginTurn) -> CompletedTurn {
 }
 
 /// A conversation is found by its name, whichever method created it.
-pub async fn a_conversation_is_found_by_its_name(storage: &Storage) {
+pub async fn a_conversation_is_found_by_its_name(storage: &Store) {
     let (agent, unnamed) = setup::chat(storage).await;
     let named = |number| {
         let conversation = fixture::conversation(number, agent.id);
@@ -73,7 +73,7 @@ pub async fn a_conversation_is_found_by_its_name(storage: &Storage) {
 
 /// Agent, user and key belong to a name. The name of a conversation without a user is another than
 /// those of all users.
-pub async fn names_differ_by_agent_user_and_key(storage: &Storage) {
+pub async fn names_differ_by_agent_user_and_key(storage: &Store) {
     let agents = [
         setup::agent(storage, 1).await,
         setup::agent(storage, 2).await,
@@ -102,7 +102,7 @@ pub async fn names_differ_by_agent_user_and_key(storage: &Storage) {
 }
 
 /// A second conversation with a used name is `Stale`, and nothing is written.
-pub async fn a_used_name_creates_no_second_conversation(storage: &Storage) {
+pub async fn a_used_name_creates_no_second_conversation(storage: &Store) {
     setup::chat(storage).await;
     setup::insert_conversation(storage, support(2)).await;
     let begin = BeginTurn {
@@ -123,7 +123,7 @@ pub async fn a_used_name_creates_no_second_conversation(storage: &Storage) {
 }
 
 /// An update keeps the name. The name of a deleted conversation is free.
-pub async fn a_deletion_frees_the_name(storage: &Storage) {
+pub async fn a_deletion_frees_the_name(storage: &Store) {
     setup::chat(storage).await;
     for number in 2..=4 {
         let conversation = setup::insert_conversation(storage, support(number)).await;
@@ -140,7 +140,7 @@ pub async fn a_deletion_frees_the_name(storage: &Storage) {
 
 /// Of several turns that use a name first at the same time, one creates the conversation. The others
 /// are `Stale`, and continue in that conversation.
-pub async fn one_of_many_first_uses_of_a_name_creates_the_conversation(storage: &Storage) {
+pub async fn one_of_many_first_uses_of_a_name_creates_the_conversation(storage: &Store) {
     setup::chat(storage).await;
     let mut writers = JoinSet::new();
     for number in 2..2 + FIRST_USES {
@@ -179,7 +179,7 @@ pub async fn one_of_many_first_uses_of_a_name_creates_the_conversation(storage: 
 }
 
 /// All completed turns that use a name first at the same time are recorded in one conversation.
-pub async fn completed_turns_that_use_a_name_first_share_the_conversation(storage: &Storage) {
+pub async fn completed_turns_that_use_a_name_first_share_the_conversation(storage: &Store) {
     setup::chat(storage).await;
     let mut writers = JoinSet::new();
     for number in 2..2 + FIRST_USES {

@@ -2,18 +2,18 @@
 
 use domain::{Conversation, EventData, EventType, HistoryLimits, IdempotencyEntry, SentMessage};
 use ports::{
-    BeginTurn, FirstMessages, HistoryQuery, ListingOrder, MessageQuery, SORT_SEQ_OF_RESULT, Storage,
+    BeginTurn, FirstMessages, HistoryQuery, ListingOrder, MessageQuery, SORT_SEQ_OF_RESULT,
 };
 use serde_json::json;
 
 use crate::{
-    fixture, log, lookup,
+    Store, fixture, log, lookup,
     results::{IdempotentExt as _, ResultExt as _, event_count},
     setup,
 };
 
 /// `find` and `find_context` return what `insert` stored.
-pub async fn an_inserted_conversation_is_stored_unchanged(storage: &Storage) {
+pub async fn an_inserted_conversation_is_stored_unchanged(storage: &Store) {
     let agent = setup::agent(storage, 1).await;
     let conversation = Conversation {
         title: Some("Où est 🦊?".to_owned()),
@@ -40,7 +40,7 @@ pub async fn an_inserted_conversation_is_stored_unchanged(storage: &Storage) {
 }
 
 /// A conversation needs no user.
-pub async fn a_conversation_needs_no_user(storage: &Storage) {
+pub async fn a_conversation_needs_no_user(storage: &Store) {
     let agent = setup::agent(storage, 1).await;
     let conversation = Conversation {
         user_id: None,
@@ -58,7 +58,7 @@ pub async fn a_conversation_needs_no_user(storage: &Storage) {
 }
 
 /// The greeting is stored as message 1.
-pub async fn a_greeting_is_stored_as_the_first_message(storage: &Storage) {
+pub async fn a_greeting_is_stored_as_the_first_message(storage: &Store) {
     let agent = setup::agent(storage, 1).await;
     let (conversation, greeting) =
         fixture::greeted(fixture::conversation(1, agent.id), "Welcome! 👋");
@@ -91,7 +91,7 @@ pub async fn a_greeting_is_stored_as_the_first_message(storage: &Storage) {
 }
 
 /// `insert` MUST write `conversation.created`.
-pub async fn an_insert_writes_conversation_created(storage: &Storage) {
+pub async fn an_insert_writes_conversation_created(storage: &Store) {
     let agent = setup::agent(storage, 1).await;
     let conversation = fixture::conversation(1, agent.id);
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(5));
@@ -117,7 +117,7 @@ pub async fn an_insert_writes_conversation_created(storage: &Storage) {
 }
 
 /// `insert` MUST return `Applied(None)` and write nothing if the agent does not exist.
-pub async fn a_conversation_without_agent_is_not_created(storage: &Storage) {
+pub async fn a_conversation_without_agent_is_not_created(storage: &Store) {
     let deleted = setup::agent(storage, 1).await;
     setup::delete_agent(storage, &deleted).await;
     let (tenant, stamp, entry) = (fixture::tenant(), fixture::stamp(5), fixture::entry("k"));
@@ -140,7 +140,7 @@ pub async fn a_conversation_without_agent_is_not_created(storage: &Storage) {
 }
 
 /// `insert` MUST write the entry in the same transaction, with the position of the conversation.
-pub async fn the_idempotency_entry_is_stored_with_the_conversation(storage: &Storage) {
+pub async fn the_idempotency_entry_is_stored_with_the_conversation(storage: &Store) {
     let agent = setup::agent(storage, 1).await;
     let entry = IdempotencyEntry {
         result: Some(json!({"id": "c"})),
@@ -165,7 +165,7 @@ pub async fn the_idempotency_entry_is_stored_with_the_conversation(storage: &Sto
 }
 
 /// `insert` MUST write nothing if the key of the entry was used before, whatever else is wrong.
-pub async fn a_used_key_creates_no_second_conversation(storage: &Storage) {
+pub async fn a_used_key_creates_no_second_conversation(storage: &Store) {
     let agent = setup::agent(storage, 1).await;
     let (tenant, stamp, entry) = (fixture::tenant(), fixture::stamp(5), fixture::entry("k"));
     let conversations = &storage.conversations;
@@ -190,7 +190,7 @@ pub async fn a_used_key_creates_no_second_conversation(storage: &Storage) {
 }
 
 /// "Not found" is a value, and the history is empty.
-pub async fn an_unknown_conversation_is_not_found(storage: &Storage) {
+pub async fn an_unknown_conversation_is_not_found(storage: &Store) {
     let (tenant, id) = (fixture::tenant(), fixture::conversation_id(404));
     let conversations = &storage.conversations;
     assert_eq!(lookup::conversation(storage, id).await, None);
@@ -214,7 +214,7 @@ pub async fn an_unknown_conversation_is_not_found(storage: &Storage) {
 
 /// The context has the number of messages and of started turns, the turn in progress, and the
 /// newest message of the user, which may be queued.
-pub async fn the_context_reflects_turns_and_messages(storage: &Storage) {
+pub async fn the_context_reflects_turns_and_messages(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let head = lookup::context(storage, conversation.id).await;
     assert_eq!(head.newest_message, None);

@@ -1,17 +1,16 @@
 //! Updates of conversations.
 
 use domain::{Conversation, EventData, EventType};
-use ports::Storage;
 
 use crate::{
-    fixture, log, lookup,
+    Store, fixture, log, lookup,
     results::{ResultExt as _, assert_stale, event_count},
     setup,
 };
 
 /// `update` replaces title, metadata, version and `updated_at`, and nothing else. It returns the
 /// conversation as stored.
-pub async fn an_update_replaces_only_title_and_metadata(storage: &Storage) {
+pub async fn an_update_replaces_only_title_and_metadata(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::record_turn(storage, turn).await;
@@ -43,7 +42,7 @@ pub async fn an_update_replaces_only_title_and_metadata(storage: &Storage) {
 }
 
 /// `updated_at` MUST NOT move backwards: a turn may have ended after the caller read its clock.
-pub async fn a_late_update_moves_no_time_backwards(storage: &Storage) {
+pub async fn a_late_update_moves_no_time_backwards(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::record_turn(storage, turn).await;
@@ -63,7 +62,7 @@ pub async fn a_late_update_moves_no_time_backwards(storage: &Storage) {
 }
 
 /// `update` MUST write `conversation.updated`.
-pub async fn an_update_writes_conversation_updated(storage: &Storage) {
+pub async fn an_update_writes_conversation_updated(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let next = fixture::retitled(&conversation, "Orders");
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(9));
@@ -84,7 +83,7 @@ pub async fn an_update_writes_conversation_updated(storage: &Storage) {
 }
 
 /// `update` MUST return `Stale` and write nothing unless it is the next version.
-pub async fn an_update_of_another_conversation_version_is_stale(storage: &Storage) {
+pub async fn an_update_of_another_conversation_version_is_stale(storage: &Store) {
     let (_, conversation) = setup::chat(storage).await;
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(9));
     let head = log::head(storage, &tenant).await;
@@ -102,7 +101,7 @@ pub async fn an_update_of_another_conversation_version_is_stale(storage: &Storag
 }
 
 /// `update` MUST return `None` if the conversation does not exist. Turns do not change its version.
-pub async fn a_deleted_conversation_cannot_be_updated(storage: &Storage) {
+pub async fn a_deleted_conversation_cannot_be_updated(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(9));
     let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));

@@ -1,18 +1,18 @@
 //! `CredentialRepository`: a repeated request creates a key or client only once.
 
 use domain::{Credential, CredentialKind, IdempotencyEntry, PrincipalId};
-use ports::{Idempotent, Storage};
+use ports::Idempotent;
 use serde_json::json;
 use tokio::task::JoinSet;
 
 use crate::{
-    fixture, lookup, pages,
+    Store, fixture, lookup, pages,
     results::{IdempotentExt as _, ResultExt as _, assert_conflict},
     setup,
 };
 
 /// `insert` MUST write the entry in the same transaction.
-pub async fn the_idempotency_entry_is_stored_with_the_credential(storage: &Storage) {
+pub async fn the_idempotency_entry_is_stored_with_the_credential(storage: &Store) {
     for credential in [fixture::key(1), fixture::client(1)] {
         let entry = IdempotencyEntry {
             result: Some(json!({"id": credential.id, "name": "Clé 🔑", "none": null})),
@@ -34,7 +34,7 @@ pub async fn the_idempotency_entry_is_stored_with_the_credential(storage: &Stora
 
 /// `insert` MUST write nothing if the key of the entry was used before, by the same command or
 /// another, whatever it would create.
-pub async fn a_used_key_creates_no_second_credential(storage: &Storage) {
+pub async fn a_used_key_creates_no_second_credential(storage: &Store) {
     let entry = fixture::entry("k");
     let first = fixture::key(1);
     let result = storage.credentials.insert(&first, Some(&entry)).await;
@@ -57,7 +57,7 @@ pub async fn a_used_key_creates_no_second_credential(storage: &Storage) {
 }
 
 /// The key is checked before the id: an identical request receives the record, not `Conflict`.
-pub async fn a_used_key_is_checked_before_a_duplicate_id(storage: &Storage) {
+pub async fn a_used_key_is_checked_before_a_duplicate_id(storage: &Store) {
     let (key, entry) = (fixture::key(1), fixture::entry("k"));
     let result = storage.credentials.insert(&key, Some(&entry)).await;
     result.applied();
@@ -68,7 +68,7 @@ pub async fn a_used_key_is_checked_before_a_duplicate_id(storage: &Storage) {
 
 /// A key that another operation of the same principal, or another principal, has used counts as
 /// unused.
-pub async fn keys_of_other_operations_and_principals_can_create_credentials(storage: &Storage) {
+pub async fn keys_of_other_operations_and_principals_can_create_credentials(storage: &Store) {
     let first = fixture::entry("k");
     let others = [
         IdempotencyEntry {
@@ -92,7 +92,7 @@ pub async fn keys_of_other_operations_and_principals_can_create_credentials(stor
 }
 
 /// A key that one tenant has used counts as unused in another.
-pub async fn idempotency_keys_of_credentials_belong_to_one_tenant(storage: &Storage) {
+pub async fn idempotency_keys_of_credentials_belong_to_one_tenant(storage: &Store) {
     let (own, entry) = (fixture::key(1), fixture::entry("k"));
     let theirs = Credential {
         tenant: setup::second_tenant(storage).await,
@@ -114,7 +114,7 @@ pub async fn idempotency_keys_of_credentials_belong_to_one_tenant(storage: &Stor
 }
 
 /// A rejected `insert` does not write its entry.
-pub async fn a_rejected_credential_writes_no_idempotency_entry(storage: &Storage) {
+pub async fn a_rejected_credential_writes_no_idempotency_entry(storage: &Store) {
     let (key, entry) = (fixture::key(1), fixture::entry("k"));
     setup::credential(storage, key.clone()).await;
     assert_conflict(&storage.credentials.insert(&key, Some(&entry)).await);
@@ -126,7 +126,7 @@ pub async fn a_rejected_credential_writes_no_idempotency_entry(storage: &Storage
 }
 
 /// Of several concurrent inserts with the same key, one is applied.
-pub async fn one_of_twenty_concurrent_credentials_with_one_key_is_created(storage: &Storage) {
+pub async fn one_of_twenty_concurrent_credentials_with_one_key_is_created(storage: &Store) {
     let mut racers = JoinSet::new();
     for number in 1..=20 {
         let storage = storage.clone();
@@ -153,7 +153,7 @@ pub async fn one_of_twenty_concurrent_credentials_with_one_key_is_created(storag
 }
 
 /// Inserts with different keys do not block each other.
-pub async fn many_credentials_can_be_created_at_once(storage: &Storage) {
+pub async fn many_credentials_can_be_created_at_once(storage: &Store) {
     let mut writers = JoinSet::new();
     for number in 1..=16 {
         let storage = storage.clone();

@@ -4,11 +4,11 @@ use domain::{
     Credential, CredentialId, CredentialKind, LimitOverrides, Scopes, SecretDigest,
     credential::{Proof, PublicKeys, StoredSecret},
 };
-use ports::Storage;
+
 use serde_json::json;
 
 use crate::{
-    fixture, lookup, pages,
+    Store, fixture, lookup, pages,
     results::{ResultExt as _, assert_conflict},
     setup,
 };
@@ -46,7 +46,7 @@ fn full_secret() -> Proof {
     })
 }
 
-async fn assert_stored_unchanged(storage: &Storage, credential: Credential) {
+async fn assert_stored_unchanged(storage: &Store, credential: Credential) {
     let credential = setup::credential(storage, credential).await;
     let found = lookup::credential(storage, &credential).await;
     assert_eq!(found.as_ref(), Some(&credential));
@@ -55,7 +55,7 @@ async fn assert_stored_unchanged(storage: &Storage, credential: Credential) {
 }
 
 /// `find` and `list` return what `insert` stored, with every member set and with none.
-pub async fn a_key_is_stored_unchanged(storage: &Storage) {
+pub async fn a_key_is_stored_unchanged(storage: &Store) {
     let key = Credential {
         proof: full_secret(),
         ..full(fixture::key(1))
@@ -69,7 +69,7 @@ pub async fn a_key_is_stored_unchanged(storage: &Storage) {
 }
 
 /// The same for clients.
-pub async fn a_client_is_stored_unchanged(storage: &Storage) {
+pub async fn a_client_is_stored_unchanged(storage: &Store) {
     let client = Credential {
         proof: full_secret(),
         ..full(fixture::client(1))
@@ -79,7 +79,7 @@ pub async fn a_client_is_stored_unchanged(storage: &Storage) {
 }
 
 /// The same for clients with public keys, given as a set or as a URL.
-pub async fn public_keys_are_stored_unchanged(storage: &Storage) {
+pub async fn public_keys_are_stored_unchanged(storage: &Store) {
     let keys = json!({
         "keys": [
             {"kty": "EC", "crv": "P-256", "kid": "Schlüssel 🔑", "x": "f83O-J_", "y": "x_FEzRu9"},
@@ -98,7 +98,7 @@ pub async fn public_keys_are_stored_unchanged(storage: &Storage) {
 }
 
 /// `insert` MUST return `Conflict` if the id exists, in any tenant.
-pub async fn a_duplicate_credential_id_is_a_conflict(storage: &Storage) {
+pub async fn a_duplicate_credential_id_is_a_conflict(storage: &Store) {
     let tenant = setup::second_tenant(storage).await;
     for credential in [fixture::key(1), fixture::client(1)] {
         let first = setup::credential(storage, credential).await;
@@ -114,7 +114,7 @@ pub async fn a_duplicate_credential_id_is_a_conflict(storage: &Storage) {
 }
 
 /// An id is unique across keys and clients.
-pub async fn credential_ids_are_unique_across_keys_and_clients(storage: &Storage) {
+pub async fn credential_ids_are_unique_across_keys_and_clients(storage: &Store) {
     let key = setup::credential(storage, fixture::key(1)).await;
     let client = setup::credential(storage, fixture::client(1)).await;
     let posing_as_key = Credential {
@@ -134,14 +134,14 @@ pub async fn credential_ids_are_unique_across_keys_and_clients(storage: &Storage
 }
 
 /// "Not found" is a value.
-pub async fn an_unknown_credential_is_not_found(storage: &Storage) {
+pub async fn an_unknown_credential_is_not_found(storage: &Store) {
     for credential in [fixture::key(404), fixture::client(404)] {
         assert_eq!(lookup::credential(storage, &credential).await, None);
     }
 }
 
 /// `find` returns only credentials of the requested kind.
-pub async fn find_returns_only_credentials_of_the_requested_kind(storage: &Storage) {
+pub async fn find_returns_only_credentials_of_the_requested_kind(storage: &Store) {
     let key = setup::credential(storage, fixture::key(1)).await;
     let client = setup::credential(storage, fixture::client(1)).await;
     let (credentials, kinds) = (
@@ -158,7 +158,7 @@ pub async fn find_returns_only_credentials_of_the_requested_kind(storage: &Stora
 
 /// `list` returns credentials of one kind, newest first, in the commit order of their creations,
 /// whatever their times are.
-pub async fn credentials_of_a_kind_are_listed_newest_first(storage: &Storage) {
+pub async fn credentials_of_a_kind_are_listed_newest_first(storage: &Store) {
     for number in [2, 5, 1, 4, 3] {
         setup::credential(storage, fixture::key(number)).await;
         setup::credential(storage, fixture::client(number)).await;
@@ -172,7 +172,7 @@ pub async fn credentials_of_a_kind_are_listed_newest_first(storage: &Storage) {
 }
 
 /// `touch` records the use of several credentials of both kinds at once.
-pub async fn touch_records_the_last_use_of_credentials(storage: &Storage) {
+pub async fn touch_records_the_last_use_of_credentials(storage: &Store) {
     let credentials = [
         fixture::key(1),
         fixture::key(2),
@@ -198,7 +198,7 @@ pub async fn touch_records_the_last_use_of_credentials(storage: &Storage) {
     }
 }
 
-async fn used(storage: &Storage, id: &CredentialId, times: &[i64]) {
+async fn used(storage: &Store, id: &CredentialId, times: &[i64]) {
     let used: Vec<_> = times
         .iter()
         .map(|time| (id.clone(), fixture::at(*time)))
@@ -207,7 +207,7 @@ async fn used(storage: &Storage, id: &CredentialId, times: &[i64]) {
 }
 
 /// `touch` MUST NOT move a credential's time backwards, also within one call.
-pub async fn touch_moves_no_time_backwards(storage: &Storage) {
+pub async fn touch_moves_no_time_backwards(storage: &Store) {
     for credential in [fixture::key(1), fixture::client(1)] {
         let credential = setup::credential(storage, credential).await;
         for (times, latest) in [
@@ -225,7 +225,7 @@ pub async fn touch_moves_no_time_backwards(storage: &Storage) {
 }
 
 /// An unknown credential or an empty list is no error.
-pub async fn touch_ignores_unknown_credentials(storage: &Storage) {
+pub async fn touch_ignores_unknown_credentials(storage: &Store) {
     used(storage, &fixture::key_id(404), &[1]).await;
     storage.credentials.touch(&[]).await.success();
     for kind in [CredentialKind::Key, CredentialKind::Client] {

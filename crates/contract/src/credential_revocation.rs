@@ -3,10 +3,9 @@
 use std::time::{Duration, Instant};
 
 use domain::Credential;
-use ports::Storage;
 
 use crate::{
-    fixture, lookup, pages,
+    Store, fixture, lookup, pages,
     results::{IdempotentExt as _, ResultExt as _},
     setup,
 };
@@ -17,7 +16,7 @@ const RACES: u32 = 40;
 const RACE_LIMIT: Duration = Duration::from_millis(900);
 
 /// `revoke` sets the time of the revocation; the credential can still be read.
-pub async fn a_revoked_credential_has_the_time_of_its_revocation(storage: &Storage) {
+pub async fn a_revoked_credential_has_the_time_of_its_revocation(storage: &Store) {
     for (credential, other) in [
         (fixture::key(1), fixture::key(2)),
         (fixture::client(1), fixture::client(2)),
@@ -41,7 +40,7 @@ pub async fn a_revoked_credential_has_the_time_of_its_revocation(storage: &Stora
 }
 
 /// `revoke` MUST raise the access version.
-pub async fn a_revocation_raises_the_access_version(storage: &Storage) {
+pub async fn a_revocation_raises_the_access_version(storage: &Store) {
     for credential in [fixture::key(1), fixture::client(1)] {
         let credential = setup::credential(storage, credential).await;
         let before = lookup::access_version(storage).await;
@@ -51,7 +50,7 @@ pub async fn a_revocation_raises_the_access_version(storage: &Storage) {
 }
 
 /// A second revocation changes nothing and does not raise the access version.
-pub async fn a_second_revocation_changes_nothing(storage: &Storage) {
+pub async fn a_second_revocation_changes_nothing(storage: &Store) {
     for credential in [fixture::key(1), fixture::client(1)] {
         let credential = setup::credential(storage, credential).await;
         setup::revoke(storage, &credential, fixture::at(9)).await;
@@ -65,7 +64,7 @@ pub async fn a_second_revocation_changes_nothing(storage: &Storage) {
 }
 
 /// `revoke` returns `false` if no credential of this id and kind exists in the tenant.
-pub async fn an_unknown_credential_cannot_be_revoked(storage: &Storage) {
+pub async fn an_unknown_credential_cannot_be_revoked(storage: &Store) {
     let key = setup::credential(storage, fixture::key(1)).await;
     let client = setup::credential(storage, fixture::client(1)).await;
     let before = lookup::access_version(storage).await;
@@ -87,7 +86,7 @@ pub async fn an_unknown_credential_cannot_be_revoked(storage: &Storage) {
 
 /// Revocations, rotations and recorded uses of the same credentials at the same time all succeed, and
 /// none waits for a deadlock to be resolved.
-pub async fn concurrent_changes_of_credentials_do_not_block_each_other(storage: &Storage) {
+pub async fn concurrent_changes_of_credentials_do_not_block_each_other(storage: &Store) {
     let another = setup::second_tenant(storage).await;
     for race in 0..RACES {
         let mut tenants = [fixture::tenant(), another.clone()];
@@ -115,14 +114,14 @@ pub async fn concurrent_changes_of_credentials_do_not_block_each_other(storage: 
     }
 }
 
-async fn revoke_in_time(storage: &Storage, credential: &Credential) {
+async fn revoke_in_time(storage: &Store, credential: &Credential) {
     let started_at = Instant::now();
     setup::revoke(storage, credential, fixture::at(9)).await;
     assert!(started_at.elapsed() < RACE_LIMIT, "a revocation waited");
 }
 
 /// Rotates a credential, unless it was revoked first.
-async fn rotate_in_time(storage: &Storage, like: &Credential) {
+async fn rotate_in_time(storage: &Store, like: &Credential) {
     let Credential {
         kind, tenant, id, ..
     } = like;
@@ -136,7 +135,7 @@ async fn rotate_in_time(storage: &Storage, like: &Credential) {
     assert!(started_at.elapsed() < RACE_LIMIT, "a rotation waited");
 }
 
-async fn touch_in_time(storage: &Storage, used: [&Credential; 2]) {
+async fn touch_in_time(storage: &Store, used: [&Credential; 2]) {
     let started_at = Instant::now();
     let used = used.map(|credential| (credential.id.clone(), fixture::at(8)));
     storage.credentials.touch(&used).await.success();

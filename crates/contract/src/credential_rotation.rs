@@ -4,12 +4,12 @@ use domain::{
     Credential, CredentialId, CredentialKind, LimitOverrides, SecretDigest, Timestamp,
     credential::{Proof, PublicKeys, StoredSecret},
 };
-use ports::{NewProof, Storage};
+use ports::NewProof;
 use tokio::task::JoinSet;
 
-use crate::{fixture, lookup, results::IdempotentExt as _, setup};
+use crate::{Store, fixture, lookup, results::IdempotentExt as _, setup};
 
-async fn rotated(storage: &Storage, like: &Credential, proof: &NewProof) -> Option<Credential> {
+async fn rotated(storage: &Store, like: &Credential, proof: &NewProof) -> Option<Credential> {
     let Credential {
         kind, tenant, id, ..
     } = like;
@@ -35,7 +35,7 @@ fn with_secret(
 }
 
 /// Asserts that the store returned and stored exactly this credential.
-async fn assert_stored(storage: &Storage, result: Option<Credential>, expected: &Credential) {
+async fn assert_stored(storage: &Store, result: Option<Credential>, expected: &Credential) {
     assert_eq!(result.as_ref(), Some(expected), "as returned");
     let found = lookup::credential(storage, expected).await;
     assert_eq!(found.as_ref(), Some(expected), "as found");
@@ -43,7 +43,7 @@ async fn assert_stored(storage: &Storage, result: Option<Credential>, expected: 
 
 /// Asserts that `rotate` returns `None` and does not change `credential`.
 async fn assert_rejected(
-    storage: &Storage,
+    storage: &Store,
     credential: &Credential,
     (kind, id): (CredentialKind, &CredentialId),
     proof: &NewProof,
@@ -59,7 +59,7 @@ async fn assert_rejected(
 
 /// `rotate` sets a new secret, keeps the previous one until the given time, and returns the
 /// credential as stored.
-pub async fn a_rotation_keeps_the_previous_secret_until_the_given_time(storage: &Storage) {
+pub async fn a_rotation_keeps_the_previous_secret_until_the_given_time(storage: &Store) {
     for credential in [fixture::key(1), fixture::client(1)] {
         let credential = setup::credential(storage, credential).await;
         let until = fixture::at(5_000);
@@ -70,7 +70,7 @@ pub async fn a_rotation_keeps_the_previous_secret_until_the_given_time(storage: 
 }
 
 /// Without a time for the previous secret, only the new one is valid.
-pub async fn a_rotation_without_overlap_discards_the_previous_secret(storage: &Storage) {
+pub async fn a_rotation_without_overlap_discards_the_previous_secret(storage: &Store) {
     for credential in [fixture::key(1), fixture::client(1)] {
         let credential = setup::credential(storage, credential).await;
         let result = rotated(storage, &credential, &fixture::new_secret(8, None)).await;
@@ -79,7 +79,7 @@ pub async fn a_rotation_without_overlap_discards_the_previous_secret(storage: &S
 }
 
 /// `rotate` MUST discard any secret older than the previous one, however long it was valid.
-pub async fn a_second_rotation_discards_the_oldest_secret(storage: &Storage) {
+pub async fn a_second_rotation_discards_the_oldest_secret(storage: &Store) {
     for credential in [fixture::key(1), fixture::client(1)] {
         let credential = setup::credential(storage, credential).await;
         let late = fixture::new_secret(8, Some(fixture::at(9_000_000)));
@@ -94,7 +94,7 @@ pub async fn a_second_rotation_discards_the_oldest_secret(storage: &Storage) {
 }
 
 /// A rotation changes the proof of one credential, and nothing else.
-pub async fn a_rotation_changes_only_the_proof(storage: &Storage) {
+pub async fn a_rotation_changes_only_the_proof(storage: &Store) {
     let credential = Credential {
         expires_at: Some(fixture::at(12)),
         last_used_at: Some(fixture::at(13)),
@@ -120,7 +120,7 @@ pub async fn a_rotation_changes_only_the_proof(storage: &Storage) {
 }
 
 /// `rotate` MUST raise the access version, each time and for both kinds of proof.
-pub async fn a_rotation_raises_the_access_version(storage: &Storage) {
+pub async fn a_rotation_raises_the_access_version(storage: &Store) {
     let signing = fixture::signing_client(2, fixture::key_set(1));
     for (credential, proof) in [
         (fixture::key(1), fixture::new_secret(8, None)),
@@ -140,7 +140,7 @@ pub async fn a_rotation_raises_the_access_version(storage: &Storage) {
 }
 
 /// `rotate` MUST change nothing and return `None` if the credential is revoked.
-pub async fn a_revoked_credential_cannot_be_rotated(storage: &Storage) {
+pub async fn a_revoked_credential_cannot_be_rotated(storage: &Store) {
     let signing = fixture::signing_client(2, fixture::key_set(1));
     for (credential, proof) in [
         (fixture::key(1), fixture::new_secret(8, None)),
@@ -155,7 +155,7 @@ pub async fn a_revoked_credential_cannot_be_rotated(storage: &Storage) {
 }
 
 /// `rotate` MUST change nothing and return `None` if no credential of this id and kind exists.
-pub async fn an_unknown_credential_cannot_be_rotated(storage: &Storage) {
+pub async fn an_unknown_credential_cannot_be_rotated(storage: &Store) {
     let key = setup::credential(storage, fixture::key(1)).await;
     let client = setup::credential(storage, fixture::client(1)).await;
     let proof = fixture::new_secret(8, Some(fixture::at(5_000)));
@@ -167,7 +167,7 @@ pub async fn an_unknown_credential_cannot_be_rotated(storage: &Storage) {
 }
 
 /// `rotate` MUST change nothing and return `None` if the new proof is of the other kind.
-pub async fn a_rotation_cannot_change_the_kind_of_the_proof(storage: &Storage) {
+pub async fn a_rotation_cannot_change_the_kind_of_the_proof(storage: &Store) {
     let key_url = PublicKeys::At("https://client.example/jwks.json".to_owned());
     for keys in [fixture::key_set(2), key_url.clone()] {
         let proof = NewProof::Keys(keys);
@@ -189,7 +189,7 @@ pub async fn a_rotation_cannot_change_the_kind_of_the_proof(storage: &Storage) {
 }
 
 /// `rotate` replaces public keys with public keys, given as a set or as a URL.
-pub async fn a_rotation_replaces_public_keys(storage: &Storage) {
+pub async fn a_rotation_replaces_public_keys(storage: &Store) {
     let key_url = |name| PublicKeys::At(format!("https://client.example/{name}"));
     let mut client =
         setup::credential(storage, fixture::signing_client(1, fixture::key_set(1))).await;
@@ -213,7 +213,7 @@ fn secret(credential: &Credential) -> &StoredSecret {
 }
 
 /// Concurrent rotations are applied one after the other: each keeps the secret of the one before.
-pub async fn concurrent_rotations_are_applied_one_after_the_other(storage: &Storage) {
+pub async fn concurrent_rotations_are_applied_one_after_the_other(storage: &Store) {
     let key = setup::credential(storage, fixture::key(1)).await;
     let mut racers = JoinSet::new();
     for number in 11..=18 {

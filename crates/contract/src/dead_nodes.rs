@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use domain::{Agent, Conversation, NodeId, Problem, ProblemCode, TurnId, TurnStatus};
-use ports::{BeginTurn, Storage, Sweep, SweepOutcome};
+use ports::{BeginTurn, Sweep, SweepOutcome};
 
-use crate::{fixture, lookup, results::ResultExt as _, setup};
+use crate::{Store, fixture, lookup, results::ResultExt as _, setup};
 
 /// The process that stays alive and sweeps.
 pub(crate) fn sweeper() -> NodeId {
@@ -16,7 +16,7 @@ pub(crate) fn sweeper() -> NodeId {
 pub(crate) const LONG: Duration = Duration::from_hours(1);
 
 /// Registers a numbered process that runs turns and can be marked as dead at once.
-pub(crate) async fn dying_node(storage: &Storage, number: u32) {
+pub(crate) async fn dying_node(storage: &Store, number: u32) {
     let id = fixture::node_id(number);
     storage
         .nodes
@@ -26,7 +26,7 @@ pub(crate) async fn dying_node(storage: &Storage, number: u32) {
 }
 
 /// Stores agent 1, process 1, which can be marked as dead, and the sweeper.
-pub(crate) async fn two_nodes(storage: &Storage) -> Agent {
+pub(crate) async fn two_nodes(storage: &Store) -> Agent {
     dying_node(storage, 1).await;
     storage
         .nodes
@@ -37,7 +37,7 @@ pub(crate) async fn two_nodes(storage: &Storage) -> Agent {
 }
 
 /// Marks all processes that can be marked as dead. Returns their number.
-pub(crate) async fn mark_dead_nodes(storage: &Storage) -> u64 {
+pub(crate) async fn mark_dead_nodes(storage: &Store) -> u64 {
     storage.recovery.mark_dead_nodes(sweeper()).await.success()
 }
 
@@ -52,7 +52,7 @@ impl TurnQueue {
     /// Stores a numbered conversation with its turns. The running turn has a hundred times its
     /// number, and the queued turns follow. Their idempotency keys contain the number of their
     /// turn.
-    pub(crate) async fn begin(storage: &Storage, agent: &Agent, number: u32, waiting: u32) -> Self {
+    pub(crate) async fn begin(storage: &Store, agent: &Agent, number: u32, waiting: u32) -> Self {
         let conversation = setup::conversation(storage, number, agent).await;
         let first = 100 * number;
         let running = with_key(fixture::begin_turn(
@@ -96,7 +96,7 @@ pub(crate) fn sweep() -> Sweep {
 }
 
 /// Runs a sweep.
-pub(crate) async fn run_sweep(storage: &Storage, sweep: &Sweep) -> SweepOutcome {
+pub(crate) async fn run_sweep(storage: &Store, sweep: &Sweep) -> SweepOutcome {
     storage.recovery.sweep(sweep).await.success()
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn ids<'t>(turns: impl IntoIterator<Item = &'t BeginTurn>) -> Vec<Tur
 }
 
 /// Asserts that the sweep failed the turn with this problem and released its key.
-pub(crate) async fn assert_failed(storage: &Storage, begin: &BeginTurn, code: ProblemCode) {
+pub(crate) async fn assert_failed(storage: &Store, begin: &BeginTurn, code: ProblemCode) {
     let turn = lookup::turn(storage, begin.turn_id).await;
     let turn = turn.expect("the turn is kept");
     assert_eq!(turn.status, TurnStatus::Failed);

@@ -5,12 +5,12 @@ use domain::{
     event_data::EventMessage,
     sizes::{EVENT_MESSAGE_BYTES, EVENT_TOOL_BYTES},
 };
-use ports::{ConversationTarget, FirstMessages, Storage, TurnEnding};
+use ports::{ConversationTarget, FirstMessages, TurnEnding};
 use serde_json::json;
 
-use crate::{fixture, log, lookup, results::IdempotentExt as _, setup};
+use crate::{Store, fixture, log, lookup, results::IdempotentExt as _, setup};
 
-async fn event(storage: &Storage, kind: EventType) -> Event {
+async fn event(storage: &Store, kind: EventType) -> Event {
     let mut events = log::events(storage).await;
     events.retain(|event| event.kind == kind);
     assert_eq!(events.len(), 1, "events of the type {}", kind.as_str());
@@ -26,12 +26,12 @@ fn turn_of(event: Event) -> (Turn, Option<EventMessage>) {
 }
 
 /// The messages of conversation 1, as events show them.
-async fn messages(storage: &Storage) -> Vec<Message> {
+async fn messages(storage: &Store) -> Vec<Message> {
     let messages = lookup::messages(storage, fixture::conversation_id(1)).await;
     messages.into_iter().map(lookup::without_turn).collect()
 }
 
-pub(crate) async fn completed_turn(storage: &Storage) -> (Agent, Conversation, Turn) {
+pub(crate) async fn completed_turn(storage: &Store) -> (Agent, Conversation, Turn) {
     let (agent, conversation) = setup::chat(storage).await;
     let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::record_turn(storage, turn).await;
@@ -40,7 +40,7 @@ pub(crate) async fn completed_turn(storage: &Storage) -> (Agent, Conversation, T
 }
 
 /// `turn.started` shows the turn as it started, with the user's message, also after it has ended.
-pub async fn a_started_turn_is_shown_as_it_started(storage: &Storage) {
+pub async fn a_started_turn_is_shown_as_it_started(storage: &Store) {
     let (_, _, turn) = completed_turn(storage).await;
     let user = messages(storage).await.remove(0);
     let (shown, message) = turn_of(event(storage, EventType::TurnStarted).await);
@@ -51,7 +51,7 @@ pub async fn a_started_turn_is_shown_as_it_started(storage: &Storage) {
 }
 
 /// `turn.completed` shows the whole turn, with the agent's message.
-pub async fn a_completed_turn_is_shown_with_its_reply(storage: &Storage) {
+pub async fn a_completed_turn_is_shown_with_its_reply(storage: &Store) {
     let (_, _, turn) = completed_turn(storage).await;
     let (shown, message) = turn_of(event(storage, EventType::TurnCompleted).await);
     assert_eq!(
@@ -63,7 +63,7 @@ pub async fn a_completed_turn_is_shown_with_its_reply(storage: &Storage) {
 }
 
 /// `turn.queued` shows the queued turn, also after it has started or ended.
-pub async fn a_queued_turn_is_shown_as_it_was_queued(storage: &Storage) {
+pub async fn a_queued_turn_is_shown_as_it_was_queued(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let running = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::start_turn(storage, &running).await;
@@ -82,7 +82,7 @@ pub async fn a_queued_turn_is_shown_as_it_was_queued(storage: &Storage) {
 }
 
 /// `turn.failed` shows the problem and has no message.
-pub async fn a_failed_turn_is_shown_with_its_problem(storage: &Storage) {
+pub async fn a_failed_turn_is_shown_with_its_problem(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::start_turn(storage, &begin).await;
@@ -98,7 +98,7 @@ pub async fn a_failed_turn_is_shown_with_its_problem(storage: &Storage) {
 }
 
 /// `turn.cancelled` shows the partial reply, if there was any text.
-pub async fn a_cancelled_turn_is_shown_with_its_partial_reply(storage: &Storage) {
+pub async fn a_cancelled_turn_is_shown_with_its_partial_reply(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::start_turn(storage, &begin).await;
@@ -115,7 +115,7 @@ pub async fn a_cancelled_turn_is_shown_with_its_partial_reply(storage: &Storage)
 }
 
 /// A conversation is shown in its state at the time of the read; its greeting is shown unchanged.
-pub async fn a_conversation_is_shown_in_its_current_state(storage: &Storage) {
+pub async fn a_conversation_is_shown_in_its_current_state(storage: &Store) {
     let agent = setup::agent(storage, 1).await;
     let (conversation, greeting) = fixture::greeted(fixture::conversation(1, agent.id), "Welcome!");
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(1));
@@ -145,7 +145,7 @@ pub async fn a_conversation_is_shown_in_its_current_state(storage: &Storage) {
 }
 
 /// The first message of a conversation without a greeting is not shown as a greeting.
-pub async fn a_first_message_of_a_user_is_no_greeting(storage: &Storage) {
+pub async fn a_first_message_of_a_user_is_no_greeting(storage: &Store) {
     let agent = setup::agent(storage, 1).await;
     let target = ConversationTarget::New(fixture::conversation(1, agent.id));
     setup::record_turn(storage, fixture::completed_turn(1, &agent, target)).await;
@@ -156,7 +156,7 @@ pub async fn a_first_message_of_a_user_is_no_greeting(storage: &Storage) {
 }
 
 /// A message above 32 KiB is omitted; one of exactly 32 KiB is not.
-pub async fn large_messages_are_omitted_from_events(storage: &Storage) {
+pub async fn large_messages_are_omitted_from_events(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     // Two bytes per character: the limit is in bytes.
     let fits = "é".repeat(EVENT_MESSAGE_BYTES / 2);
@@ -187,7 +187,7 @@ pub async fn large_messages_are_omitted_from_events(storage: &Storage) {
 
 /// Arguments and results of tool calls above 32 KiB together are omitted; those of exactly 32 KiB
 /// are not.
-pub async fn large_arguments_and_results_are_omitted_from_events(storage: &Storage) {
+pub async fn large_arguments_and_results_are_omitted_from_events(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     // With `{"text":""}`, arguments and result of a call each have a quarter of the limit.
     let quarter = "x".repeat(EVENT_TOOL_BYTES / 4);

@@ -1,9 +1,9 @@
 //! `EventLog::page`: filters and visibility.
 
 use domain::{Conversation, EventType, PrincipalId, Seq};
-use ports::{BeginTurn, ConversationTarget, EventQuery, EventVisibility, Storage};
+use ports::{BeginTurn, ConversationTarget, EventQuery, EventVisibility};
 
-use crate::{fixture, log, purging, setup};
+use crate::{Store, fixture, log, purging, setup};
 
 /// Two agents with one conversation each, of the users `ada` and `bob`, with turns of two
 /// principals. The events are:
@@ -14,7 +14,7 @@ use crate::{fixture, log, purging, setup};
 /// - 5 `conversation.created` and 6 `turn.started`: conversation of `bob` with agent 2, turn of
 ///   `main~bob`
 /// - 7 `turn.queued`: conversation of `ada`, turn of `main~bob`
-async fn two_conversations(storage: &Storage) {
+async fn two_conversations(storage: &Store) {
     setup::node(storage, 1).await;
     setup::agent(storage, 1).await;
     setup::agent(storage, 2).await;
@@ -40,7 +40,7 @@ async fn two_conversations(storage: &Storage) {
     setup::queue_turn(storage, &of_bob(waiting)).await;
 }
 
-async fn shown(storage: &Storage, query: EventQuery) -> Vec<i64> {
+async fn shown(storage: &Store, query: EventQuery) -> Vec<i64> {
     let page = log::page(storage, &query).await;
     assert_eq!(
         (page.first, page.head),
@@ -70,7 +70,7 @@ fn visible(agents: bool, conversations: bool, principal: &str, user: Option<&str
 }
 
 /// The type filter returns only these types; all if it is empty.
-pub async fn events_are_filtered_by_type(storage: &Storage) {
+pub async fn events_are_filtered_by_type(storage: &Store) {
     two_conversations(storage).await;
     for (types, expected) in [
         (vec![], vec![1, 2, 3, 4, 5, 6, 7]),
@@ -90,7 +90,7 @@ pub async fn events_are_filtered_by_type(storage: &Storage) {
 }
 
 /// The agent filter returns the agent's own events and those of its conversations.
-pub async fn events_are_filtered_by_agent(storage: &Storage) {
+pub async fn events_are_filtered_by_agent(storage: &Store) {
     two_conversations(storage).await;
     for (agent, expected) in [(1, vec![1, 3, 4, 7]), (2, vec![2, 5, 6]), (3, vec![])] {
         let query = EventQuery {
@@ -102,7 +102,7 @@ pub async fn events_are_filtered_by_agent(storage: &Storage) {
 }
 
 /// The conversation filter returns only events of this conversation.
-pub async fn events_are_filtered_by_conversation(storage: &Storage) {
+pub async fn events_are_filtered_by_conversation(storage: &Store) {
     two_conversations(storage).await;
     for (conversation, expected) in [(1, vec![3, 4, 7]), (2, vec![5, 6]), (3, vec![])] {
         let query = EventQuery {
@@ -118,7 +118,7 @@ pub async fn events_are_filtered_by_conversation(storage: &Storage) {
 }
 
 /// All filters must match.
-pub async fn all_event_filters_must_match(storage: &Storage) {
+pub async fn all_event_filters_must_match(storage: &Store) {
     two_conversations(storage).await;
     let query = EventQuery {
         since: Seq(3),
@@ -137,14 +137,14 @@ pub async fn all_event_filters_must_match(storage: &Storage) {
 }
 
 /// Events of agents are visible only to readers that may read agents.
-pub async fn agent_events_need_the_permission_to_read_agents(storage: &Storage) {
+pub async fn agent_events_need_the_permission_to_read_agents(storage: &Store) {
     two_conversations(storage).await;
     let query = visible(false, true, "key:any", None);
     assert_eq!(shown(storage, query).await, [3, 4, 5, 6, 7]);
 }
 
 /// A reader that may not read conversations sees only turns that it started itself.
-pub async fn own_turns_are_visible_without_the_permission_to_read_conversations(storage: &Storage) {
+pub async fn own_turns_are_visible_without_the_permission_to_read_conversations(storage: &Store) {
     two_conversations(storage).await;
     for (principal, expected) in [
         ("main~bob", vec![1, 2, 6, 7]),
@@ -160,7 +160,7 @@ pub async fn own_turns_are_visible_without_the_permission_to_read_conversations(
 
 /// A turn belongs to the principal that started it, not to the one that ended it or caused its
 /// promotion.
-pub async fn own_turns_are_those_that_the_principal_started(storage: &Storage) {
+pub async fn own_turns_are_those_that_the_principal_started(storage: &Store) {
     two_conversations(storage).await;
     let (agent, conversation) = (
         fixture::agent(1),
@@ -183,7 +183,7 @@ pub async fn own_turns_are_those_that_the_principal_started(storage: &Storage) {
 
 /// An event has the principal that started its turn, even if another principal has ended the turn or
 /// an entity was deleted since. It has no principal without a turn, or after the turn is purged.
-pub async fn events_have_the_principal_that_started_the_turn(storage: &Storage) {
+pub async fn events_have_the_principal_that_started_the_turn(storage: &Store) {
     two_conversations(storage).await;
     let agent = fixture::agent(1);
     let conversation = fixture::conversation(1, agent.id);
@@ -211,7 +211,7 @@ pub async fn events_have_the_principal_that_started_the_turn(storage: &Storage) 
 }
 
 /// A page contains exactly the events for which [`EventVisibility::shows`] returns `true`.
-pub async fn pages_follow_the_visibility_rule(storage: &Storage) {
+pub async fn pages_follow_the_visibility_rule(storage: &Store) {
     two_conversations(storage).await;
     let agent = fixture::agent(2);
     let conversation = fixture::conversation(3, agent.id);
@@ -237,7 +237,7 @@ pub async fn pages_follow_the_visibility_rule(storage: &Storage) {
 }
 
 /// A user sees only events of its own conversations, and events of agents.
-pub async fn a_user_sees_only_events_of_its_own_conversations(storage: &Storage) {
+pub async fn a_user_sees_only_events_of_its_own_conversations(storage: &Store) {
     two_conversations(storage).await;
     for (user, expected) in [
         ("ada", vec![1, 2, 3, 4, 7]),

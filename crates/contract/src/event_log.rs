@@ -1,13 +1,13 @@
 //! `EventLog`: positions, pages, heads and changes.
 
 use domain::{EventType, Seq, event::event_id};
-use ports::{ConversationTarget, EventQuery, LogBounds, LogHead, LoggedChange, Storage};
+use ports::{ConversationTarget, EventQuery, LogBounds, LogHead, LoggedChange};
 
 use tokio::task::JoinSet;
 
-use crate::{fixture, log, pages::TOO_MANY_PAGES, results::ResultExt as _, setup};
+use crate::{Store, fixture, log, pages::TOO_MANY_PAGES, results::ResultExt as _, setup};
 
-async fn agents(storage: &Storage, count: u32) {
+async fn agents(storage: &Store, count: u32) {
     for number in 1..=count {
         setup::agent(storage, number).await;
     }
@@ -21,7 +21,7 @@ fn positions(page: &ports::EventPage) -> Vec<i64> {
 }
 
 /// Events are numbered 1, 2, 3 …, one per change, in the order of the changes.
-pub async fn events_are_numbered_without_gaps(storage: &Storage) {
+pub async fn events_are_numbered_without_gaps(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let turn = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::record_turn(storage, turn).await;
@@ -50,7 +50,7 @@ pub async fn events_are_numbered_without_gaps(storage: &Storage) {
 }
 
 /// The id of an event is derived from its position.
-pub async fn the_id_of_an_event_is_derived_from_its_position(storage: &Storage) {
+pub async fn the_id_of_an_event_is_derived_from_its_position(storage: &Store) {
     agents(storage, 3).await;
     for event in log::events(storage).await {
         let expected = event_id(&fixture::tenant(), event.seq, event.time);
@@ -59,7 +59,7 @@ pub async fn the_id_of_an_event_is_derived_from_its_position(storage: &Storage) 
 }
 
 /// An empty log has the first position 1 and the head 0.
-pub async fn an_empty_log_has_bounds_too(storage: &Storage) {
+pub async fn an_empty_log_has_bounds_too(storage: &Store) {
     let page = log::page(storage, &log::query(Seq(0))).await;
     assert!(page.events.is_empty());
     assert_eq!(
@@ -69,7 +69,7 @@ pub async fn an_empty_log_has_bounds_too(storage: &Storage) {
 }
 
 /// A page has the events after `since`, at most `limit`; the next page starts where it ended.
-pub async fn the_log_is_read_in_pages(storage: &Storage) {
+pub async fn the_log_is_read_in_pages(storage: &Store) {
     agents(storage, 7).await;
     for limit in [1, 3, 7, 100] {
         let mut since = Seq(0);
@@ -91,7 +91,7 @@ pub async fn the_log_is_read_in_pages(storage: &Storage) {
 
 /// A filtered page can be short. Its `next_since` is the scanned position, so that no event is lost
 /// and none is scanned again and again.
-pub async fn a_filtered_page_has_the_scanned_position(storage: &Storage) {
+pub async fn a_filtered_page_has_the_scanned_position(storage: &Store) {
     agents(storage, 2).await;
     setup::delete_agent(storage, &fixture::agent(1)).await;
     agents_from(storage, 3).await;
@@ -116,14 +116,14 @@ pub async fn a_filtered_page_has_the_scanned_position(storage: &Storage) {
     panic!("the log does not end");
 }
 
-async fn agents_from(storage: &Storage, first: u32) {
+async fn agents_from(storage: &Store, first: u32) {
     for number in first..first + 3 {
         setup::agent(storage, number).await;
     }
 }
 
 /// A page without matches has scanned the whole log.
-pub async fn a_page_without_matches_reaches_the_head(storage: &Storage) {
+pub async fn a_page_without_matches_reaches_the_head(storage: &Store) {
     agents(storage, 3).await;
     let query = EventQuery {
         types: vec![EventType::TurnFailed],
@@ -136,7 +136,7 @@ pub async fn a_page_without_matches_reaches_the_head(storage: &Storage) {
 }
 
 /// At and after the head a page is empty; its bounds distinguish the two cases.
-pub async fn a_page_at_or_after_the_head_is_empty(storage: &Storage) {
+pub async fn a_page_at_or_after_the_head_is_empty(storage: &Store) {
     agents(storage, 2).await;
     for since in [2, 3, 99] {
         let page = log::page(storage, &log::query(Seq(since))).await;
@@ -146,14 +146,14 @@ pub async fn a_page_at_or_after_the_head_is_empty(storage: &Storage) {
 }
 
 /// `bounds` are equal to those of a page.
-pub async fn bounds_are_those_of_one_log(storage: &Storage) {
+pub async fn bounds_are_those_of_one_log(storage: &Store) {
     agents(storage, 2).await;
     let bounds = storage.events.bounds(&fixture::tenant()).await.success();
     assert_eq!(bounds, LogBounds::new(Seq(1), Seq(2)));
 }
 
 /// `heads` has all tenants, including those with empty logs.
-pub async fn heads_are_those_of_all_logs(storage: &Storage) {
+pub async fn heads_are_those_of_all_logs(storage: &Store) {
     agents(storage, 2).await;
     let quiet = setup::tenant_named(storage, "quiet").await;
     let busy = setup::second_tenant(storage).await;
@@ -168,7 +168,7 @@ pub async fn heads_are_those_of_all_logs(storage: &Storage) {
 }
 
 /// `changes` has the types, positions and ids by which caches discard entries.
-pub async fn changes_have_the_type_and_ids_of_events(storage: &Storage) {
+pub async fn changes_have_the_type_and_ids_of_events(storage: &Store) {
     setup::node(storage, 1).await;
     let agent = setup::agent(storage, 1).await;
     let conversation = fixture::conversation(1, agent.id);
@@ -210,7 +210,7 @@ pub async fn changes_have_the_type_and_ids_of_events(storage: &Storage) {
 
 /// A page scans at most 10,000 events, so that no filter is expensive. Later events are found from
 /// its `next_since`.
-pub async fn a_page_scans_at_most_ten_thousand_events(storage: &Storage) {
+pub async fn a_page_scans_at_most_ten_thousand_events(storage: &Store) {
     let agent = setup::agent(storage, 1).await;
     let mut writers = JoinSet::new();
     for writer in 0..64 {

@@ -1,12 +1,12 @@
 //! `ConversationRepository::find_message`.
 
 use domain::{Conversation, ConversationId, MessageId};
-use ports::{BeginTurn, CompletedTurn, FoundMessage, MessageReference, Storage};
+use ports::{BeginTurn, CompletedTurn, FoundMessage, MessageReference};
 
-use crate::{fixture, lookup, results::ResultExt as _, setup};
+use crate::{Store, fixture, lookup, results::ResultExt as _, setup};
 
 async fn find(
-    storage: &Storage,
+    storage: &Store,
     conversation: ConversationId,
     message: MessageId,
 ) -> Option<FoundMessage> {
@@ -14,7 +14,7 @@ async fn find(
 }
 
 async fn find_by_client_id(
-    storage: &Storage,
+    storage: &Store,
     conversation: ConversationId,
     id: &str,
 ) -> Option<FoundMessage> {
@@ -23,7 +23,7 @@ async fn find_by_client_id(
 }
 
 async fn find_referred(
-    storage: &Storage,
+    storage: &Store,
     conversation: ConversationId,
     reference: MessageReference,
 ) -> Option<FoundMessage> {
@@ -41,7 +41,7 @@ fn named(begin: BeginTurn, client_id: &str) -> BeginTurn {
 }
 
 /// A message is found as it is listed, with the one before it and their number.
-pub async fn a_message_is_found_with_its_place(storage: &Storage) {
+pub async fn a_message_is_found_with_its_place(storage: &Store) {
     let (_, conversation) = setup::chat_with_turns(storage, 2).await;
     let messages = lookup::messages(storage, conversation.id).await;
     for (index, message) in messages.iter().enumerate() {
@@ -56,7 +56,7 @@ pub async fn a_message_is_found_with_its_place(storage: &Storage) {
 }
 
 /// Superseded messages are found, but neither counted nor returned as the previous one.
-pub async fn superseded_messages_have_no_place_among_the_others(storage: &Storage) {
+pub async fn superseded_messages_have_no_place_among_the_others(storage: &Store) {
     let (agent, conversation) = setup::chat_with_turns(storage, 3).await;
     let begin = fixture::begin_turn(10, &agent, fixture::existing(&conversation, 3));
     let edit = fixture::superseding(begin, 3, 2);
@@ -78,7 +78,7 @@ pub async fn superseded_messages_have_no_place_among_the_others(storage: &Storag
 }
 
 /// A message of another conversation is not found, nor is an unknown one.
-pub async fn a_message_is_found_in_its_conversation_only(storage: &Storage) {
+pub async fn a_message_is_found_in_its_conversation_only(storage: &Store) {
     let (agent, conversation) = setup::chat_with_turns(storage, 1).await;
     let other = setup::conversation(storage, 2, &agent).await;
     let message = fixture::begin_turn(1, &agent, fixture::existing(&other, 0)).message_id;
@@ -94,7 +94,7 @@ pub async fn a_message_is_found_in_its_conversation_only(storage: &Storage) {
 
 /// A user's message is found by the client's own id as by its id: the newest one with the id, also
 /// after it was superseded or answered again, and only in its conversation.
-pub async fn a_message_is_found_by_the_clients_own_id(storage: &Storage) {
+pub async fn a_message_is_found_by_the_clients_own_id(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let other = setup::conversation(storage, 2, &agent).await;
     let record = async |number: u32, to: &Conversation, before: i64, id: &str| {

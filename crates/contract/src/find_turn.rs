@@ -1,12 +1,11 @@
 //! `TurnRepository::find`.
 
 use domain::PrincipalId;
-use ports::Storage;
 
-use crate::{fixture, log, lookup, results::ResultExt as _, setup};
+use crate::{Store, fixture, log, lookup, results::ResultExt as _, setup};
 
 /// `find` returns a turn with its owner.
-pub async fn a_turn_is_found_with_its_owner(storage: &Storage) {
+pub async fn a_turn_is_found_with_its_owner(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let mut begin = fixture::begin_turn(7, &agent, fixture::existing(&conversation, 0));
     begin.stamp.actor = PrincipalId::new("main~bob");
@@ -22,7 +21,7 @@ pub async fn a_turn_is_found_with_its_owner(storage: &Storage) {
 }
 
 /// A promoted turn still belongs to the principal that started it.
-pub async fn a_promoted_turn_keeps_its_owner(storage: &Storage) {
+pub async fn a_promoted_turn_keeps_its_owner(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let running = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::start_turn(storage, &running).await;
@@ -39,7 +38,7 @@ pub async fn a_promoted_turn_keeps_its_owner(storage: &Storage) {
 }
 
 /// "Not found" is a value.
-pub async fn an_unknown_turn_is_not_found(storage: &Storage) {
+pub async fn an_unknown_turn_is_not_found(storage: &Store) {
     setup::chat(storage).await;
     assert_eq!(lookup::turn(storage, fixture::turn_id(404)).await, None);
 }

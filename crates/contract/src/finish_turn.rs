@@ -1,15 +1,15 @@
-//! `TurnRepository::finish_turn`: ending a running turn.
+//! `FinishTurn`: ending a running turn.
 
 use domain::{EventType, FinishReason, Message, Problem, Role, Turn, TurnStatus, Usage};
-use ports::{BeginTurn, FinishOutcome, FinishTurn, Reply, Storage, TurnEnding};
+use ports::{BeginTurn, FinishOutcome, FinishTurn, Reply, TurnEnding};
 
 use crate::{
-    fixture, log, lookup,
+    Store, fixture, log, lookup,
     results::{ResultExt as _, event_count},
     setup,
 };
 
-async fn outcome(storage: &Storage, finish: FinishTurn) -> FinishOutcome {
+async fn outcome(storage: &Store, finish: FinishTurn) -> FinishOutcome {
     storage.turns.finish_turn(finish).await.success()
 }
 
@@ -23,7 +23,7 @@ fn failed(begin: &BeginTurn, problem: Problem) -> FinishTurn {
 
 /// With a reply: the turn is completed and the agent's message is stored, with every member of
 /// both.
-pub async fn a_turn_is_completed_with_its_reply(storage: &Storage) {
+pub async fn a_turn_is_completed_with_its_reply(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = fixture::begin_turn(7, &agent, fixture::existing(&conversation, 0));
     setup::start_turn(storage, &begin).await;
@@ -86,7 +86,7 @@ pub async fn a_turn_is_completed_with_its_reply(storage: &Storage) {
 
 /// Without a reply: the turn is failed with its whole problem and without an agent's message; its
 /// tool calls are stored.
-pub async fn a_turn_is_failed_with_its_problem(storage: &Storage) {
+pub async fn a_turn_is_failed_with_its_problem(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = fixture::begin_turn(7, &agent, fixture::existing(&conversation, 0));
     setup::start_turn(storage, &begin).await;
@@ -117,7 +117,7 @@ pub async fn a_turn_is_failed_with_its_problem(storage: &Storage) {
 }
 
 /// The end of a turn writes `turn.completed` or `turn.failed`.
-pub async fn the_end_of_a_turn_writes_its_event(storage: &Storage) {
+pub async fn the_end_of_a_turn_writes_its_event(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let first = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
     let second = fixture::begin_turn(2, &agent, fixture::existing(&conversation, 1));
@@ -143,7 +143,7 @@ pub async fn the_end_of_a_turn_writes_its_event(storage: &Storage) {
 }
 
 /// `finish_turn` MUST write nothing unless the turn is in progress under `node`.
-pub async fn a_turn_is_ended_only_by_its_node(storage: &Storage) {
+pub async fn a_turn_is_ended_only_by_its_node(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     setup::node(storage, 2).await;
     let running = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
@@ -169,7 +169,7 @@ pub async fn a_turn_is_ended_only_by_its_node(storage: &Storage) {
 
 /// A caller that received `Unavailable` repeats the call. If its end was stored, it receives that
 /// outcome, with the turn that was promoted and without another event.
-pub async fn a_stored_end_is_confirmed_again(storage: &Storage) {
+pub async fn a_stored_end_is_confirmed_again(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin =
         |number: u32| fixture::begin_turn(number, &agent, fixture::existing(&conversation, 0));
@@ -193,7 +193,7 @@ pub async fn a_stored_end_is_confirmed_again(storage: &Storage) {
 
 /// A repeated end is also confirmed if its conversation was deleted since; no turn is running there
 /// then.
-pub async fn a_stored_end_is_confirmed_after_its_conversation_is_deleted(storage: &Storage) {
+pub async fn a_stored_end_is_confirmed_after_its_conversation_is_deleted(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::start_turn(storage, &begin).await;
@@ -206,7 +206,7 @@ pub async fn a_stored_end_is_confirmed_after_its_conversation_is_deleted(storage
 }
 
 /// A turn ends once, whichever end is second.
-pub async fn a_turn_cannot_end_twice(storage: &Storage) {
+pub async fn a_turn_cannot_end_twice(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = |number: u32| {
         let count = i64::from(number) - 1;
@@ -235,7 +235,7 @@ pub async fn a_turn_cannot_end_twice(storage: &Storage) {
 
 /// A process that was removed or forgotten can still end a turn that it ran: its id is valid until
 /// another process has ended the turn.
-pub async fn a_removed_node_can_end_its_turn(storage: &Storage) {
+pub async fn a_removed_node_can_end_its_turn(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::start_turn(storage, &begin).await;

@@ -1,20 +1,20 @@
 //! `CredentialRepository`: the first key of a store, which is created once.
 
 use domain::{Credential, CredentialKind};
-use ports::Storage;
+
 use tokio::task::JoinSet;
 
 use crate::{
-    fixture, lookup, pages,
+    Store, fixture, lookup, pages,
     results::{IdempotentExt as _, ResultExt as _, assert_conflict},
     setup,
 };
 
-async fn has_ever_held_a_key(storage: &Storage) -> bool {
+async fn has_ever_held_a_key(storage: &Store) -> bool {
     storage.credentials.has_ever_held_a_key().await.success()
 }
 
-async fn first_key_is_stored(storage: &Storage, key: &Credential) -> bool {
+async fn first_key_is_stored(storage: &Store, key: &Credential) -> bool {
     storage
         .credentials
         .insert_first_key(key, Box::new(|| true))
@@ -23,7 +23,7 @@ async fn first_key_is_stored(storage: &Storage, key: &Credential) -> bool {
 }
 
 /// `insert_first_key` MUST delete a key that could not be shown, and MUST NOT count it.
-pub async fn a_first_key_that_could_not_be_shown_does_not_count(storage: &Storage) {
+pub async fn a_first_key_that_could_not_be_shown_does_not_count(storage: &Store) {
     let (unshown, next) = (fixture::key(1), fixture::key(2));
     let show = Box::new(|| false);
     let stored = storage.credentials.insert_first_key(&unshown, show).await;
@@ -37,7 +37,7 @@ pub async fn a_first_key_that_could_not_be_shown_does_not_count(storage: &Storag
 /// `insert_first_key` MUST call `show` after the commit. A process that ends during `show` MUST NOT
 /// prevent the next first key, nor make the shown key invalid.
 pub async fn a_first_key_whose_process_ended_while_showing_it_stays_but_does_not_count(
-    storage: &Storage,
+    storage: &Store,
 ) {
     let (first, next) = (fixture::key(1), fixture::key(2));
     let mut process = JoinSet::new();
@@ -60,7 +60,7 @@ pub async fn a_first_key_whose_process_ended_while_showing_it_stays_but_does_not
 }
 
 /// `insert_first_key` MUST NOT show a key that it does not store.
-pub async fn no_key_is_shown_after_the_first(storage: &Storage) {
+pub async fn no_key_is_shown_after_the_first(storage: &Store) {
     assert!(first_key_is_stored(storage, &fixture::key(1)).await);
     let show = Box::new(|| panic!("the key is shown"));
     let second = fixture::key(2);
@@ -69,7 +69,7 @@ pub async fn no_key_is_shown_after_the_first(storage: &Storage) {
 }
 
 /// `insert_first_key` MUST return `false` if the store holds a key or has ever held one.
-pub async fn the_first_key_is_stored_only_once(storage: &Storage) {
+pub async fn the_first_key_is_stored_only_once(storage: &Store) {
     let (first, second) = (fixture::key(1), fixture::key(2));
     assert!(!has_ever_held_a_key(storage).await);
     assert!(first_key_is_stored(storage, &first).await);
@@ -86,7 +86,7 @@ pub async fn the_first_key_is_stored_only_once(storage: &Storage) {
 }
 
 /// A key that was stored by `insert` counts as well, in any tenant.
-pub async fn a_first_key_is_not_stored_after_another_key(storage: &Storage) {
+pub async fn a_first_key_is_not_stored_after_another_key(storage: &Store) {
     let other = Credential {
         tenant: setup::second_tenant(storage).await,
         ..fixture::key(1)
@@ -99,7 +99,7 @@ pub async fn a_first_key_is_not_stored_after_another_key(storage: &Storage) {
 }
 
 /// Clients do not count, neither before nor after the first key.
-pub async fn a_client_does_not_count_as_the_first_key(storage: &Storage) {
+pub async fn a_client_does_not_count_as_the_first_key(storage: &Store) {
     let client = setup::credential(storage, fixture::client(1)).await;
     assert!(!has_ever_held_a_key(storage).await);
     let key = fixture::key(1);
@@ -110,7 +110,7 @@ pub async fn a_client_does_not_count_as_the_first_key(storage: &Storage) {
 }
 
 /// A rejected `insert` writes nothing: its key does not count.
-pub async fn a_rejected_key_does_not_count_as_the_first_key(storage: &Storage) {
+pub async fn a_rejected_key_does_not_count_as_the_first_key(storage: &Store) {
     let (client, entry) = (fixture::client(1), fixture::entry("k"));
     let result = storage.credentials.insert(&client, Some(&entry)).await;
     result.applied();
@@ -127,7 +127,7 @@ pub async fn a_rejected_key_does_not_count_as_the_first_key(storage: &Storage) {
 }
 
 /// Of several concurrent first keys, one is stored.
-pub async fn one_of_eight_concurrent_first_keys_is_stored(storage: &Storage) {
+pub async fn one_of_eight_concurrent_first_keys_is_stored(storage: &Store) {
     let mut racers = JoinSet::new();
     for number in 1..=8 {
         let storage = storage.clone();

@@ -1,17 +1,17 @@
-//! `ConversationRepository::insert`: conversations that begin with the messages of another one.
+//! `CreateConversation`: conversations that begin with the messages of another one.
 
 use domain::{Conversation, EventType, ForkOrigin, Message, conversation::excerpt};
-use ports::{Committed, FirstMessages, ForkedMessages, RepositoryError, Storage};
+use ports::{Committed, FirstMessages, ForkedMessages, RepositoryError};
 
 use crate::{
-    fixture, log, lookup, purging,
+    Store, fixture, log, lookup, purging,
     results::{IdempotentExt as _, ResultExt as _, assert_stale},
     setup,
 };
 
 /// Forks `original` as a numbered conversation, up to the last of `messages`.
 pub(crate) async fn fork(
-    storage: &Storage,
+    storage: &Store,
     number: u32,
     original: &Conversation,
     messages: &[Message],
@@ -58,7 +58,7 @@ fn copies(messages: &[Message], fork: &Conversation) -> Vec<Message> {
 
 /// A fork has copies of the messages that are not superseded, numbered from 1. They keep their ids,
 /// turns and times. The original does not change.
-pub async fn a_fork_copies_the_visible_messages(storage: &Storage) {
+pub async fn a_fork_copies_the_visible_messages(storage: &Store) {
     let (agent, original) = setup::chat_with_turns(storage, 3).await;
     let begin = fixture::begin_turn(10, &agent, fixture::existing(&original, 3));
     let edit = fixture::superseding(begin, 3, 2);
@@ -80,7 +80,7 @@ pub async fn a_fork_copies_the_visible_messages(storage: &Storage) {
 }
 
 /// The turns of a fork continue after the copies.
-pub async fn a_fork_continues_after_the_copied_messages(storage: &Storage) {
+pub async fn a_fork_continues_after_the_copied_messages(storage: &Store) {
     let (agent, original) = setup::chat_with_turns(storage, 2).await;
     let messages = lookup::messages(storage, original.id).await;
     let (created, committed) = fork(storage, 2, &original, &messages[..3], 2).await;
@@ -96,7 +96,7 @@ pub async fn a_fork_continues_after_the_copied_messages(storage: &Storage) {
 }
 
 /// A fork is `Stale` if a turn of the original has started since, and if the original does not exist.
-pub async fn a_fork_of_a_changed_conversation_is_stale(storage: &Storage) {
+pub async fn a_fork_of_a_changed_conversation_is_stale(storage: &Store) {
     let (agent, original) = setup::chat_with_turns(storage, 2).await;
     let messages = lookup::messages(storage, original.id).await;
     let target = fixture::existing(&original, 2);
@@ -125,7 +125,7 @@ pub async fn a_fork_of_a_changed_conversation_is_stale(storage: &Storage) {
 }
 
 /// A fork keeps its messages when the original is deleted and purged.
-pub async fn a_fork_outlives_the_original(storage: &Storage) {
+pub async fn a_fork_outlives_the_original(storage: &Store) {
     let (_, original) = setup::chat_with_turns(storage, 2).await;
     let messages = lookup::messages(storage, original.id).await;
     let (created, committed) = fork(storage, 2, &original, &messages, 2).await;
@@ -140,7 +140,7 @@ pub async fn a_fork_outlives_the_original(storage: &Storage) {
 }
 
 /// A greeting is copied like any other message, and remains a message without a turn.
-pub async fn a_fork_copies_the_greeting(storage: &Storage) {
+pub async fn a_fork_copies_the_greeting(storage: &Store) {
     let agent = setup::agent(storage, 1).await;
     let (original, greeting) = fixture::greeted(fixture::conversation(1, agent.id), "Welcome!");
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(1));

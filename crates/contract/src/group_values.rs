@@ -5,17 +5,17 @@ use domain::{
     Agent, Conversation, Credential, LimitOverrides, Seq,
     credential::{Proof, StoredSecret},
 };
-use ports::{ConversationTarget, Storage};
+use ports::ConversationTarget;
 use tokio::task::JoinSet;
 
-use crate::{agent_listing::capability, fixture, log, lookup, pages, setup};
+use crate::{Store, agent_listing::capability, fixture, log, lookup, pages, setup};
 
 /// The number of rows of each kind.
 pub(crate) const ROWS: u32 = 24;
 
 /// Makes a numbered change for each row. They begin at the same time, so that they can share
 /// transactions.
-pub(crate) async fn at_once<F>(storage: &Storage, change: impl Fn(Storage, u32) -> F)
+pub(crate) async fn at_once<F>(storage: &Store, change: impl Fn(Store, u32) -> F)
 where
     F: Future<Output = ()> + Send + 'static,
 {
@@ -40,7 +40,7 @@ fn updated_agent(number: u32) -> Agent {
     agent
 }
 
-async fn assert_agent(storage: &Storage, number: u32, expected: Option<Agent>) {
+async fn assert_agent(storage: &Store, number: u32, expected: Option<Agent>) {
     let found = lookup::agent(storage, fixture::agent_id(number)).await;
     assert_eq!(found, expected);
     for name in [format!("skill-{number}"), format!("new-skill-{number}")] {
@@ -52,7 +52,7 @@ async fn assert_agent(storage: &Storage, number: u32, expected: Option<Agent>) {
 }
 
 /// Agents are created, then some are deleted and the others are updated.
-pub async fn agents_of_a_group_keep_their_own_values(storage: &Storage) {
+pub async fn agents_of_a_group_keep_their_own_values(storage: &Store) {
     at_once(storage, |storage, number| async move {
         setup::insert_agent(&storage, created_agent(number)).await;
     })
@@ -93,7 +93,7 @@ fn updated_conversation(number: u32) -> Conversation {
 }
 
 /// Conversations are created, then some are deleted and the others are updated.
-pub async fn conversations_of_a_group_keep_their_own_values(storage: &Storage) {
+pub async fn conversations_of_a_group_keep_their_own_values(storage: &Store) {
     for number in 1..=3 {
         setup::agent(storage, number).await;
     }
@@ -142,7 +142,7 @@ fn created_key(number: u32) -> Credential {
 }
 
 /// Keys are created, then some are revoked at different times while turns are recorded.
-pub async fn credentials_of_a_group_keep_their_own_values(storage: &Storage) {
+pub async fn credentials_of_a_group_keep_their_own_values(storage: &Store) {
     let agent = setup::agent(storage, 1).await;
     at_once(storage, |storage, number| async move {
         setup::credential(&storage, created_key(number)).await;

@@ -1,13 +1,13 @@
 //! Events of deleted resources, whose content is hidden.
 
 use domain::{Agent, Conversation, Event, EventData, EventType, Seq};
-use ports::{EventVisibility, Storage};
+use ports::EventVisibility;
 
 use super::event_content::completed_turn;
-use crate::{fixture, log, setup};
+use crate::{Store, fixture, log, setup};
 
 /// Stores a chat with a running, a queued and an ended turn, and updates.
-async fn chat_with_all_events(storage: &Storage) -> (Agent, Conversation) {
+async fn chat_with_all_events(storage: &Store) -> (Agent, Conversation) {
     let (agent, conversation, _) = completed_turn(storage).await;
     for number in [2, 3] {
         let begin = fixture::begin_turn(number, &agent, fixture::existing(&conversation, 1));
@@ -19,7 +19,7 @@ async fn chat_with_all_events(storage: &Storage) -> (Agent, Conversation) {
 }
 
 /// Asserts that all events except those at `visible` hide their content, and keep everything else.
-async fn assert_hidden(storage: &Storage, before: &[Event], visible: &[EventType]) {
+async fn assert_hidden(storage: &Store, before: &[Event], visible: &[EventType]) {
     let after = log::events(storage).await;
     for (position, event) in after.iter().enumerate() {
         assert_eq!(
@@ -47,7 +47,7 @@ async fn assert_hidden(storage: &Storage, before: &[Event], visible: &[EventType
 
 /// Events of a deleted agent contain `DELETED`: its snapshots, its conversations and their turns,
 /// and the `turn.cancelled` events before the deletion's own event.
-pub async fn events_of_a_deleted_agent_are_hidden(storage: &Storage) {
+pub async fn events_of_a_deleted_agent_are_hidden(storage: &Store) {
     let (agent, _) = chat_with_all_events(storage).await;
     let before = log::events(storage).await;
     setup::delete_agent(storage, &agent).await;
@@ -55,7 +55,7 @@ pub async fn events_of_a_deleted_agent_are_hidden(storage: &Storage) {
 }
 
 /// Events of a deleted conversation contain `DELETED`; events of its agent do not.
-pub async fn events_of_a_deleted_conversation_are_hidden(storage: &Storage) {
+pub async fn events_of_a_deleted_conversation_are_hidden(storage: &Store) {
     let (_, conversation) = chat_with_all_events(storage).await;
     let before = log::events(storage).await;
     setup::delete_conversation(storage, &conversation).await;
@@ -68,7 +68,7 @@ pub async fn events_of_a_deleted_conversation_are_hidden(storage: &Storage) {
 }
 
 /// Events with hidden content pass the same filters as before.
-pub async fn hidden_events_pass_the_same_filters(storage: &Storage) {
+pub async fn hidden_events_pass_the_same_filters(storage: &Store) {
     let (agent, conversation) = chat_with_all_events(storage).await;
     setup::delete_agent(storage, &agent).await;
     let mut query = log::query(Seq(0));

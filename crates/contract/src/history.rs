@@ -1,12 +1,12 @@
 //! `ConversationRepository::history`: the history that an engine receives.
 
 use domain::{Conversation, HistoryLimits, HistoryMessage, Message};
-use ports::{FirstMessages, HistoryQuery, Storage, TurnEnding};
+use ports::{FirstMessages, HistoryQuery, TurnEnding};
 
-use crate::{fixture, results::ResultExt as _, setup};
+use crate::{Store, fixture, results::ResultExt as _, setup};
 
 async fn history(
-    storage: &Storage,
+    storage: &Store,
     conversation: &Conversation,
     before: i64,
     max_messages: Option<u32>,
@@ -39,7 +39,7 @@ fn history_of(messages: &[Message]) -> Vec<HistoryMessage> {
 }
 
 async fn positions(
-    storage: &Storage,
+    storage: &Store,
     conversation: &Conversation,
     before: i64,
     max_messages: u32,
@@ -51,7 +51,7 @@ async fn positions(
 }
 
 /// Stores a conversation of completed turns with these messages and replies.
-async fn conversation_of(storage: &Storage, turns: &[(&str, &str)]) -> Conversation {
+async fn conversation_of(storage: &Store, turns: &[(&str, &str)]) -> Conversation {
     let (agent, conversation) = setup::chat(storage).await;
     for (number, (message, reply)) in (0..).zip(turns) {
         let target = fixture::existing(&conversation, i64::from(number));
@@ -64,7 +64,7 @@ async fn conversation_of(storage: &Storage, turns: &[(&str, &str)]) -> Conversat
 }
 
 /// The newest messages, oldest first, equal to those of `messages`.
-pub async fn history_has_the_newest_messages_oldest_first(storage: &Storage) {
+pub async fn history_has_the_newest_messages_oldest_first(storage: &Store) {
     let conversation = conversation_of(storage, &[("a", "b"), ("c", "d"), ("e", "f")]).await;
     let all = history_of(&crate::lookup::messages(storage, conversation.id).await);
     assert_eq!(
@@ -79,7 +79,7 @@ pub async fn history_has_the_newest_messages_oldest_first(storage: &Storage) {
 }
 
 /// The history has only messages with a smaller `seq`.
-pub async fn history_has_only_earlier_messages(storage: &Storage) {
+pub async fn history_has_only_earlier_messages(storage: &Store) {
     let conversation = conversation_of(storage, &[("a", "b"), ("c", "d"), ("e", "f")]).await;
     assert_eq!(
         positions(storage, &conversation, 5, 40, 48_000).await,
@@ -97,7 +97,7 @@ pub async fn history_has_only_earlier_messages(storage: &Storage) {
 }
 
 /// Limits of zero give an empty history; absent limits have their defaults.
-pub async fn history_limits_can_be_zero_or_absent(storage: &Storage) {
+pub async fn history_limits_can_be_zero_or_absent(storage: &Store) {
     let conversation = conversation_of(storage, &[("a", "b"); 21]).await;
     assert!(
         positions(storage, &conversation, 99, 0, 48_000)
@@ -115,7 +115,7 @@ pub async fn history_limits_can_be_zero_or_absent(storage: &Storage) {
 }
 
 /// Only whole messages are returned, counted in characters, not in bytes.
-pub async fn history_counts_characters_of_whole_messages(storage: &Storage) {
+pub async fn history_counts_characters_of_whole_messages(storage: &Store) {
     let conversation = conversation_of(storage, &[("🦊🦊🦊", "ééé"), ("e\u{301}x", "אבג")]).await;
     for (characters, expected) in [
         (12, vec![1, 2, 3, 4]),
@@ -133,7 +133,7 @@ pub async fn history_counts_characters_of_whole_messages(storage: &Storage) {
 }
 
 /// Both limits apply, whichever is reached first.
-pub async fn history_applies_both_limits(storage: &Storage) {
+pub async fn history_applies_both_limits(storage: &Store) {
     let conversation = conversation_of(storage, &[("aaaa", "bbbb"), ("cccc", "dddd")]).await;
     assert_eq!(positions(storage, &conversation, 99, 1, 48_000).await, [4]);
     assert_eq!(positions(storage, &conversation, 99, 40, 8).await, [3, 4]);
@@ -144,14 +144,14 @@ pub async fn history_applies_both_limits(storage: &Storage) {
 }
 
 /// The history has no gap: a message that does not fit hides all earlier ones.
-pub async fn history_ends_at_the_first_message_that_does_not_fit(storage: &Storage) {
+pub async fn history_ends_at_the_first_message_that_does_not_fit(storage: &Store) {
     let conversation = conversation_of(storage, &[("a", "bbbbbbbbbb"), ("c", "d")]).await;
     assert_eq!(positions(storage, &conversation, 99, 40, 5).await, [3, 4]);
     assert!(positions(storage, &conversation, 3, 40, 5).await.is_empty());
 }
 
 /// Messages of failed turns are omitted and do not count; those of cancelled turns are included.
-pub async fn history_omits_messages_of_failed_turns(storage: &Storage) {
+pub async fn history_omits_messages_of_failed_turns(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = |number, count| {
         fixture::begin_turn(number, &agent, fixture::existing(&conversation, count))
@@ -190,7 +190,7 @@ pub async fn history_omits_messages_of_failed_turns(storage: &Storage) {
 }
 
 /// Superseded messages are not part of the history.
-pub async fn history_omits_superseded_messages(storage: &Storage) {
+pub async fn history_omits_superseded_messages(storage: &Store) {
     let (agent, conversation) = setup::chat_with_turns(storage, 3).await;
     let begin = fixture::begin_turn(10, &agent, fixture::existing(&conversation, 3));
     let edit = fixture::superseding(begin, 3, 2);
@@ -211,7 +211,7 @@ pub async fn history_omits_superseded_messages(storage: &Storage) {
 }
 
 /// The message of a failed turn is included once another turn answers it.
-pub async fn history_includes_messages_that_are_answered_again(storage: &Storage) {
+pub async fn history_includes_messages_that_are_answered_again(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = |number, turn_count| ports::BeginTurn {
         idempotency: Some(fixture::entry("k")),
@@ -231,7 +231,7 @@ pub async fn history_includes_messages_that_are_answered_again(storage: &Storage
 }
 
 /// A greeting is included as a message of the agent.
-pub async fn history_includes_the_greeting(storage: &Storage) {
+pub async fn history_includes_the_greeting(storage: &Store) {
     let agent = setup::agent(storage, 1).await;
     let (conversation, greeting) = fixture::greeted(fixture::conversation(1, agent.id), "Welcome!");
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(1));

@@ -1,16 +1,16 @@
 //! `IdempotencyRepository`: the records of used keys.
 
 use domain::{IdempotencyEntry, PrincipalId, idempotency::RETENTION};
-use ports::{BeginTurn, FirstMessages, Storage};
+use ports::{BeginTurn, FirstMessages};
 
-use crate::{fixture, lookup, results::IdempotentExt as _, setup};
+use crate::{Store, fixture, lookup, results::IdempotentExt as _, setup};
 
-async fn is_stored(storage: &Storage, entry: &IdempotencyEntry) -> bool {
+async fn is_stored(storage: &Store, entry: &IdempotencyEntry) -> bool {
     lookup::record(storage, entry).await.is_some()
 }
 
 /// A key belongs to one principal and one operation.
-pub async fn keys_belong_to_one_principal_and_operation(storage: &Storage) {
+pub async fn keys_belong_to_one_principal_and_operation(storage: &Store) {
     let (tenant, stamp, used) = (fixture::tenant(), fixture::stamp(0), fixture::entry("k"));
     let agent = fixture::agent(1);
     let result = storage.agents.insert(&tenant, &agent, &stamp, Some(&used));
@@ -37,7 +37,7 @@ pub async fn keys_belong_to_one_principal_and_operation(storage: &Storage) {
 }
 
 /// A key is found whatever the command is; the caller compares the fingerprints.
-pub async fn a_key_is_found_whatever_its_command(storage: &Storage) {
+pub async fn a_key_is_found_whatever_its_command(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = BeginTurn {
         idempotency: Some(fixture::entry("k")),
@@ -55,7 +55,7 @@ pub async fn a_key_is_found_whatever_its_command(storage: &Storage) {
 }
 
 /// A key is kept for its retention time, and no longer.
-pub async fn keys_expire_after_the_retention_time(storage: &Storage) {
+pub async fn keys_expire_after_the_retention_time(storage: &Store) {
     let (tenant, stamp, used) = (fixture::tenant(), fixture::stamp(0), fixture::entry("k"));
     let agent = fixture::agent(1);
     let result = storage.agents.insert(&tenant, &agent, &stamp, Some(&used));
@@ -78,7 +78,7 @@ pub async fn keys_expire_after_the_retention_time(storage: &Storage) {
 }
 
 /// Any operation can entry an expired key; the new record replaces the old one.
-pub async fn expired_keys_can_be_used_by_any_operation(storage: &Storage) {
+pub async fn expired_keys_can_be_used_by_any_operation(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(0));
     let mut entry = fixture::entry("k");

@@ -3,7 +3,7 @@
 //! An adapter runs all of them with one line in `tests/contract.rs`:
 //!
 //! ```text
-//! async fn fixture() -> Database { … } // derefs to `ports::Storage`; its `Drop` cleans up
+//! async fn fixture() -> Database { … } // derefs to `ports::Store`; its `Drop` cleans up
 //! contract::storage_contract!(crate::fixture);
 //! ```
 //!
@@ -29,6 +29,7 @@ mod purging;
 mod results;
 mod setup;
 mod snapshot;
+mod store;
 
 pub mod access_isolation;
 pub mod access_maintenance;
@@ -101,4 +102,8 @@ pub mod turn_group_values;
 pub mod turn_listing;
 pub mod turn_queue;
 pub mod turn_recovery;
+pub mod unconfirmed_writes;
+pub mod write_conditions;
 pub mod write_groups;
+
+pub use store::Store;

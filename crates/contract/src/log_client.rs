@@ -6,9 +6,8 @@ use domain::{
     Conversation, ConversationId, Event, EventData, EventType, Message, MessageId, Role, Seq,
     TenantId, TurnId, event_data::EventMessage,
 };
-use ports::Storage;
 
-use crate::{log, results::ResultExt as _};
+use crate::{Store, log, results::ResultExt as _};
 
 /// A message that is not superseded, as a client shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +49,7 @@ pub(crate) struct LogClient {
 
 impl LogClient {
     /// Reads the events since the last call.
-    pub(crate) async fn read(&mut self, storage: &Storage, tenant: &TenantId) {
+    pub(crate) async fn read(&mut self, storage: &Store, tenant: &TenantId) {
         let page = storage.events.page(tenant, &log::query(self.since)).await;
         for logged in page.success().events {
             self.since = logged.event.seq;

@@ -4,7 +4,6 @@ mod sequence;
 
 use std::cell::Cell;
 
-use ports::Storage;
 use proptest::{
     collection::vec,
     prelude::*,
@@ -13,7 +12,7 @@ use proptest::{
 use tokio::runtime::Handle;
 
 use self::sequence::Sequence;
-use crate::{log_client::LogClient, message_model::Start, setup};
+use crate::{Store, log_client::LogClient, message_model::Start, setup};
 
 const CASES: u32 = 24;
 const MAX_STEPS: usize = 14;
@@ -63,7 +62,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     vec(step, 1..=MAX_STEPS)
 }
 
-async fn play(storage: &Storage, number: u32, steps: Vec<Step>) {
+async fn play(storage: &Store, number: u32, steps: Vec<Step>) {
     let mut sequence = Sequence::create(storage, number).await;
     for step in steps {
         sequence.run(step).await;
@@ -76,7 +75,7 @@ async fn play(storage: &Storage, number: u32, steps: Vec<Step>) {
 /// After any sequence of messages, edits, regenerations, failures, retries, cancellations and forks,
 /// the store has the messages that a list would have. A client that replays the log has them, too,
 /// both as the log grows and from its start.
-pub async fn a_client_that_replays_the_log_has_the_stored_messages(storage: &Storage) {
+pub async fn a_client_that_replays_the_log_has_the_stored_messages(storage: &Store) {
     setup::node(storage, 1).await;
     let config = Config {
         cases: CASES,

@@ -1,17 +1,17 @@
 //! `Maintenance::trim_log`: removes the start of a log, and nothing else.
 
 use domain::{EventType, Seq, TenantId};
-use ports::{ConversationTarget, EventQuery, LogBounds, Storage};
+use ports::{ConversationTarget, EventQuery, LogBounds};
 use tokio::task::JoinSet;
 
 use crate::{
-    fixture, log,
+    Store, fixture, log,
     results::{IdempotentExt as _, ResultExt as _},
     setup,
 };
 
 /// Writes one event to the log of `tenant` for each of these times, in this order.
-async fn logged_at(storage: &Storage, tenant: &TenantId, moments: &[i64]) {
+async fn logged_at(storage: &Store, tenant: &TenantId, moments: &[i64]) {
     for (number, moment) in (1..).zip(moments) {
         let (agent, stamp) = (fixture::agent(number), fixture::stamp(*moment));
         let result = storage.agents.insert(tenant, &agent, &stamp, None).await;
@@ -19,13 +19,13 @@ async fn logged_at(storage: &Storage, tenant: &TenantId, moments: &[i64]) {
     }
 }
 
-async fn trimmed(storage: &Storage, before: i64, limit: usize) -> u64 {
+async fn trimmed(storage: &Store, before: i64, limit: usize) -> u64 {
     let result = storage.maintenance.trim_log(fixture::at(before), limit);
     result.await.success()
 }
 
 /// Returns the bounds of a log, and asserts that a page has the same.
-async fn bounds(storage: &Storage, tenant: &TenantId) -> (i64, i64) {
+async fn bounds(storage: &Store, tenant: &TenantId) -> (i64, i64) {
     let LogBounds { first, head } = storage.events.bounds(tenant).await.success();
     let page = storage.events.page(tenant, &log::query(Seq(0))).await;
     let page = page.success();
@@ -34,7 +34,7 @@ async fn bounds(storage: &Storage, tenant: &TenantId) -> (i64, i64) {
 }
 
 /// Returns the positions of the events after `since`.
-async fn shown(storage: &Storage, since: i64) -> Vec<i64> {
+async fn shown(storage: &Store, since: i64) -> Vec<i64> {
     let page = log::page(storage, &log::query(Seq(since))).await;
     page.events
         .iter()
@@ -44,7 +44,7 @@ async fn shown(storage: &Storage, since: i64) -> Vec<i64> {
 
 /// Only events older than the given time are removed; the others keep their positions, and the
 /// heads do not change.
-pub async fn only_older_events_are_removed(storage: &Storage) {
+pub async fn only_older_events_are_removed(storage: &Store) {
     let tenant = fixture::tenant();
     logged_at(storage, &tenant, &[10, 20, 25, 30]).await;
     let heads = storage.events.heads().await.success();
@@ -57,7 +57,7 @@ pub async fn only_older_events_are_removed(storage: &Storage) {
 }
 
 /// Clocks differ: an old event behind a younger one stays as long as the younger one.
-pub async fn old_events_behind_a_younger_one_are_kept(storage: &Storage) {
+pub async fn old_events_behind_a_younger_one_are_kept(storage: &Store) {
     let tenant = fixture::tenant();
     logged_at(storage, &tenant, &[10, 30, 20, 40]).await;
     assert_eq!(trimmed(storage, 25, 100).await, 1);
@@ -66,7 +66,7 @@ pub async fn old_events_behind_a_younger_one_are_kept(storage: &Storage) {
 }
 
 /// A log with only old events becomes empty, with empty bounds, and continues with the next number.
-pub async fn an_emptied_log_continues_its_numbering(storage: &Storage) {
+pub async fn an_emptied_log_continues_its_numbering(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     assert_eq!(trimmed(storage, 1_000, 100).await, 2);
     let tenant = fixture::tenant();
@@ -81,7 +81,7 @@ pub async fn an_emptied_log_continues_its_numbering(storage: &Storage) {
 }
 
 /// A page from before the first event is empty, whatever its filters are.
-pub async fn a_page_from_before_the_first_event_is_empty(storage: &Storage) {
+pub async fn a_page_from_before_the_first_event_is_empty(storage: &Store) {
     logged_at(storage, &fixture::tenant(), &[10, 20, 30, 40]).await;
     trimmed(storage, 30, 100).await;
     for since in [0, 1] {
@@ -100,7 +100,7 @@ pub async fn a_page_from_before_the_first_event_is_empty(storage: &Storage) {
 }
 
 /// At most `limit` events are removed at a time; the rest has no gap after each call.
-pub async fn events_are_removed_in_chunks(storage: &Storage) {
+pub async fn events_are_removed_in_chunks(storage: &Store) {
     let tenant = fixture::tenant();
     logged_at(storage, &tenant, &[1, 2, 3, 4, 5, 6, 7, 99]).await;
     for (removed, first) in [(3, 4), (3, 7), (1, 8), (0, 8)] {
@@ -115,7 +115,7 @@ pub async fn events_are_removed_in_chunks(storage: &Storage) {
 }
 
 /// Every tenant's log is trimmed, within the one limit.
-pub async fn the_logs_of_all_tenants_are_trimmed(storage: &Storage) {
+pub async fn the_logs_of_all_tenants_are_trimmed(storage: &Store) {
     let ours = fixture::tenant();
     let old = setup::tenant_named(storage, "old").await;
     let young = setup::tenant_named(storage, "young").await;
@@ -139,7 +139,7 @@ pub async fn the_logs_of_all_tenants_are_trimmed(storage: &Storage) {
 }
 
 /// Readers during trimming see every log without gaps from its first event on.
-pub async fn readers_never_see_a_gap(storage: &Storage) {
+pub async fn readers_never_see_a_gap(storage: &Store) {
     const EVENTS: i64 = 120;
     let tenant = fixture::tenant();
     let moments: Vec<_> = (1..=EVENTS).collect();
@@ -166,7 +166,7 @@ pub async fn readers_never_see_a_gap(storage: &Storage) {
 
 /// During chats and concurrent trimming, each old event is removed once, and no new event is
 /// removed.
-pub async fn trimming_is_correct_during_writes_and_other_trimming(storage: &Storage) {
+pub async fn trimming_is_correct_during_writes_and_other_trimming(storage: &Store) {
     let agent = setup::agent(storage, 1).await;
     let mut trimmers = JoinSet::new();
     for _ in 0..4 {

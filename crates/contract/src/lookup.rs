@@ -4,24 +4,24 @@ use domain::{
     Agent, AgentId, Conversation, ConversationContext, ConversationId, Credential,
     IdempotencyEntry, IdempotencyRecord, Message, SigningKey, Turn, TurnId,
 };
-use ports::{FoundTurn, ListingOrder, MessageQuery, Storage};
+use ports::{FoundTurn, ListingOrder, MessageQuery};
 
-use crate::{fixture, results::ResultExt as _};
+use crate::{Store, fixture, results::ResultExt as _};
 
 /// Reads an agent, if it exists.
-pub(crate) async fn agent(storage: &Storage, id: AgentId) -> Option<Agent> {
+pub(crate) async fn agent(storage: &Store, id: AgentId) -> Option<Agent> {
     let found = storage.agents.find(&fixture::tenant(), id).await;
     found.success().value.map(|agent| Agent::clone(&agent))
 }
 
 /// Reads a conversation, if it exists.
-pub(crate) async fn conversation(storage: &Storage, id: ConversationId) -> Option<Conversation> {
+pub(crate) async fn conversation(storage: &Store, id: ConversationId) -> Option<Conversation> {
     let found = storage.conversations.find(&fixture::tenant(), id).await;
     found.success().value.map(|listed| listed.item)
 }
 
 /// Reads the context of an existing conversation.
-pub(crate) async fn context(storage: &Storage, id: ConversationId) -> ConversationContext {
+pub(crate) async fn context(storage: &Store, id: ConversationId) -> ConversationContext {
     let tenant = fixture::tenant();
     let found = storage.conversations.find_context(&tenant, id).await;
     let context = found.success().value.expect("the conversation exists");
@@ -29,16 +29,16 @@ pub(crate) async fn context(storage: &Storage, id: ConversationId) -> Conversati
 }
 
 /// Reads all messages of an existing conversation that are not superseded, oldest first.
-pub(crate) async fn messages(storage: &Storage, id: ConversationId) -> Vec<Message> {
+pub(crate) async fn messages(storage: &Store, id: ConversationId) -> Vec<Message> {
     messages_of(storage, id, false).await
 }
 
 /// Reads all messages of an existing conversation, oldest first.
-pub(crate) async fn all_messages(storage: &Storage, id: ConversationId) -> Vec<Message> {
+pub(crate) async fn all_messages(storage: &Store, id: ConversationId) -> Vec<Message> {
     messages_of(storage, id, true).await
 }
 
-async fn messages_of(storage: &Storage, id: ConversationId, with_superseded: bool) -> Vec<Message> {
+async fn messages_of(storage: &Store, id: ConversationId, with_superseded: bool) -> Vec<Message> {
     let query = MessageQuery {
         order: ListingOrder::Ascending,
         after: None,
@@ -52,7 +52,7 @@ async fn messages_of(storage: &Storage, id: ConversationId, with_superseded: boo
 }
 
 /// Reads the `seq` of all messages of an existing conversation that are not superseded.
-pub(crate) async fn message_seqs(storage: &Storage, id: ConversationId) -> Vec<i64> {
+pub(crate) async fn message_seqs(storage: &Store, id: ConversationId) -> Vec<i64> {
     let messages = messages(storage, id).await;
     messages.iter().map(|message| message.seq).collect()
 }
@@ -68,37 +68,34 @@ pub(crate) fn without_turn(message: Message) -> Message {
 }
 
 /// Reads a turn with its owner, if it exists.
-pub(crate) async fn turn_with_owner(storage: &Storage, id: TurnId) -> Option<FoundTurn> {
+pub(crate) async fn turn_with_owner(storage: &Store, id: TurnId) -> Option<FoundTurn> {
     let found = storage.turns.find(&fixture::tenant(), id).await;
     found.success().value
 }
 
 /// Reads a turn, if it exists.
-pub(crate) async fn turn(storage: &Storage, id: TurnId) -> Option<Turn> {
+pub(crate) async fn turn(storage: &Store, id: TurnId) -> Option<Turn> {
     turn_with_owner(storage, id).await.map(|found| found.turn)
 }
 
 /// Reads the record of the key of an entry.
-pub(crate) async fn record(
-    storage: &Storage,
-    entry: &IdempotencyEntry,
-) -> Option<IdempotencyRecord> {
+pub(crate) async fn record(storage: &Store, entry: &IdempotencyEntry) -> Option<IdempotencyRecord> {
     let found = storage.idempotency.find(&fixture::tenant(), entry).await;
     found.success()
 }
 
 /// Reads the credential with the id and kind of `like`.
-pub(crate) async fn credential(storage: &Storage, like: &Credential) -> Option<Credential> {
+pub(crate) async fn credential(storage: &Store, like: &Credential) -> Option<Credential> {
     let found = storage.credentials.find(like.kind, &like.id).await;
     found.success()
 }
 
 /// Reads the access version.
-pub(crate) async fn access_version(storage: &Storage) -> i64 {
+pub(crate) async fn access_version(storage: &Store) -> i64 {
     storage.credentials.access_version().await.success()
 }
 
 /// Reads all signing keys.
-pub(crate) async fn signing_keys(storage: &Storage) -> Vec<SigningKey> {
+pub(crate) async fn signing_keys(storage: &Store) -> Vec<SigningKey> {
     storage.signing_keys.list().await.success()
 }

@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use domain::{EventData, TurnStatus};
-use ports::{BeginTurn, RetentionCutoffs, Storage};
+use ports::{BeginTurn, RetentionCutoffs};
 
 use crate::{
-    fixture, log, lookup,
+    Store, fixture, log, lookup,
     purging::{deleted_before, purge_all},
     results::{IdempotentExt as _, ResultExt as _},
     setup,
 };
 
-async fn conversation_with_turns(storage: &Storage, number: u32) -> BeginTurn {
+async fn conversation_with_turns(storage: &Store, number: u32) -> BeginTurn {
     let agent = setup::agent(storage, number).await;
     let conversation = setup::conversation(storage, number, &agent).await;
     for turn in 0..3 {
@@ -30,12 +30,12 @@ async fn conversation_with_turns(storage: &Storage, number: u32) -> BeginTurn {
 }
 
 /// `ping` succeeds on a working store.
-pub async fn ping_succeeds_on_a_working_store(storage: &Storage) {
+pub async fn ping_succeeds_on_a_working_store(storage: &Store) {
     storage.maintenance.ping().await.success();
 }
 
 /// `purge` changes nothing if nothing is deleted or expired.
-pub async fn a_purge_keeps_live_data(storage: &Storage) {
+pub async fn a_purge_keeps_live_data(storage: &Store) {
     setup::node(storage, 1).await;
     let open = conversation_with_turns(storage, 1).await;
     let touched = purge_all(storage, 10, deleted_before(fixture::at(10_000))).await;
@@ -46,7 +46,7 @@ pub async fn a_purge_keeps_live_data(storage: &Storage) {
 }
 
 /// Data deleted before the given time is removed, including turns, in chunks of any size.
-pub async fn a_purge_removes_data_deleted_earlier(storage: &Storage) {
+pub async fn a_purge_removes_data_deleted_earlier(storage: &Store) {
     setup::node(storage, 1).await;
     for (number, limit) in [(1, 1), (2, 3), (3, 1_000)] {
         let open = conversation_with_turns(storage, number).await;
@@ -67,7 +67,7 @@ pub async fn a_purge_removes_data_deleted_earlier(storage: &Storage) {
 }
 
 /// A deleted conversation is removed without its agent.
-pub async fn a_purge_removes_a_deleted_conversation_and_keeps_its_agent(storage: &Storage) {
+pub async fn a_purge_removes_a_deleted_conversation_and_keeps_its_agent(storage: &Store) {
     setup::node(storage, 1).await;
     let open = conversation_with_turns(storage, 1).await;
     let agent = fixture::agent(1);
@@ -84,7 +84,7 @@ pub async fn a_purge_removes_a_deleted_conversation_and_keeps_its_agent(storage:
 }
 
 /// Data deleted later stays, so that its turns can be read until the retention time.
-pub async fn a_purge_keeps_data_deleted_later(storage: &Storage) {
+pub async fn a_purge_keeps_data_deleted_later(storage: &Store) {
     setup::node(storage, 1).await;
     let open = conversation_with_turns(storage, 1).await;
     let agent = fixture::agent(1);
@@ -98,7 +98,7 @@ pub async fn a_purge_keeps_data_deleted_later(storage: &Storage) {
 }
 
 /// Agents that were deleted later are changed once, when their conversations are marked.
-pub async fn a_purge_marks_data_deleted_later_only_once(storage: &Storage) {
+pub async fn a_purge_marks_data_deleted_later_only_once(storage: &Store) {
     setup::node(storage, 1).await;
     conversation_with_turns(storage, 1).await;
     setup::agent(storage, 2).await;
@@ -117,7 +117,7 @@ pub async fn a_purge_marks_data_deleted_later_only_once(storage: &Storage) {
 }
 
 /// `purge` writes no events, and events of purged data stay hidden.
-pub async fn a_purge_writes_no_events(storage: &Storage) {
+pub async fn a_purge_writes_no_events(storage: &Store) {
     setup::node(storage, 1).await;
     conversation_with_turns(storage, 1).await;
     setup::delete_agent(storage, &fixture::agent(1)).await;
@@ -136,7 +136,7 @@ pub async fn a_purge_writes_no_events(storage: &Storage) {
 }
 
 /// `now` MUST be the current time, and advance.
-pub async fn now_is_the_time_of_the_store(storage: &Storage) {
+pub async fn now_is_the_time_of_the_store(storage: &Store) {
     let first = storage.maintenance.now().await.success();
     let hours = first.since(fixture::at(-365 * 24 * 3_600_000)).as_secs() / 3_600;
     assert!((1..=100 * 365 * 24).contains(&hours), "{first}");
@@ -151,7 +151,7 @@ pub async fn now_is_the_time_of_the_store(storage: &Storage) {
 }
 
 /// Chunks of any size remove all outdated rows, each kind by its own time.
-pub async fn a_purge_removes_all_outdated_data_in_chunks_of_any_size(storage: &Storage) {
+pub async fn a_purge_removes_all_outdated_data_in_chunks_of_any_size(storage: &Store) {
     setup::node(storage, 1).await;
     for (round, limit) in [(1, 1), (2, 3), (3, 1_000)] {
         conversation_with_turns(storage, round).await;

@@ -1,11 +1,9 @@
 //! Turns that repeat a failed one with its idempotency key, and answer its message.
 
 use domain::{EventData, Fingerprint, TurnStatus};
-use ports::{
-    BeginTurn, CompletedTurn, ConversationTarget, RecordTurnOutcome, Storage, TurnMessages,
-};
+use ports::{BeginTurn, CompletedTurn, ConversationTarget, RecordTurnOutcome, TurnMessages};
 
-use crate::{fixture, log, lookup, results::ResultExt as _, setup};
+use crate::{Store, fixture, log, lookup, results::ResultExt as _, setup};
 
 /// A turn with the key `k` in conversation 1, in which `turn_count` turns have started.
 fn with_key(number: u32, turn_count: i64) -> BeginTurn {
@@ -20,7 +18,7 @@ fn with_key(number: u32, turn_count: i64) -> BeginTurn {
 
 /// Stores a chat with a completed turn, then fails turn 2, which has released its key: message 3 is
 /// the newest one.
-async fn failed_turn(storage: &Storage) -> BeginTurn {
+async fn failed_turn(storage: &Store) -> BeginTurn {
     setup::chat_with_turns(storage, 1).await;
     let failed = with_key(2, 1);
     setup::start_turn(storage, &failed).await;
@@ -39,7 +37,7 @@ fn assert_new_message(place: &TurnMessages, begin: &BeginTurn, seq: i64) {
 
 /// A retry stores no message: it answers the message of the failed turn, which then belongs to the
 /// retry.
-pub async fn a_retry_answers_the_message_of_the_failed_turn(storage: &Storage) {
+pub async fn a_retry_answers_the_message_of_the_failed_turn(storage: &Store) {
     let failed = failed_turn(storage).await;
     let retry = with_key(3, 2);
     let conversation = retry.target.id();
@@ -83,7 +81,7 @@ pub async fn a_retry_answers_the_message_of_the_failed_turn(storage: &Storage) {
 }
 
 /// The same for a completed turn.
-pub async fn a_completed_retry_answers_the_message_of_the_failed_turn(storage: &Storage) {
+pub async fn a_completed_retry_answers_the_message_of_the_failed_turn(storage: &Store) {
     let failed = failed_turn(storage).await;
     let begin = with_key(3, 2);
     let turn = CompletedTurn {
@@ -106,7 +104,7 @@ pub async fn a_completed_retry_answers_the_message_of_the_failed_turn(storage: &
 }
 
 /// A retry that fails can be repeated, as often as necessary.
-pub async fn a_failed_retry_can_be_repeated(storage: &Storage) {
+pub async fn a_failed_retry_can_be_repeated(storage: &Store) {
     let failed = failed_turn(storage).await;
     let mut previous = failed.turn_id;
     for number in 3..=5 {
@@ -127,7 +125,7 @@ pub async fn a_failed_retry_can_be_repeated(storage: &Storage) {
 }
 
 /// A retry behind another message stores a new one.
-pub async fn a_retry_behind_another_message_stores_a_new_one(storage: &Storage) {
+pub async fn a_retry_behind_another_message_stores_a_new_one(storage: &Store) {
     failed_turn(storage).await;
     let other = BeginTurn {
         idempotency: None,
@@ -141,7 +139,7 @@ pub async fn a_retry_behind_another_message_stores_a_new_one(storage: &Storage) 
 }
 
 /// Another command with the released key stores a new message.
-pub async fn another_command_with_a_released_key_stores_a_new_message(storage: &Storage) {
+pub async fn another_command_with_a_released_key_stores_a_new_message(storage: &Store) {
     failed_turn(storage).await;
     let mut begin = with_key(3, 2);
     let entry = begin.idempotency.as_mut().expect("the turn has an entry");
@@ -151,7 +149,7 @@ pub async fn another_command_with_a_released_key_stores_a_new_message(storage: &
 }
 
 /// A retry in a new conversation stores a new message.
-pub async fn a_retry_in_another_conversation_stores_a_new_message(storage: &Storage) {
+pub async fn a_retry_in_another_conversation_stores_a_new_message(storage: &Store) {
     failed_turn(storage).await;
     let agent = fixture::agent(1);
     let retry = BeginTurn {
@@ -164,7 +162,7 @@ pub async fn a_retry_in_another_conversation_stores_a_new_message(storage: &Stor
 }
 
 /// A retry that is queued stores a new message when it starts.
-pub async fn a_queued_retry_stores_a_new_message(storage: &Storage) {
+pub async fn a_queued_retry_stores_a_new_message(storage: &Store) {
     failed_turn(storage).await;
     let running = BeginTurn {
         idempotency: None,
@@ -181,7 +179,7 @@ pub async fn a_queued_retry_stores_a_new_message(storage: &Storage) {
 }
 
 /// A superseded message is not answered by a retry, also if no visible message follows it.
-pub async fn a_retry_of_a_superseded_message_stores_a_new_one(storage: &Storage) {
+pub async fn a_retry_of_a_superseded_message_stores_a_new_one(storage: &Store) {
     failed_turn(storage).await;
     let conversation = with_key(3, 2).target.id();
     let question = lookup::messages(storage, conversation).await.remove(0);
@@ -198,7 +196,7 @@ pub async fn a_retry_of_a_superseded_message_stores_a_new_one(storage: &Storage)
 }
 
 /// A retry of a turn that has superseded messages answers its message, too.
-pub async fn a_retry_of_a_superseding_turn_answers_its_message(storage: &Storage) {
+pub async fn a_retry_of_a_superseding_turn_answers_its_message(storage: &Store) {
     setup::chat_with_turns(storage, 2).await;
     let failed = fixture::superseding(with_key(3, 2), 1, 0);
     setup::start_turn(storage, &failed).await;

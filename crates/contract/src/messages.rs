@@ -1,12 +1,12 @@
 //! `ConversationRepository::messages`: pages in both directions.
 
 use domain::{Agent, Conversation, Message, MessageError, ProblemCode, Role, TurnStatus};
-use ports::{ListingOrder, MessageQuery, Reply, Storage};
+use ports::{ListingOrder, MessageQuery, Reply};
 
-use crate::{fixture, lookup, results::ResultExt as _, setup};
+use crate::{Store, fixture, lookup, results::ResultExt as _, setup};
 
 async fn page(
-    storage: &Storage,
+    storage: &Store,
     conversation: &Conversation,
     order: ListingOrder,
     after: Option<i64>,
@@ -22,7 +22,7 @@ async fn page(
 }
 
 async fn listed(
-    storage: &Storage,
+    storage: &Store,
     conversation: &Conversation,
     query: &MessageQuery,
 ) -> (Vec<Message>, bool) {
@@ -40,7 +40,7 @@ fn positions(messages: &[Message]) -> Vec<i64> {
 }
 
 /// Records numbered turns in conversation 1, which exists.
-async fn record_turns(storage: &Storage, numbers: std::ops::Range<u32>) -> (Agent, Conversation) {
+async fn record_turns(storage: &Store, numbers: std::ops::Range<u32>) -> (Agent, Conversation) {
     let (agent, conversation) = (
         fixture::agent(1),
         fixture::conversation(1, fixture::agent_id(1)),
@@ -54,7 +54,7 @@ async fn record_turns(storage: &Storage, numbers: std::ops::Range<u32>) -> (Agen
 }
 
 /// Every member of a message is stored, for user and agent.
-pub async fn messages_are_stored_with_every_member(storage: &Storage) {
+pub async fn messages_are_stored_with_every_member(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let mut turn = fixture::completed_turn(7, &agent, fixture::existing(&conversation, 0));
     turn.finished_at = fixture::at(99);
@@ -106,7 +106,7 @@ pub async fn messages_are_stored_with_every_member(storage: &Storage) {
 }
 
 /// Both orders return all messages, in pages of every length.
-pub async fn messages_are_listed_in_both_orders(storage: &Storage) {
+pub async fn messages_are_listed_in_both_orders(storage: &Store) {
     setup::chat(storage).await;
     let (_, conversation) = record_turns(storage, 0..4).await;
     let ascending: Vec<i64> = (1..=8).collect();
@@ -131,7 +131,7 @@ pub async fn messages_are_listed_in_both_orders(storage: &Storage) {
 
 /// A message that is stored during paging appears at the end of the ascending order, and nowhere
 /// else.
-pub async fn pages_of_messages_stay_correct_while_messages_are_added(storage: &Storage) {
+pub async fn pages_of_messages_stay_correct_while_messages_are_added(storage: &Store) {
     setup::chat(storage).await;
     let (_, conversation) = record_turns(storage, 0..2).await;
     let (up, _) = page(storage, &conversation, ListingOrder::Ascending, None, 3).await;
@@ -147,7 +147,7 @@ pub async fn pages_of_messages_stay_correct_while_messages_are_added(storage: &S
 
 /// User messages have the status of their turn, and the reason if it ended without a complete reply;
 /// agent messages have its tool calls.
-pub async fn messages_show_the_state_of_their_turns(storage: &Storage) {
+pub async fn messages_show_the_state_of_their_turns(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = |number, turn_count| {
         fixture::begin_turn(number, &agent, fixture::existing(&conversation, turn_count))
@@ -192,7 +192,7 @@ pub async fn messages_show_the_state_of_their_turns(storage: &Storage) {
 }
 
 /// Superseded messages are listed on request only, in both orders.
-pub async fn superseded_messages_are_listed_on_request(storage: &Storage) {
+pub async fn superseded_messages_are_listed_on_request(storage: &Store) {
     let (agent, conversation) = setup::chat_with_turns(storage, 2).await;
     let begin = fixture::begin_turn(10, &agent, fixture::existing(&conversation, 2));
     setup::start_turn(storage, &fixture::superseding(begin, 3, 2)).await;
@@ -221,7 +221,7 @@ pub async fn superseded_messages_are_listed_on_request(storage: &Storage) {
 }
 
 /// A conversation without messages has an empty page.
-pub async fn a_conversation_without_messages_has_an_empty_page(storage: &Storage) {
+pub async fn a_conversation_without_messages_has_an_empty_page(storage: &Store) {
     let (_, conversation) = setup::chat(storage).await;
     for order in [ListingOrder::Ascending, ListingOrder::Descending] {
         assert_eq!(
@@ -236,7 +236,7 @@ pub async fn a_conversation_without_messages_has_an_empty_page(storage: &Storage
 }
 
 /// The page has a log position that is not later than its content.
-pub async fn a_page_of_messages_has_its_log_position(storage: &Storage) {
+pub async fn a_page_of_messages_has_its_log_position(storage: &Store) {
     setup::chat(storage).await;
     let (_, conversation) = record_turns(storage, 0..1).await;
     let query = MessageQuery {

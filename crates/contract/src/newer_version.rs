@@ -5,9 +5,10 @@
 use std::sync::Arc;
 
 use domain::{EventData, EventType, PrincipalId, Seq, TurnStatus};
-use ports::{CancelOutcome, EventQuery, EventVisibility, FinishOutcome, Storage, TurnEnding};
+use ports::{CancelOutcome, EventQuery, EventVisibility, FinishOutcome, TurnEnding};
 
 use crate::{
+    Store,
     dead_nodes::{LONG, TurnQueue, mark_dead_nodes, run_sweep, sweep, sweeper, two_nodes},
     fixture, log, lookup,
     results::ResultExt as _,
@@ -15,7 +16,7 @@ use crate::{
 };
 
 /// A store that a newer version uses too.
-pub trait SharedStore: std::ops::Deref<Target = Storage> {
+pub trait SharedStore: std::ops::Deref<Target = Store> {
     /// Executes a statement of the newer version.
     fn execute(&self, statement: &'static str) -> impl Future<Output = ()>;
 }
@@ -292,6 +293,7 @@ pub async fn callers_can_end_turns_of_a_higher_level(store: &impl SharedStore) {
     let queue = TurnQueue::begin(store, &agent, 1, 2).await;
     store.execute(RAISE_RUNNING).await;
     store.execute(RAISE_QUEUED).await;
+    append_events(store).await;
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(9));
     for turn in [queue.running.turn_id, queue.waiting[0].turn_id] {
         let cancelled = store

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use domain::NodeId;
-use ports::{FarNodeReport, LiveNode, LiveNodes, NodeProcess, Storage};
+use ports::{FarNodeReport, LiveNode, LiveNodes, NodeProcess};
 
 use crate::{
-    fixture,
+    Store, fixture,
     results::{ResultExt as _, assert_conflict},
     setup,
 };
@@ -14,14 +14,14 @@ use crate::{
 const LEASE: Duration = Duration::from_secs(10);
 
 /// `insert` MUST return `Conflict` if the id exists.
-pub async fn a_duplicate_node_id_is_a_conflict(storage: &Storage) {
+pub async fn a_duplicate_node_id_is_a_conflict(storage: &Store) {
     let id = setup::node(storage, 1).await;
     assert_conflict(&storage.nodes.insert(id, &fixture::process(), LEASE).await);
     assert!(storage.nodes.renew(id, LEASE).await.success().is_some());
 }
 
 /// `renew` renews a valid lease.
-pub async fn a_valid_lease_can_be_renewed(storage: &Storage) {
+pub async fn a_valid_lease_can_be_renewed(storage: &Store) {
     let id = setup::node(storage, 1).await;
     for _ in 0..3 {
         assert!(storage.nodes.renew(id, LEASE).await.success().is_some());
@@ -29,7 +29,7 @@ pub async fn a_valid_lease_can_be_renewed(storage: &Storage) {
 }
 
 /// `renew` also renews an expired lease: only a mark ends a node.
-pub async fn an_expired_lease_can_be_renewed(storage: &Storage) {
+pub async fn an_expired_lease_can_be_renewed(storage: &Store) {
     let id = fixture::node_id(1);
     storage
         .nodes
@@ -48,7 +48,7 @@ pub async fn an_expired_lease_can_be_renewed(storage: &Storage) {
 }
 
 /// An expired lease is not a mark: the node may begin turns.
-pub async fn a_node_with_an_expired_lease_may_begin_turns(storage: &Storage) {
+pub async fn a_node_with_an_expired_lease_may_begin_turns(storage: &Store) {
     let id = fixture::node_id(1);
     storage
         .nodes
@@ -62,7 +62,7 @@ pub async fn a_node_with_an_expired_lease_may_begin_turns(storage: &Storage) {
 }
 
 /// A node that was never registered or was deleted has no lease.
-pub async fn an_unknown_node_has_no_lease(storage: &Storage) {
+pub async fn an_unknown_node_has_no_lease(storage: &Store) {
     let left = setup::node(storage, 1).await;
     storage.nodes.delete(left).await.success();
     for id in [left, fixture::node_id(404)] {
@@ -71,7 +71,7 @@ pub async fn an_unknown_node_has_no_lease(storage: &Storage) {
 }
 
 /// `delete` can be repeated.
-pub async fn deleting_a_node_can_be_repeated(storage: &Storage) {
+pub async fn deleting_a_node_can_be_repeated(storage: &Store) {
     let id = setup::node(storage, 1).await;
     let other = setup::node(storage, 2).await;
     for _ in 0..2 {
@@ -80,13 +80,13 @@ pub async fn deleting_a_node_can_be_repeated(storage: &Storage) {
     assert!(storage.nodes.renew(other, LEASE).await.success().is_some());
 }
 
-async fn renewed(storage: &Storage, id: NodeId) -> LiveNodes {
+async fn renewed(storage: &Store, id: NodeId) -> LiveNodes {
     let renewed = storage.nodes.renew(id, LEASE).await.success();
     renewed.expect("the node is alive")
 }
 
 /// `insert` and `renew` return the number of nodes that are not marked as dead.
-pub async fn live_nodes_are_counted(storage: &Storage) {
+pub async fn live_nodes_are_counted(storage: &Store) {
     let process = fixture::process();
     let (one, other, late) = (
         fixture::node_id(1),
@@ -107,7 +107,7 @@ pub async fn live_nodes_are_counted(storage: &Storage) {
 
 /// `insert` and `renew` return the lowest level of these nodes and of those of far regions. One that
 /// reports no level has level 0.
-pub async fn the_lowest_level_of_all_nodes_is_known(storage: &Storage) {
+pub async fn the_lowest_level_of_all_nodes_is_known(storage: &Store) {
     let process = |level| NodeProcess {
         level,
         ..fixture::process()
@@ -150,7 +150,7 @@ pub async fn the_lowest_level_of_all_nodes_is_known(storage: &Storage) {
 }
 
 /// `list` returns the nodes with a valid lease, by id, with what they have reported.
-pub async fn live_nodes_are_listed(storage: &Storage) {
+pub async fn live_nodes_are_listed(storage: &Store) {
     let process = fixture::process();
     let now = storage.maintenance.now().await.success();
     for (number, lease) in [(2, LEASE), (1, LEASE), (3, Duration::ZERO)] {
@@ -172,7 +172,7 @@ pub async fn live_nodes_are_listed(storage: &Storage) {
 }
 
 /// `list` counts the turns that are in progress at each node.
-pub async fn running_turns_are_listed(storage: &Storage) {
+pub async fn running_turns_are_listed(storage: &Store) {
     setup::node(storage, 1).await;
     let agent = setup::agent(storage, 1).await;
     let conversation = setup::conversation(storage, 1, &agent).await;
@@ -185,7 +185,7 @@ pub async fn running_turns_are_listed(storage: &Storage) {
 
 /// `report_far` MUST replace an earlier report, and its node MUST NOT be counted. `list` returns it
 /// until its lease ends.
-pub async fn nodes_of_far_regions_are_listed_and_not_counted(storage: &Storage) {
+pub async fn nodes_of_far_regions_are_listed_and_not_counted(storage: &Store) {
     let (region, own) = (fixture::region(), setup::node(storage, 1).await);
     let now = storage.maintenance.now().await.success();
     let report = |number, connected_for| FarNodeReport {

@@ -1,11 +1,11 @@
 //! The open turns of a conversation, and the position of its latest activity.
 
 use domain::{ConversationId, OpenTurn, Seq, TurnStatus};
-use ports::{BeginTurn, ConversationFilter, Storage};
+use ports::{BeginTurn, ConversationFilter};
 
-use crate::{fixture, log, lookup, results::ResultExt as _, setup};
+use crate::{Store, fixture, log, lookup, results::ResultExt as _, setup};
 
-async fn open_turns(storage: &Storage, id: ConversationId) -> Vec<OpenTurn> {
+async fn open_turns(storage: &Store, id: ConversationId) -> Vec<OpenTurn> {
     let stored = lookup::conversation(storage, id).await;
     stored.expect("the conversation exists").open_turns
 }
@@ -19,7 +19,7 @@ fn open(begin: &BeginTurn, status: TurnStatus) -> OpenTurn {
 }
 
 /// Queued turns follow the running one, in order of arrival.
-pub async fn open_turns_are_shown_in_their_order(storage: &Storage) {
+pub async fn open_turns_are_shown_in_their_order(storage: &Store) {
     use TurnStatus::{InProgress, Queued};
     let (agent, conversation) = setup::chat(storage).await;
     let begin = |number| fixture::begin_turn(number, &agent, fixture::existing(&conversation, 0));
@@ -50,7 +50,7 @@ pub async fn open_turns_are_shown_in_their_order(storage: &Storage) {
 }
 
 /// Returns the position of the latest activity of conversation 1, which must be the newest event.
-async fn latest_activity(storage: &Storage) -> Seq {
+async fn latest_activity(storage: &Store) -> Seq {
     let (tenant, id) = (fixture::tenant(), fixture::conversation_id(1));
     let found = storage.conversations.find(&tenant, id).await.success();
     let position = found.value.expect("the conversation exists").sort_seq;
@@ -59,7 +59,7 @@ async fn latest_activity(storage: &Storage) -> Seq {
 }
 
 /// Every change of a turn's status raises the position of its conversation.
-pub async fn a_change_of_a_turns_status_raises_the_position_of_its_conversation(storage: &Storage) {
+pub async fn a_change_of_a_turns_status_raises_the_position_of_its_conversation(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(900));
     let begin = |number, turn_count| {
@@ -101,7 +101,7 @@ pub async fn a_change_of_a_turns_status_raises_the_position_of_its_conversation(
 }
 
 /// Changes of other conversations do not raise the position.
-pub async fn activity_elsewhere_does_not_raise_the_position(storage: &Storage) {
+pub async fn activity_elsewhere_does_not_raise_the_position(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let position = latest_activity(storage).await;
     let other = setup::conversation(storage, 2, &agent).await;

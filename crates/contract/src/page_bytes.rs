@@ -6,11 +6,11 @@ use domain::{
 };
 use ports::{
     AgentFilter, ConversationFilter, EventQuery, FirstMessages, ListingOrder, MessageQuery,
-    Storage, TurnFilter, TurnQuery,
+    TurnFilter, TurnQuery,
 };
 
 use crate::{
-    fixture, log,
+    Store, fixture, log,
     pages::{agents, conversations, credentials},
     results::ResultExt as _,
     setup,
@@ -46,7 +46,7 @@ fn agent_of(number: u32, bytes: usize) -> Agent {
 }
 
 /// All orders of the list of agents have short pages.
-pub async fn a_page_of_large_agents_is_short(storage: &Storage) {
+pub async fn a_page_of_large_agents_is_short(storage: &Store) {
     for number in 1..=10 {
         setup::insert_agent(storage, agent_of(number, LARGE)).await;
     }
@@ -67,7 +67,7 @@ pub async fn a_page_of_large_agents_is_short(storage: &Storage) {
 }
 
 /// An item larger than a page is a page of its own.
-pub async fn an_agent_larger_than_a_page_is_listed_alone(storage: &Storage) {
+pub async fn an_agent_larger_than_a_page_is_listed_alone(storage: &Store) {
     for number in 1..=3 {
         setup::insert_agent(storage, agent_of(number, PAGE_BYTES + 1)).await;
     }
@@ -79,7 +79,7 @@ pub async fn an_agent_larger_than_a_page_is_listed_alone(storage: &Storage) {
 }
 
 /// The same for conversations, with every filter.
-pub async fn a_page_of_large_conversations_is_short(storage: &Storage) {
+pub async fn a_page_of_large_conversations_is_short(storage: &Store) {
     let agent = setup::agent(storage, 1).await;
     for number in 1..=6 {
         let large = ("note".to_owned(), "x".repeat(LARGE));
@@ -112,7 +112,7 @@ pub async fn a_page_of_large_conversations_is_short(storage: &Storage) {
 }
 
 /// The same for messages, in both orders.
-pub async fn a_page_of_large_messages_is_short(storage: &Storage) {
+pub async fn a_page_of_large_messages_is_short(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     for number in 0..3 {
         let target = fixture::existing(&conversation, i64::from(number));
@@ -148,7 +148,7 @@ pub async fn a_page_of_large_messages_is_short(storage: &Storage) {
 }
 
 /// The same for turns, in both orders.
-pub async fn a_page_of_large_turns_is_short(storage: &Storage) {
+pub async fn a_page_of_large_turns_is_short(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     for number in 0..4 {
         let target = fixture::existing(&conversation, i64::from(number));
@@ -181,7 +181,7 @@ pub async fn a_page_of_large_turns_is_short(storage: &Storage) {
 }
 
 /// The same for keys.
-pub async fn a_page_of_large_credentials_is_short(storage: &Storage) {
+pub async fn a_page_of_large_credentials_is_short(storage: &Store) {
     for number in 1..=6 {
         let key = Credential {
             allowed_origins: vec!["x".repeat(LARGE)],
@@ -201,7 +201,7 @@ pub async fn a_page_of_large_credentials_is_short(storage: &Storage) {
 }
 
 /// Returns the log in pages of at most `bytes` bytes.
-async fn log_pages(storage: &Storage, bytes: usize) -> Vec<Vec<i64>> {
+async fn log_pages(storage: &Store, bytes: usize) -> Vec<Vec<i64>> {
     let mut since = Seq(0);
     let mut pages = Vec::new();
     loop {
@@ -225,7 +225,7 @@ async fn log_pages(storage: &Storage, bytes: usize) -> Vec<Vec<i64>> {
 }
 
 /// A page of the log ends when its bytes are used up, and contains at least one event.
-pub async fn a_page_of_large_events_is_short(storage: &Storage) {
+pub async fn a_page_of_large_events_is_short(storage: &Store) {
     for number in 1..=5 {
         setup::insert_agent(storage, agent_of(number, LARGE)).await;
     }
@@ -242,7 +242,7 @@ pub async fn a_page_of_large_events_is_short(storage: &Storage) {
 }
 
 /// Messages count as well as the events' own content, also messages that events omit.
-pub async fn messages_count_towards_the_size_of_a_page_of_the_log(storage: &Storage) {
+pub async fn messages_count_towards_the_size_of_a_page_of_the_log(storage: &Store) {
     let agent = setup::agent(storage, 1).await;
     let conversation = fixture::conversation(1, agent.id);
     let (conversation, greeting) = fixture::greeted(conversation, &"x".repeat(LARGE));
@@ -259,7 +259,7 @@ pub async fn messages_count_towards_the_size_of_a_page_of_the_log(storage: &Stor
 }
 
 /// `count` counts the events that a page would return, up to a limit.
-pub async fn matching_events_are_counted(storage: &Storage) {
+pub async fn matching_events_are_counted(storage: &Store) {
     for number in 1..=5 {
         setup::insert_agent(storage, agent_of(number, LARGE)).await;
     }

@@ -3,10 +3,10 @@
 use domain::{Agent, Conversation, Credential, CredentialKind, Listed, text::search_key};
 use ports::{
     AgentFilter, AgentPosition, AgentQuery, ConversationFilter, ConversationPosition,
-    ConversationQuery, Storage,
+    ConversationQuery,
 };
 
-use crate::{fixture, results::ResultExt as _};
+use crate::{Store, fixture, results::ResultExt as _};
 
 /// More pages than any test needs, so that an endless listing fails instead of hanging.
 pub(crate) const TOO_MANY_PAGES: usize = 200;
@@ -22,7 +22,7 @@ fn after_agent(agent: &Listed<Agent>) -> AgentPosition {
 
 /// Reads one page of agents of the fixture's tenant. Returns `true` if more follow.
 pub(crate) async fn agents(
-    storage: &Storage,
+    storage: &Store,
     filter: &AgentFilter,
     after: Option<&Listed<Agent>>,
     limit: usize,
@@ -39,7 +39,7 @@ pub(crate) async fn agents(
 
 /// Reads all agents after `after`, in pages of `limit`.
 pub(crate) async fn agents_behind(
-    storage: &Storage,
+    storage: &Store,
     filter: &AgentFilter,
     mut after: Option<Listed<Agent>>,
     limit: usize,
@@ -59,7 +59,7 @@ pub(crate) async fn agents_behind(
 
 /// Reads the names of all agents, in pages of `limit`.
 pub(crate) async fn agent_names(
-    storage: &Storage,
+    storage: &Store,
     filter: &AgentFilter,
     limit: usize,
 ) -> Vec<String> {
@@ -77,7 +77,7 @@ fn after_conversation(conversation: &Listed<Conversation>) -> ConversationPositi
 
 /// Reads one page of conversations of the fixture's tenant. Returns `true` if more follow.
 pub(crate) async fn conversations(
-    storage: &Storage,
+    storage: &Store,
     filter: &ConversationFilter,
     after: Option<&Listed<Conversation>>,
     limit: usize,
@@ -94,7 +94,7 @@ pub(crate) async fn conversations(
 
 /// Reads all conversations after `after`, in pages of `limit`.
 pub(crate) async fn conversations_behind(
-    storage: &Storage,
+    storage: &Store,
     filter: &ConversationFilter,
     mut after: Option<Listed<Conversation>>,
     limit: usize,
@@ -118,7 +118,7 @@ pub(crate) async fn conversations_behind(
 
 /// Reads all credentials of a kind of the fixture's tenant, in pages of `limit`.
 pub(crate) async fn credentials(
-    storage: &Storage,
+    storage: &Store,
     kind: CredentialKind,
     limit: usize,
 ) -> Vec<Credential> {

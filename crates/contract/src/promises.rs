@@ -6,7 +6,7 @@ mod conversations;
 mod turns;
 
 /// Expands to one test per promise of a store. `$fixture` is the path (from the crate's root) of an
-/// async function whose result derefs to an empty, freshly migrated `ports::Storage`.
+/// async function whose result derefs to an empty, freshly migrated [`crate::Store`].
 #[macro_export]
 macro_rules! storage_contract {
     ($fixture:path) => {

@@ -1,9 +1,9 @@
 //! Running the purge of a store in tests.
 
 use domain::Timestamp;
-use ports::{RetentionCutoffs, Storage};
+use ports::RetentionCutoffs;
 
-use crate::{fixture, pages::TOO_MANY_PAGES, results::ResultExt as _};
+use crate::{Store, fixture, pages::TOO_MANY_PAGES, results::ResultExt as _};
 
 /// Cutoffs by which nothing is outdated.
 pub(crate) fn nothing() -> RetentionCutoffs {
@@ -32,7 +32,7 @@ pub(crate) fn ended_before(ended_before: Timestamp) -> RetentionCutoffs {
 }
 
 /// Purges in chunks until nothing is left to do. Returns the number of changed rows.
-pub(crate) async fn purge_all(storage: &Storage, limit: usize, outdated: RetentionCutoffs) -> u64 {
+pub(crate) async fn purge_all(storage: &Store, limit: usize, outdated: RetentionCutoffs) -> u64 {
     let mut all = 0;
     for _ in 0..TOO_MANY_PAGES {
         let touched = storage.maintenance.purge(limit, outdated).await.success();

@@ -1,16 +1,16 @@
-//! `TurnRepository::record_completed_turn`: a whole turn in one write.
+//! `CompletedTurn`: a whole turn in one write.
 
 use domain::{Conversation, EventType, Turn, TurnStatus};
-use ports::{CompletedTurn, ConversationTarget, RecordTurnOutcome, Storage};
+use ports::{CompletedTurn, ConversationTarget, RecordTurnOutcome};
 
 use crate::{
-    fixture, log, lookup,
+    Store, fixture, log, lookup,
     results::{ResultExt as _, assert_stale},
     setup,
     snapshot::Snapshot,
 };
 
-pub(crate) async fn outcome(storage: &Storage, turn: &CompletedTurn) -> RecordTurnOutcome {
+pub(crate) async fn outcome(storage: &Store, turn: &CompletedTurn) -> RecordTurnOutcome {
     storage
         .turns
         .record_completed_turn(turn.clone())
@@ -24,7 +24,7 @@ pub(crate) fn with_key(mut turn: CompletedTurn, key: &str) -> CompletedTurn {
 }
 
 /// The turn is completed, both messages are stored, and the conversation is updated.
-pub async fn a_completed_turn_is_stored_with_both_messages(storage: &Storage) {
+pub async fn a_completed_turn_is_stored_with_both_messages(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let mut turn = fixture::completed_turn(7, &agent, fixture::existing(&conversation, 0));
     turn.finished_at = fixture::at(99);
@@ -77,7 +77,7 @@ pub async fn a_completed_turn_is_stored_with_both_messages(storage: &Storage) {
 }
 
 /// The events are `turn.started` and `turn.completed`.
-pub async fn a_completed_turn_writes_turn_started_and_turn_completed(storage: &Storage) {
+pub async fn a_completed_turn_writes_turn_started_and_turn_completed(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let head = log::head(storage, &fixture::tenant()).await;
     let turn = fixture::completed_turn(7, &agent, fixture::existing(&conversation, 0));
@@ -99,7 +99,7 @@ pub async fn a_completed_turn_writes_turn_started_and_turn_completed(storage: &S
 }
 
 /// A new conversation is created with its first turn; `conversation.created` is written first.
-pub async fn a_new_conversation_is_created_with_its_first_completed_turn(storage: &Storage) {
+pub async fn a_new_conversation_is_created_with_its_first_completed_turn(storage: &Store) {
     let agent = setup::agent(storage, 1).await;
     let conversation = fixture::conversation(1, agent.id);
     let target = ConversationTarget::New(conversation.clone());
@@ -126,7 +126,7 @@ pub async fn a_new_conversation_is_created_with_its_first_completed_turn(storage
 }
 
 /// Completed turns follow each other: messages and turns are numbered without gaps.
-pub async fn completed_turns_are_numbered_without_gaps(storage: &Storage) {
+pub async fn completed_turns_are_numbered_without_gaps(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     for number in 0..20 {
         let target = fixture::existing(&conversation, i64::from(number));
@@ -146,7 +146,7 @@ pub async fn completed_turns_are_numbered_without_gaps(storage: &Storage) {
 }
 
 /// The outcome MUST be `Stale`, and nothing written, if the agent's version is not the assumed one.
-pub async fn a_completed_turn_for_another_agent_version_is_stale(storage: &Storage) {
+pub async fn a_completed_turn_for_another_agent_version_is_stale(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     setup::update_agent(storage, &fixture::renamed(&agent, "Grace")).await;
     let new = ConversationTarget::New(fixture::conversation(2, agent.id));
@@ -159,7 +159,7 @@ pub async fn a_completed_turn_for_another_agent_version_is_stale(storage: &Stora
 }
 
 /// The outcome MUST be `Stale`, and nothing written, if the turn count is not the assumed one.
-pub async fn a_completed_turn_for_another_turn_count_is_stale(storage: &Storage) {
+pub async fn a_completed_turn_for_another_turn_count_is_stale(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let first = fixture::completed_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::record_turn(storage, first).await;
@@ -173,7 +173,7 @@ pub async fn a_completed_turn_for_another_turn_count_is_stale(storage: &Storage)
 }
 
 /// The outcome is `AgentNotFound` if the agent never existed or is deleted.
-pub async fn a_completed_turn_needs_an_existing_agent(storage: &Storage) {
+pub async fn a_completed_turn_needs_an_existing_agent(storage: &Store) {
     let (deleted, conversation) = setup::chat(storage).await;
     setup::delete_agent(storage, &deleted).await;
     for agent in [deleted, fixture::agent(404)] {
@@ -190,7 +190,7 @@ pub async fn a_completed_turn_needs_an_existing_agent(storage: &Storage) {
 
 /// The outcome is `ConversationNotFound` if the conversation never existed, is deleted, or belongs
 /// to another agent.
-pub async fn a_completed_turn_needs_an_existing_conversation(storage: &Storage) {
+pub async fn a_completed_turn_needs_an_existing_conversation(storage: &Store) {
     let (agent, deleted) = setup::chat(storage).await;
     setup::delete_conversation(storage, &deleted).await;
     let other = setup::agent(storage, 2).await;
@@ -206,7 +206,7 @@ pub async fn a_completed_turn_needs_an_existing_conversation(storage: &Storage) 
 }
 
 /// The outcome is `Busy` while a turn is running, or queued without a running one.
-pub async fn a_completed_turn_is_busy_beside_an_open_turn(storage: &Storage) {
+pub async fn a_completed_turn_is_busy_beside_an_open_turn(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let running = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::start_turn(storage, &running).await;

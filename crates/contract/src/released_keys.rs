@@ -2,12 +2,11 @@
 
 use domain::{Fingerprint, IdempotencyEntry, IdempotencyRecord, Problem, idempotency::RETENTION};
 use ports::{
-    BeginOutcome, BeginTurn, CompletedTurn, ConversationTarget, RecordTurnOutcome, Storage,
-    TurnEnding,
+    BeginOutcome, BeginTurn, CompletedTurn, ConversationTarget, RecordTurnOutcome, TurnEnding,
 };
 use tokio::task::JoinSet;
 
-use crate::{fixture, log, lookup, results::ResultExt as _, setup, snapshot::Snapshot};
+use crate::{Store, fixture, log, lookup, results::ResultExt as _, setup, snapshot::Snapshot};
 
 fn key() -> IdempotencyEntry {
     fixture::entry("k")
@@ -20,13 +19,13 @@ fn with_key(begin: BeginTurn) -> BeginTurn {
     }
 }
 
-async fn fail_turn(storage: &Storage, begin: &BeginTurn, problem: Problem) {
+async fn fail_turn(storage: &Store, begin: &BeginTurn, problem: Problem) {
     let finish = fixture::finish(begin, TurnEnding::failed(problem));
     setup::finish_turn(storage, finish).await;
 }
 
 /// Fails turn 1 of the new conversation 2, which releases its key. Conversation 1 is idle.
-async fn release_key(storage: &Storage) -> BeginTurn {
+async fn release_key(storage: &Store) -> BeginTurn {
     let (agent, _) = setup::chat(storage).await;
     let target = ConversationTarget::New(fixture::conversation(2, agent.id));
     let begin = with_key(fixture::begin_turn(1, &agent, target));
@@ -42,14 +41,14 @@ fn repeat_command(number: u32) -> BeginTurn {
     with_key(fixture::begin_turn(number, &agent, target))
 }
 
-async fn record(storage: &Storage) -> IdempotencyRecord {
+async fn record(storage: &Store) -> IdempotencyRecord {
     let record = lookup::record(storage, &key()).await;
     record.expect("the key is stored")
 }
 
 /// A retryable failure releases the key: its record stays, and names the conversation instead of
 /// the turn.
-pub async fn a_retryable_failure_releases_the_key(storage: &Storage) {
+pub async fn a_retryable_failure_releases_the_key(storage: &Store) {
     let begin = release_key(storage).await;
     let expected = IdempotencyRecord {
         fingerprint: key().fingerprint,
@@ -65,7 +64,7 @@ pub async fn a_retryable_failure_releases_the_key(storage: &Storage) {
 /// A repeated command that would create a conversation receives the record with the existing one,
 /// and nothing is written, both for `begin_turn` and for `record_completed_turn`.
 pub async fn a_released_key_is_replayed_to_a_repeated_command_for_a_new_conversation(
-    storage: &Storage,
+    storage: &Store,
 ) {
     release_key(storage).await;
     let (begin, expected) = (repeat_command(2), record(storage).await);
@@ -82,7 +81,7 @@ pub async fn a_released_key_is_replayed_to_a_repeated_command_for_a_new_conversa
     assert_eq!(record(storage).await, expected);
 }
 
-async fn assert_key_reused(storage: &Storage, begin: &BeginTurn) {
+async fn assert_key_reused(storage: &Store, begin: &BeginTurn) {
     setup::start_turn(storage, begin).await;
     let record = lookup::record(
         storage,
@@ -102,7 +101,7 @@ async fn assert_key_reused(storage: &Storage, begin: &BeginTurn) {
 }
 
 /// A turn that continues in the conversation reuses the key.
-pub async fn a_released_key_is_reused_in_its_conversation(storage: &Storage) {
+pub async fn a_released_key_is_reused_in_its_conversation(storage: &Store) {
     let first = release_key(storage).await;
     let target = ConversationTarget::Existing {
         id: first.target.id(),
@@ -113,7 +112,7 @@ pub async fn a_released_key_is_reused_in_its_conversation(storage: &Storage) {
 }
 
 /// A resumption reuses the key also in a new conversation: the previous one may be deleted.
-pub async fn a_released_key_is_reused_by_a_resumption(storage: &Storage) {
+pub async fn a_released_key_is_reused_by_a_resumption(storage: &Store) {
     release_key(storage).await;
     let begin = BeginTurn {
         is_resumption: true,
@@ -123,7 +122,7 @@ pub async fn a_released_key_is_reused_by_a_resumption(storage: &Storage) {
 }
 
 /// Another command reuses the key as if it had never been used.
-pub async fn a_released_key_is_reused_by_another_command(storage: &Storage) {
+pub async fn a_released_key_is_reused_by_another_command(storage: &Store) {
     release_key(storage).await;
     let mut begin = repeat_command(2);
     let entry = begin
@@ -135,7 +134,7 @@ pub async fn a_released_key_is_reused_by_another_command(storage: &Storage) {
 }
 
 /// A completed turn reuses the key like a turn that begins.
-pub async fn a_released_key_is_reused_by_a_completed_turn(storage: &Storage) {
+pub async fn a_released_key_is_reused_by_a_completed_turn(storage: &Store) {
     release_key(storage).await;
     let begin = BeginTurn {
         is_resumption: true,
@@ -152,7 +151,7 @@ pub async fn a_released_key_is_reused_by_a_completed_turn(storage: &Storage) {
 }
 
 /// Of several concurrent turns that reuse the key, one begins; the others receive its record.
-pub async fn one_of_many_concurrent_turns_reuses_a_released_key(storage: &Storage) {
+pub async fn one_of_many_concurrent_turns_reuses_a_released_key(storage: &Store) {
     release_key(storage).await;
     let mut writers = JoinSet::new();
     for number in 2..=17 {
@@ -180,7 +179,7 @@ pub async fn one_of_many_concurrent_turns_reuses_a_released_key(storage: &Storag
 }
 
 /// A released key expires at the same time as without the release.
-pub async fn a_released_key_expires_after_the_retention_time(storage: &Storage) {
+pub async fn a_released_key_expires_after_the_retention_time(storage: &Store) {
     release_key(storage).await;
     let mut begin = repeat_command(2);
     let entry = begin
@@ -193,7 +192,7 @@ pub async fn a_released_key_expires_after_the_retention_time(storage: &Storage) 
 }
 
 /// Any other end keeps the key.
-pub async fn any_other_end_keeps_the_key(storage: &Storage) {
+pub async fn any_other_end_keeps_the_key(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     for (number, key) in [(1, "fails"), (2, "completes"), (3, "is cancelled")] {
         let count = i64::from(number) - 1;
@@ -224,7 +223,7 @@ pub async fn any_other_end_keeps_the_key(storage: &Storage) {
 }
 
 /// A turn releases only its own key: a key that expired and was used by another turn stays.
-pub async fn a_turn_does_not_release_a_key_that_another_turn_uses(storage: &Storage) {
+pub async fn a_turn_does_not_release_a_key_that_another_turn_uses(storage: &Store) {
     let (agent, _) = setup::chat(storage).await;
     let first = repeat_command(1);
     setup::start_turn(storage, &first).await;

@@ -1,18 +1,18 @@
 //! `CredentialRepository`: a repeated request replaces a proof only once.
 
 use domain::{Credential, IdempotencyEntry, IdempotencyRecord};
-use ports::{Idempotent, NewProof, RepositoryError, Storage};
+use ports::{Idempotent, NewProof, RepositoryError};
 use serde_json::json;
 use tokio::task::JoinSet;
 
 use crate::{
-    fixture, lookup,
+    Store, fixture, lookup,
     results::{IdempotentExt as _, ResultExt as _},
     setup,
 };
 
 async fn rotated(
-    storage: &Storage,
+    storage: &Store,
     like: &Credential,
     proof: &NewProof,
     entry: &IdempotencyEntry,
@@ -36,13 +36,13 @@ fn credentials_with_new_proofs() -> [(Credential, NewProof); 3] {
     ]
 }
 
-async fn record_of(storage: &Storage, entry: &IdempotencyEntry) -> IdempotencyRecord {
+async fn record_of(storage: &Store, entry: &IdempotencyEntry) -> IdempotencyRecord {
     let record = lookup::record(storage, entry).await;
     record.expect("the entry is record_of")
 }
 
 /// `rotate` MUST write the entry in the same transaction.
-pub async fn the_idempotency_entry_is_stored_with_the_rotation(storage: &Storage) {
+pub async fn the_idempotency_entry_is_stored_with_the_rotation(storage: &Store) {
     for (credential, proof) in credentials_with_new_proofs() {
         let credential = setup::credential(storage, credential).await;
         let entry = IdempotencyEntry {
@@ -65,7 +65,7 @@ pub async fn the_idempotency_entry_is_stored_with_the_rotation(storage: &Storage
 
 /// `rotate` MUST write nothing if the key of the entry was used before, by the same command or
 /// another, whatever else is wrong.
-pub async fn a_used_key_rotates_nothing(storage: &Storage) {
+pub async fn a_used_key_rotates_nothing(storage: &Store) {
     let entry = fixture::entry("k");
     let first = setup::credential(storage, fixture::key(9)).await;
     let proof = fixture::new_secret(9, None);
@@ -101,7 +101,7 @@ pub async fn a_used_key_rotates_nothing(storage: &Storage) {
 }
 
 /// A rejected rotation MUST NOT write its entry.
-pub async fn a_rejected_rotation_writes_no_idempotency_entry(storage: &Storage) {
+pub async fn a_rejected_rotation_writes_no_idempotency_entry(storage: &Store) {
     let entry = fixture::entry("k");
     let other = setup::second_tenant(storage).await;
     for (credential, proof) in credentials_with_new_proofs() {
@@ -137,7 +137,7 @@ pub async fn a_rejected_rotation_writes_no_idempotency_entry(storage: &Storage) 
 }
 
 /// Of several concurrent rotations with the same key, one is applied; the others are replayed.
-pub async fn one_of_twenty_concurrent_rotations_with_one_key_is_applied(storage: &Storage) {
+pub async fn one_of_twenty_concurrent_rotations_with_one_key_is_applied(storage: &Store) {
     let key = setup::credential(storage, fixture::key(1)).await;
     let mut racers = JoinSet::new();
     for number in 11..=30 {

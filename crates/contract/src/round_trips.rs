@@ -3,9 +3,9 @@
 use domain::{
     Agent, AgentConfig, Conversation, Event, EventData, HistoryLimits, LlmSettings, Rule, Timestamp,
 };
-use ports::{BeginTurn, CompletedTurn, ConversationTarget, FirstMessages, Storage};
+use ports::{BeginTurn, CompletedTurn, ConversationTarget, FirstMessages};
 
-use crate::{fixture, log, lookup, results::IdempotentExt as _, setup};
+use crate::{Store, fixture, log, lookup, results::IdempotentExt as _, setup};
 
 /// Texts that are difficult to store: four-byte characters, combining characters, both text
 /// directions, quotes and patterns, blanks at the ends, every control character except NUL, the
@@ -79,7 +79,7 @@ fn full_config(text: &str) -> AgentConfig {
 }
 
 /// Agents, from the store and from the log.
-pub async fn agents_are_read_back_as_written(storage: &Storage) {
+pub async fn agents_are_read_back_as_written(storage: &Store) {
     for (number, text) in (1..).zip(TEXTS) {
         let agent = Agent {
             name: (*text).to_owned(),
@@ -99,14 +99,14 @@ pub async fn agents_are_read_back_as_written(storage: &Storage) {
 }
 
 /// Capabilities keep their order, which is meaningful to people.
-pub async fn capabilities_keep_their_order(storage: &Storage) {
+pub async fn capabilities_keep_their_order(storage: &Store) {
     let agent = fixture::agent_able_to(1, &["zeta", "alpha", "Mid", "alpha "]);
     setup::insert_agent(storage, agent.clone()).await;
     assert_eq!(lookup::agent(storage, agent.id).await, Some(agent));
 }
 
 /// Conversations and their greetings.
-pub async fn conversations_are_read_back_as_written(storage: &Storage) {
+pub async fn conversations_are_read_back_as_written(storage: &Store) {
     let agent = setup::agent(storage, 1).await;
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(0));
     for (number, text) in (1..).zip(TEXTS) {
@@ -159,7 +159,7 @@ fn turn_with_message(number: u32, text: &str) -> CompletedTurn {
 }
 
 /// Turns and messages, from the store and from the log.
-pub async fn turns_are_read_back_as_written(storage: &Storage) {
+pub async fn turns_are_read_back_as_written(storage: &Store) {
     setup::agent(storage, 1).await;
     for (number, text) in (1..).zip(TEXTS) {
         let turn = turn_with_message(number, text);
@@ -187,7 +187,7 @@ pub async fn turns_are_read_back_as_written(storage: &Storage) {
 }
 
 /// A queued turn keeps its message until it starts.
-pub async fn messages_of_queued_turns_are_read_back_as_written(storage: &Storage) {
+pub async fn messages_of_queued_turns_are_read_back_as_written(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let running = fixture::begin_turn(100, &agent, fixture::existing(&conversation, 0));
     setup::start_turn(storage, &running).await;
@@ -218,7 +218,7 @@ pub async fn messages_of_queued_turns_are_read_back_as_written(storage: &Storage
 }
 
 /// Times keep every millisecond.
-pub async fn times_are_read_back_as_written(storage: &Storage) {
+pub async fn times_are_read_back_as_written(storage: &Store) {
     let tenant = fixture::tenant();
     for (number, moment) in (1..).zip(MOMENTS) {
         let moment = Timestamp::from_milliseconds(*moment);
@@ -261,7 +261,7 @@ pub async fn times_are_read_back_as_written(storage: &Storage) {
 }
 
 /// Every finish reason is read as written.
-pub async fn finish_reasons_are_read_back_as_written(storage: &Storage) {
+pub async fn finish_reasons_are_read_back_as_written(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let of_newer = domain::FinishReason::read("requires_action");
     let reasons = domain::FinishReason::ALL.iter().chain([&of_newer]);

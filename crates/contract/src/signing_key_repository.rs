@@ -1,29 +1,29 @@
 //! `SigningKeyRepository`.
 
 use domain::{SigningKey, Timestamp};
-use ports::Storage;
+
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use crate::{fixture, lookup, results::ResultExt as _, setup};
+use crate::{Store, fixture, lookup, results::ResultExt as _, setup};
 
 /// The time at which earlier keys expire, where it does not matter.
 fn soon() -> Timestamp {
     fixture::at(600_000)
 }
 
-async fn is_added(storage: &Storage, key: &SigningKey, newest: Option<&str>) -> bool {
+async fn is_added(storage: &Store, key: &SigningKey, newest: Option<&str>) -> bool {
     let signing_keys = &storage.signing_keys;
     signing_keys.add(key, newest, soon()).await.success()
 }
 
 /// A migrated store has no signing key.
-pub async fn a_migrated_store_has_no_signing_key(storage: &Storage) {
+pub async fn a_migrated_store_has_no_signing_key(storage: &Store) {
     assert_eq!(lookup::signing_keys(storage).await, []);
 }
 
 /// `list` returns what `add` stored.
-pub async fn a_signing_key_is_stored_unchanged(storage: &Storage) {
+pub async fn a_signing_key_is_stored_unchanged(storage: &Store) {
     let first = SigningKey {
         kid: "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs".to_owned(),
         private_key: (0..=255).collect(),
@@ -46,7 +46,7 @@ pub async fn a_signing_key_is_stored_unchanged(storage: &Storage) {
 }
 
 /// `list` is newest first.
-pub async fn signing_keys_are_listed_newest_first(storage: &Storage) {
+pub async fn signing_keys_are_listed_newest_first(storage: &Store) {
     let mut newest = None;
     // Numbers whose order differs from the order of their texts.
     for number in [2, 9, 10, 100] {
@@ -61,7 +61,7 @@ pub async fn signing_keys_are_listed_newest_first(storage: &Storage) {
 
 /// Keys of the same time are ordered by `kid`, descending, by code point: in the list, and in the
 /// decision which one is the newest.
-pub async fn signing_keys_of_the_same_time_are_sorted_by_code_point(storage: &Storage) {
+pub async fn signing_keys_of_the_same_time_are_sorted_by_code_point(storage: &Store) {
     let mut newest = None;
     for kid in ["-", "0", "B", "_", "a", "b"] {
         let key = SigningKey {
@@ -76,7 +76,7 @@ pub async fn signing_keys_of_the_same_time_are_sorted_by_code_point(storage: &St
 }
 
 /// `add` MUST write nothing and return `false` if the newest key is not the given one.
-pub async fn a_signing_key_is_added_only_if_the_newest_is_given(storage: &Storage) {
+pub async fn a_signing_key_is_added_only_if_the_newest_is_given(storage: &Store) {
     let unnamed = fixture::signing_key(9);
     assert!(!is_added(storage, &unnamed, Some("signing key 1")).await);
     assert_eq!(lookup::signing_keys(storage).await, []);
@@ -98,7 +98,7 @@ pub async fn a_signing_key_is_added_only_if_the_newest_is_given(storage: &Storag
 
 /// `add` MUST let the earlier keys expire at the given time, but never later than they would have.
 /// The new key does not expire.
-pub async fn earlier_signing_keys_expire_and_never_later_than_before(storage: &Storage) {
+pub async fn earlier_signing_keys_expire_and_never_later_than_before(storage: &Store) {
     let mut newest = None;
     for (number, previous_until) in [(1, 50), (2, 1_000), (3, 5_000), (4, 700), (5, 9_000)] {
         let (key, until) = (fixture::signing_key(number), fixture::at(previous_until));
@@ -112,7 +112,7 @@ pub async fn earlier_signing_keys_expire_and_never_later_than_before(storage: &S
 }
 
 /// `add` MUST raise the access version.
-pub async fn a_new_signing_key_raises_the_access_version(storage: &Storage) {
+pub async fn a_new_signing_key_raises_the_access_version(storage: &Store) {
     let mut newest = None;
     for number in 1..=3 {
         let before = lookup::access_version(storage).await;
@@ -123,7 +123,7 @@ pub async fn a_new_signing_key_raises_the_access_version(storage: &Storage) {
 }
 
 /// Of several concurrent rotations, one is applied: for the first key and for every later one.
-pub async fn one_of_eight_concurrent_signing_keys_is_added(storage: &Storage) {
+pub async fn one_of_eight_concurrent_signing_keys_is_added(storage: &Store) {
     let mut newest: Option<SigningKey> = None;
     for round in 1..=3 {
         let mut racers = JoinSet::new();

@@ -1,9 +1,9 @@
 //! Assertions that a rejected write wrote nothing.
 
 use domain::{Conversation, ConversationContext, Seq};
-use ports::{BeginTurn, Storage};
+use ports::BeginTurn;
 
-use crate::{fixture, log, lookup, results::ResultExt as _};
+use crate::{Store, fixture, log, lookup, results::ResultExt as _};
 
 /// The state of a store before a turn of the fixture's tenant was begun.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(crate) struct Snapshot {
 
 impl Snapshot {
     /// Reads the current state.
-    pub(crate) async fn take(storage: &Storage, begin: &BeginTurn) -> Self {
+    pub(crate) async fn take(storage: &Store, begin: &BeginTurn) -> Self {
         let (tenant, id) = (fixture::tenant(), begin.target.id());
         let context = storage.conversations.find_context(&tenant, id).await;
         Self {
@@ -26,7 +26,7 @@ impl Snapshot {
     }
 
     /// Asserts that nothing of `begin` is stored, except possibly its entry.
-    pub(crate) async fn assert_unchanged_by(&self, storage: &Storage, begin: &BeginTurn) {
+    pub(crate) async fn assert_unchanged_by(&self, storage: &Store, begin: &BeginTurn) {
         let now = Self::take(storage, begin).await;
         assert_eq!(now.head, self.head, "an event was written");
         assert_eq!(now.conversation, self.conversation);
@@ -44,7 +44,7 @@ impl Snapshot {
     }
 
     /// Asserts that nothing of `begin` is stored, including its entry.
-    pub(crate) async fn assert_no_trace_of(&self, storage: &Storage, begin: &BeginTurn) {
+    pub(crate) async fn assert_no_trace_of(&self, storage: &Store, begin: &BeginTurn) {
         self.assert_unchanged_by(storage, begin).await;
         if let Some(entry) = &begin.idempotency {
             let record = lookup::record(storage, entry).await;

@@ -1,10 +1,10 @@
 //! Turns that replace the newest messages of their conversation.
 
 use domain::{Agent, Conversation, EventData, EventType, TurnStatus};
-use ports::{BeginOutcome, BeginTurn, CompletedTurn, RecordTurnOutcome, Storage, TurnMessages};
+use ports::{BeginOutcome, BeginTurn, CompletedTurn, RecordTurnOutcome, TurnMessages};
 
 use crate::{
-    fixture, log, lookup,
+    Store, fixture, log, lookup,
     results::{ResultExt as _, assert_stale},
     setup,
     setup::Started,
@@ -23,7 +23,7 @@ enum Start {
 const BOTH: [Start; 2] = [Start::Begun, Start::Recorded];
 
 /// Conversation 2 or 3 of agent 1 with three completed turns: messages 1 to 6.
-async fn conversation_with_turns(storage: &Storage, agent: &Agent, start: Start) -> Conversation {
+async fn conversation_with_turns(storage: &Store, agent: &Agent, start: Start) -> Conversation {
     let number = 2 + start as u32;
     let conversation = setup::conversation(storage, number, agent).await;
     for turn in 0..3 {
@@ -35,7 +35,7 @@ async fn conversation_with_turns(storage: &Storage, agent: &Agent, start: Start)
 }
 
 /// Starts a turn, or records it with reply 900.
-async fn start(storage: &Storage, begin: &BeginTurn, start: Start) -> Started {
+async fn start(storage: &Store, begin: &BeginTurn, start: Start) -> Started {
     if start == Start::Begun {
         return setup::start_turn(storage, begin).await;
     }
@@ -51,7 +51,7 @@ async fn start(storage: &Storage, begin: &BeginTurn, start: Start) -> Started {
 }
 
 /// An edit: the messages from a position on are superseded, and the turn's message follows them.
-pub async fn a_turn_supersedes_messages_from_a_position(storage: &Storage) {
+pub async fn a_turn_supersedes_messages_from_a_position(storage: &Store) {
     let (agent, _) = setup::chat(storage).await;
     for how in BOTH {
         let conversation = conversation_with_turns(storage, &agent, how).await;
@@ -88,7 +88,7 @@ pub async fn a_turn_supersedes_messages_from_a_position(storage: &Storage) {
 }
 
 /// `messages.superseded` precedes `turn.started`, with the range of the messages and the turn.
-pub async fn a_supersession_writes_messages_superseded_first(storage: &Storage) {
+pub async fn a_supersession_writes_messages_superseded_first(storage: &Store) {
     let (agent, _) = setup::chat(storage).await;
     for how in BOTH {
         let conversation = conversation_with_turns(storage, &agent, how).await;
@@ -122,7 +122,7 @@ pub async fn a_supersession_writes_messages_superseded_first(storage: &Storage) 
 }
 
 /// The conversation counts the kept and the new messages; its excerpt is that of the newest one.
-pub async fn a_supersession_sets_the_message_count(storage: &Storage) {
+pub async fn a_supersession_sets_the_message_count(storage: &Store) {
     let (agent, conversation) = setup::chat_with_turns(storage, 3).await;
     let read = async || {
         let stored = lookup::conversation(storage, conversation.id).await;
@@ -149,7 +149,7 @@ pub async fn a_supersession_sets_the_message_count(storage: &Storage) {
 }
 
 /// A message keeps the time at which it was superseded first.
-pub async fn a_message_is_superseded_once(storage: &Storage) {
+pub async fn a_message_is_superseded_once(storage: &Store) {
     let (agent, conversation) = setup::chat_with_turns(storage, 2).await;
     for (number, from_seq, kept, turn_count) in [(100, 3, 2, 2), (200, 1, 0, 3)] {
         let begin =
@@ -169,7 +169,7 @@ pub async fn a_message_is_superseded_once(storage: &Storage) {
 }
 
 /// A regeneration stores no message: it answers a stored one, which then belongs to its turn.
-pub async fn a_turn_can_answer_a_stored_message_again(storage: &Storage) {
+pub async fn a_turn_can_answer_a_stored_message_again(storage: &Store) {
     let (agent, _) = setup::chat(storage).await;
     for how in BOTH {
         let conversation = conversation_with_turns(storage, &agent, how).await;
@@ -215,7 +215,7 @@ pub async fn a_turn_can_answer_a_stored_message_again(storage: &Storage) {
 }
 
 /// While a turn runs or waits, a supersession is `Busy`, and nothing is written.
-pub async fn a_supersession_beside_an_open_turn_is_busy(storage: &Storage) {
+pub async fn a_supersession_beside_an_open_turn_is_busy(storage: &Store) {
     let (agent, conversation) = setup::chat_with_turns(storage, 1).await;
     let running = fixture::begin_turn(2, &agent, fixture::existing(&conversation, 1));
     setup::start_turn(storage, &running).await;
@@ -243,7 +243,7 @@ pub async fn a_supersession_beside_an_open_turn_is_busy(storage: &Storage) {
 }
 
 /// A turn that has started since makes a supersession `Stale`: the messages are not the newest ones.
-pub async fn a_supersession_with_another_turn_count_is_stale(storage: &Storage) {
+pub async fn a_supersession_with_another_turn_count_is_stale(storage: &Store) {
     let (agent, conversation) = setup::chat_with_turns(storage, 2).await;
     let begin = fixture::begin_turn(3, &agent, fixture::existing(&conversation, 1));
     let begin = fixture::superseding(begin, 1, 0);
@@ -258,7 +258,7 @@ pub async fn a_supersession_with_another_turn_count_is_stale(storage: &Storage) 
 }
 
 /// A failure of the turn restores no message.
-pub async fn a_failed_turn_restores_no_superseded_message(storage: &Storage) {
+pub async fn a_failed_turn_restores_no_superseded_message(storage: &Store) {
     let (agent, conversation) = setup::chat_with_turns(storage, 2).await;
     let begin = fixture::begin_turn(3, &agent, fixture::existing(&conversation, 2));
     let begin = fixture::superseding(begin, 3, 2);

@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use domain::{EventType, ProblemCode, TurnStatus};
-use ports::{
-    BeginTurn, ConversationTarget, FinishOutcome, Storage, Sweep, SweepOutcome, TurnEnding,
-};
+use ports::{BeginTurn, ConversationTarget, FinishOutcome, Sweep, SweepOutcome, TurnEnding};
 
 use crate::{
+    Store,
     dead_nodes::{
         TurnQueue, assert_failed, ids, mark_dead_nodes, promoted_ids, run_sweep, sweep, two_nodes,
     },
@@ -16,14 +15,14 @@ use crate::{
     setup,
 };
 
-async fn status(storage: &Storage, begin: &BeginTurn) -> Option<TurnStatus> {
+async fn status(storage: &Store, begin: &BeginTurn) -> Option<TurnStatus> {
     let turn = lookup::turn(storage, begin.turn_id).await;
     turn.map(|turn| turn.status)
 }
 
 /// Turns of a marked process are failed as `interrupted`, all in one pass, and release their keys.
 /// Their events have the principal that started them as actor.
-pub async fn a_sweep_fails_turns_of_dead_nodes(storage: &Storage) {
+pub async fn a_sweep_fails_turns_of_dead_nodes(storage: &Store) {
     let agent = two_nodes(storage).await;
     let mut queues = Vec::new();
     for number in 1..=3 {
@@ -49,7 +48,7 @@ pub async fn a_sweep_fails_turns_of_dead_nodes(storage: &Storage) {
 }
 
 /// The same for turns of a process that is unknown or was removed.
-pub async fn a_sweep_fails_turns_of_unknown_nodes(storage: &Storage) {
+pub async fn a_sweep_fails_turns_of_unknown_nodes(storage: &Store) {
     let agent = two_nodes(storage).await;
     let queue = TurnQueue::begin(storage, &agent, 1, 0).await;
     storage.nodes.delete(queue.running.node).await.success();
@@ -60,7 +59,7 @@ pub async fn a_sweep_fails_turns_of_unknown_nodes(storage: &Storage) {
 
 /// A sweep of a healthy tenant writes nothing: an expired lease is not a mark, and a queued turn is
 /// not a failure.
-pub async fn a_sweep_of_a_healthy_tenant_writes_nothing(storage: &Storage) {
+pub async fn a_sweep_of_a_healthy_tenant_writes_nothing(storage: &Store) {
     let agent = two_nodes(storage).await;
     TurnQueue::begin(storage, &agent, 1, 2).await;
     let head = log::head(storage, &fixture::tenant()).await;
@@ -70,7 +69,7 @@ pub async fn a_sweep_of_a_healthy_tenant_writes_nothing(storage: &Storage) {
 
 /// A pass changes at most `limit` turns; a caller that receives that many calls again, with the
 /// same result as one large pass.
-pub async fn a_sweep_changes_at_most_the_limit(storage: &Storage) {
+pub async fn a_sweep_changes_at_most_the_limit(storage: &Store) {
     let agent = two_nodes(storage).await;
     let mut queues = Vec::new();
     for number in 1..=4 {
@@ -103,7 +102,7 @@ pub async fn a_sweep_changes_at_most_the_limit(storage: &Storage) {
 }
 
 /// Turns of another tenant are not changed, and do not count towards the limit.
-pub async fn a_sweep_changes_only_its_tenant(storage: &Storage) {
+pub async fn a_sweep_changes_only_its_tenant(storage: &Store) {
     let agent = two_nodes(storage).await;
     let ours = TurnQueue::begin(storage, &agent, 1, 1).await;
     let other = setup::second_tenant(storage).await;
@@ -136,7 +135,7 @@ pub async fn a_sweep_changes_only_its_tenant(storage: &Storage) {
 }
 
 /// The late end of a turn that was failed is rejected, and changes nothing.
-pub async fn a_late_end_of_a_swept_turn_is_rejected(storage: &Storage) {
+pub async fn a_late_end_of_a_swept_turn_is_rejected(storage: &Store) {
     let agent = two_nodes(storage).await;
     let queue = TurnQueue::begin(storage, &agent, 1, 1).await;
     mark_dead_nodes(storage).await;
@@ -159,7 +158,7 @@ pub async fn a_late_end_of_a_swept_turn_is_rejected(storage: &Storage) {
 }
 
 /// A turn that a deletion has cancelled is not failed, and no turn starts in its place.
-pub async fn a_sweep_ignores_deleted_conversations(storage: &Storage) {
+pub async fn a_sweep_ignores_deleted_conversations(storage: &Store) {
     let agent = two_nodes(storage).await;
     let of_queue = TurnQueue::begin(storage, &agent, 1, 2).await;
     let of_agent = TurnQueue::begin(storage, &agent, 2, 2).await;

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use domain::{EventType, TenantId, TurnStatus};
-use ports::{BeginTurn, ConversationTarget, Storage, TurnEnding};
+use ports::{BeginTurn, ConversationTarget, TurnEnding};
 
 use crate::{
+    Store,
     dead_nodes::{LONG, TurnQueue, dying_node, mark_dead_nodes, run_sweep, sweep, two_nodes},
     fixture, log, lookup,
     results::{ResultExt as _, event_count},
@@ -13,7 +14,7 @@ use crate::{
 };
 
 /// Starts a turn of another tenant on process 1.
-pub(crate) async fn started_of(storage: &Storage, tenant: &TenantId) -> BeginTurn {
+pub(crate) async fn started_of(storage: &Store, tenant: &TenantId) -> BeginTurn {
     let agent = setup::insert_agent_in(storage, tenant, fixture::agent(1)).await;
     let target = ConversationTarget::New(fixture::conversation(1, agent.id));
     let begin = BeginTurn {
@@ -24,7 +25,7 @@ pub(crate) async fn started_of(storage: &Storage, tenant: &TenantId) -> BeginTur
     begin
 }
 
-async fn to_sweep(storage: &Storage, max_wait: Duration) -> Vec<TenantId> {
+async fn to_sweep(storage: &Store, max_wait: Duration) -> Vec<TenantId> {
     let result = storage.recovery.tenants_to_sweep(max_wait).await;
     let mut tenants = result.success();
     tenants.sort();
@@ -32,7 +33,7 @@ async fn to_sweep(storage: &Storage, max_wait: Duration) -> Vec<TenantId> {
 }
 
 /// A healthy tenant needs no sweep, neither with a running turn nor with turns queued behind it.
-pub async fn a_healthy_tenant_needs_no_sweep(storage: &Storage) {
+pub async fn a_healthy_tenant_needs_no_sweep(storage: &Store) {
     let agent = two_nodes(storage).await;
     setup::second_tenant(storage).await;
     TurnQueue::begin(storage, &agent, 1, 2).await;
@@ -40,7 +41,7 @@ pub async fn a_healthy_tenant_needs_no_sweep(storage: &Storage) {
 }
 
 /// The tenants with turns of dead or unknown processes, each once.
-pub async fn tenants_with_turns_of_dead_nodes_need_a_sweep(storage: &Storage) {
+pub async fn tenants_with_turns_of_dead_nodes_need_a_sweep(storage: &Store) {
     let agent = two_nodes(storage).await;
     let (old, new) = (
         setup::tenant_named(storage, "old").await,
@@ -70,7 +71,7 @@ pub async fn tenants_with_turns_of_dead_nodes_need_a_sweep(storage: &Storage) {
 }
 
 /// The tenants with a queued turn that waits behind no running one, or has waited for too long.
-pub async fn tenants_with_stuck_queued_turns_need_a_sweep(storage: &Storage) {
+pub async fn tenants_with_stuck_queued_turns_need_a_sweep(storage: &Store) {
     let agent = two_nodes(storage).await;
     setup::second_tenant(storage).await;
     let queue = TurnQueue::begin(storage, &agent, 1, 1).await;
@@ -86,7 +87,7 @@ pub async fn tenants_with_stuck_queued_turns_need_a_sweep(storage: &Storage) {
 
 /// A queued turn is failed with `turn.failed`; the running turn continues, and the next queued turn
 /// takes the place in the queue.
-pub async fn a_queued_turn_can_be_failed(storage: &Storage) {
+pub async fn a_queued_turn_can_be_failed(storage: &Store) {
     let agent = two_nodes(storage).await;
     let queue = TurnQueue::begin(storage, &agent, 1, 2).await;
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(800));
@@ -132,7 +133,7 @@ pub async fn a_queued_turn_can_be_failed(storage: &Storage) {
 
 /// A turn that is running, has ended, does not exist or belongs to another tenant is not failed;
 /// nothing is written.
-pub async fn only_queued_turns_can_be_failed(storage: &Storage) {
+pub async fn only_queued_turns_can_be_failed(storage: &Store) {
     let agent = two_nodes(storage).await;
     let queue = TurnQueue::begin(storage, &agent, 1, 2).await;
     let other = setup::second_tenant(storage).await;

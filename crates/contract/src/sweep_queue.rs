@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use domain::{EventType, ProblemCode, Turn, TurnStatus};
-use ports::{BeginTurn, Storage, Sweep, SweepOutcome, TurnEnding};
+use ports::{BeginTurn, Sweep, SweepOutcome, TurnEnding};
 
 use crate::{
+    Store,
     dead_nodes::{
         TurnQueue, assert_failed, ids, mark_dead_nodes, promoted_ids, run_sweep, sweep, sweeper,
         two_nodes,
@@ -17,7 +18,7 @@ use crate::{
 
 /// The first turn behind a failed one starts in the same pass, under the node that sweeps, with all
 /// data that the node needs.
-pub async fn a_sweep_promotes_the_turn_behind_a_failed_one(storage: &Storage) {
+pub async fn a_sweep_promotes_the_turn_behind_a_failed_one(storage: &Store) {
     let agent = two_nodes(storage).await;
     let queue = TurnQueue::begin(storage, &agent, 1, 2).await;
     setup::update_agent(storage, &fixture::renamed(&agent, "Grace")).await;
@@ -58,7 +59,7 @@ pub async fn a_sweep_promotes_the_turn_behind_a_failed_one(storage: &Storage) {
 }
 
 /// A queued turn without a turn in progress starts, whatever caused that state.
-pub async fn a_sweep_promotes_a_turn_queued_behind_no_other(storage: &Storage) {
+pub async fn a_sweep_promotes_a_turn_queued_behind_no_other(storage: &Store) {
     let agent = two_nodes(storage).await;
     let queue = TurnQueue::begin(storage, &agent, 1, 1).await;
     setup::cancel_turn(storage, &queue.running, None).await;
@@ -71,7 +72,7 @@ pub async fn a_sweep_promotes_a_turn_queued_behind_no_other(storage: &Storage) {
 }
 
 /// Turns start in the order in which they were queued, whatever their ids and times are.
-pub async fn a_sweep_promotes_in_order_of_arrival(storage: &Storage) {
+pub async fn a_sweep_promotes_in_order_of_arrival(storage: &Store) {
     let agent = two_nodes(storage).await;
     let queue = TurnQueue::begin(storage, &agent, 1, 0).await;
     let mut running = queue.running.clone();
@@ -91,7 +92,7 @@ pub async fn a_sweep_promotes_in_order_of_arrival(storage: &Storage) {
 }
 
 /// In each conversation one turn starts, and none where a turn is running.
-pub async fn a_sweep_promotes_one_turn_per_conversation(storage: &Storage) {
+pub async fn a_sweep_promotes_one_turn_per_conversation(storage: &Store) {
     let agent = two_nodes(storage).await;
     let mut expected = Vec::new();
     for number in 1..=4 {
@@ -108,7 +109,7 @@ pub async fn a_sweep_promotes_one_turn_per_conversation(storage: &Storage) {
 
 /// A turn that has waited for too long is failed as `engine_timeout`, before it could start. A
 /// running turn continues, whenever it was queued.
-pub async fn a_sweep_fails_turns_that_waited_for_too_long(storage: &Storage) {
+pub async fn a_sweep_fails_turns_that_waited_for_too_long(storage: &Store) {
     let agent = two_nodes(storage).await;
     let behind = TurnQueue::begin(storage, &agent, 1, 2).await;
     let free = TurnQueue::begin(storage, &agent, 2, 2).await;
@@ -136,7 +137,7 @@ pub async fn a_sweep_fails_turns_that_waited_for_too_long(storage: &Storage) {
 }
 
 /// Queues a turn in this conversation now.
-async fn queue_another(storage: &Storage, queue: &TurnQueue, number: u32) -> BeginTurn {
+async fn queue_another(storage: &Store, queue: &TurnQueue, number: u32) -> BeginTurn {
     let target = fixture::existing(&queue.conversation, 1);
     let late = BeginTurn {
         stamp: fixture::stamp(-1_000_000),
@@ -148,9 +149,7 @@ async fn queue_another(storage: &Storage, queue: &TurnQueue, number: u32) -> Beg
 
 /// If the turns that waited for too long are failed, the next one starts, unless a turn is running.
 /// The wait is measured by the store's clock, not by the times of the callers.
-pub async fn a_sweep_promotes_the_next_turn_behind_turns_that_waited_for_too_long(
-    storage: &Storage,
-) {
+pub async fn a_sweep_promotes_the_next_turn_behind_turns_that_waited_for_too_long(storage: &Store) {
     let agent = two_nodes(storage).await;
     for attempt in 1..=8 {
         let free = TurnQueue::begin(storage, &agent, attempt, 1).await;
@@ -185,7 +184,7 @@ pub async fn a_sweep_promotes_the_next_turn_behind_turns_that_waited_for_too_lon
 }
 
 /// Without a node to run them, or if that node is marked as dead, turns are failed and none starts.
-pub async fn a_sweep_without_a_live_node_promotes_no_turn(storage: &Storage) {
+pub async fn a_sweep_without_a_live_node_promotes_no_turn(storage: &Store) {
     let agent = two_nodes(storage).await;
     let mut queues = Vec::new();
     let unknown = Some(fixture::node_id(404));
@@ -218,7 +217,7 @@ pub async fn a_sweep_without_a_live_node_promotes_no_turn(storage: &Storage) {
 
 /// Times never move backwards in a conversation or a turn, although the clock of the process that
 /// sweeps is behind.
-pub async fn a_sweep_moves_no_time_backwards(storage: &Storage) {
+pub async fn a_sweep_moves_no_time_backwards(storage: &Store) {
     let agent = two_nodes(storage).await;
     let queue = TurnQueue::begin(storage, &agent, 1, 1).await;
     let before = lookup::conversation(storage, queue.conversation.id).await;

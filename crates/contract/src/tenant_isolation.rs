@@ -6,11 +6,11 @@ use ports::{
     AgentFilter, AgentQuery, BeginOutcome, BeginTurn, CancelOutcome, ConversationFilter,
     ConversationQuery, ConversationTarget, DeleteOutcome, FinishOutcome, FirstMessages,
     HistoryQuery, ListingOrder, LogBounds, MessageQuery, MessageReference, RecordTurnOutcome,
-    Storage, TurnEnding, TurnFilter, TurnQuery,
+    TurnEnding, TurnFilter, TurnQuery,
 };
 
 use crate::{
-    fixture, log, lookup,
+    Store, fixture, log, lookup,
     results::{IdempotentExt as _, ResultExt as _},
     setup,
 };
@@ -25,7 +25,7 @@ pub(crate) struct Neighbours {
 }
 
 impl Neighbours {
-    pub(crate) async fn create(storage: &Storage) -> Self {
+    pub(crate) async fn create(storage: &Store) -> Self {
         let other = setup::second_tenant(storage).await;
         setup::node(storage, 1).await;
         let agent = setup::agent(storage, 1).await;
@@ -49,7 +49,7 @@ impl Neighbours {
 
     /// Asserts that nothing of the fixture's tenant has changed, and the other tenant's log has not
     /// grown.
-    pub(crate) async fn assert_unchanged(&self, storage: &Storage) {
+    pub(crate) async fn assert_unchanged(&self, storage: &Store) {
         let agent = lookup::agent(storage, self.agent.id).await;
         assert_eq!(agent.as_ref(), Some(&self.agent));
         let conversation = lookup::conversation(storage, self.conversation.id).await;
@@ -64,7 +64,7 @@ impl Neighbours {
 }
 
 /// Agents: `find`, `list`, `update`, `delete`.
-pub async fn agents_of_another_tenant_are_not_found(storage: &Storage) {
+pub async fn agents_of_another_tenant_are_not_found(storage: &Store) {
     let neighbours = Neighbours::create(storage).await;
     let Neighbours { agent, other, .. } = &neighbours;
     let stamp = fixture::stamp(700);
@@ -93,7 +93,7 @@ pub async fn agents_of_another_tenant_are_not_found(storage: &Storage) {
 }
 
 /// Conversations: all reads.
-pub async fn conversations_of_another_tenant_are_not_read(storage: &Storage) {
+pub async fn conversations_of_another_tenant_are_not_read(storage: &Store) {
     let neighbours = Neighbours::create(storage).await;
     let Neighbours {
         agent,
@@ -146,7 +146,7 @@ pub async fn conversations_of_another_tenant_are_not_read(storage: &Storage) {
 }
 
 /// Conversations: all writes.
-pub async fn conversations_of_another_tenant_are_not_changed(storage: &Storage) {
+pub async fn conversations_of_another_tenant_are_not_changed(storage: &Store) {
     let neighbours = Neighbours::create(storage).await;
     let Neighbours {
         agent,
@@ -171,7 +171,7 @@ pub async fn conversations_of_another_tenant_are_not_changed(storage: &Storage) 
 }
 
 /// Turns: `find`, `finish_turn`, `cancel_turn`.
-pub async fn turns_of_another_tenant_are_not_found(storage: &Storage) {
+pub async fn turns_of_another_tenant_are_not_found(storage: &Store) {
     let neighbours = Neighbours::create(storage).await;
     let Neighbours { running, other, .. } = &neighbours;
     let (turns, id) = (&storage.turns, running.turn_id);
@@ -199,7 +199,7 @@ pub async fn turns_of_another_tenant_are_not_found(storage: &Storage) {
 
 /// Chats: another tenant's agent does not exist, nor does its conversation for an agent of the own
 /// tenant.
-pub async fn agents_and_conversations_of_another_tenant_cannot_be_used_in_chats(storage: &Storage) {
+pub async fn agents_and_conversations_of_another_tenant_cannot_be_used_in_chats(storage: &Store) {
     let neighbours = Neighbours::create(storage).await;
     let Neighbours {
         agent,
@@ -230,7 +230,7 @@ pub async fn agents_and_conversations_of_another_tenant_cannot_be_used_in_chats(
 }
 
 /// The log: pages, bounds and changes.
-pub async fn events_of_another_tenant_are_not_shown(storage: &Storage) {
+pub async fn events_of_another_tenant_are_not_shown(storage: &Store) {
     let Neighbours { other, agent, .. } = Neighbours::create(storage).await;
     let page = storage.events.page(&other, &log::query(Seq(0))).await;
     let page = page.success();

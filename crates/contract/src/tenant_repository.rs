@@ -1,15 +1,15 @@
 //! `TenantRepository`.
 
 use domain::Seq;
-use ports::{LogBounds, Storage};
+use ports::LogBounds;
 
 use crate::{
-    fixture,
+    Store, fixture,
     results::{ResultExt as _, assert_conflict},
 };
 
 /// A migrated store MUST contain the tenant `default`.
-pub async fn a_migrated_store_has_the_default_tenant(storage: &Storage) {
+pub async fn a_migrated_store_has_the_default_tenant(storage: &Store) {
     let tenants = storage.tenants.list().await.success();
     let ids: Vec<_> = tenants.iter().map(|tenant| tenant.id.as_str()).collect();
     assert_eq!(ids, ["default"]);
@@ -18,7 +18,7 @@ pub async fn a_migrated_store_has_the_default_tenant(storage: &Storage) {
 }
 
 /// `insert` creates a tenant with an empty log.
-pub async fn a_new_tenant_has_an_empty_log(storage: &Storage) {
+pub async fn a_new_tenant_has_an_empty_log(storage: &Store) {
     let tenant = fixture::tenant_named("shop-1");
     let result = storage.tenants.insert(&tenant, fixture::at(7)).await;
     result.success();
@@ -30,7 +30,7 @@ pub async fn a_new_tenant_has_an_empty_log(storage: &Storage) {
 }
 
 /// `insert` MUST return `Conflict` if the tenant exists.
-pub async fn a_duplicate_tenant_is_a_conflict(storage: &Storage) {
+pub async fn a_duplicate_tenant_is_a_conflict(storage: &Store) {
     let tenant = fixture::tenant_named("shop-1");
     let result = storage.tenants.insert(&tenant, fixture::at(7)).await;
     result.success();
@@ -42,7 +42,7 @@ pub async fn a_duplicate_tenant_is_a_conflict(storage: &Storage) {
 }
 
 /// `exists` returns `true` for created tenants and for the first one.
-pub async fn only_created_tenants_exist(storage: &Storage) {
+pub async fn only_created_tenants_exist(storage: &Store) {
     let exists = async |name| {
         let tenant = fixture::tenant_named(name);
         storage.tenants.exists(&tenant).await.success()
@@ -59,7 +59,7 @@ pub async fn only_created_tenants_exist(storage: &Storage) {
 }
 
 /// `list` is ordered by id, by code point.
-pub async fn tenants_are_listed_by_id(storage: &Storage) {
+pub async fn tenants_are_listed_by_id(storage: &Store) {
     for name in ["zoo", "a1", "ab", "a-b", "0"] {
         let tenant = fixture::tenant_named(name);
         let result = storage.tenants.insert(&tenant, fixture::at(0)).await;

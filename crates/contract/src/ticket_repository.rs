@@ -3,35 +3,35 @@
 use std::time::Duration;
 
 use domain::{CredentialSource, LimitOverrides, Principal, PrincipalId, Scope, Ticket};
-use ports::{RepositoryError, Storage};
+use ports::RepositoryError;
 use tokio::task::JoinSet;
 
-use crate::{fixture, results::ResultExt as _};
+use crate::{Store, fixture, results::ResultExt as _};
 
 /// A duration longer than a test.
 const LONG: Duration = Duration::from_hours(1);
 
 /// Stores a numbered ticket that expires after `life`.
-async fn insert(storage: &Storage, number: u8, ticket: &Ticket, life: Duration) {
+async fn insert(storage: &Store, number: u8, ticket: &Ticket, life: Duration) {
     let digest = fixture::digest(number);
     let result = storage.tickets.insert(&digest, ticket, life).await;
     result.success();
 }
 
 /// Redeems a numbered ticket.
-async fn redeem(storage: &Storage, number: u8) -> Option<Ticket> {
+async fn redeem(storage: &Store, number: u8) -> Option<Ticket> {
     let digest = fixture::digest(number);
     storage.tickets.redeem(&digest).await.success()
 }
 
 /// Finds a numbered ticket.
-async fn find(storage: &Storage, number: u8) -> Option<Ticket> {
+async fn find(storage: &Store, number: u8) -> Option<Ticket> {
     let digest = fixture::digest(number);
     storage.tickets.find(&digest).await.success()
 }
 
 /// `find` MUST return what `redeem` would return, and not change it.
-pub async fn finding_a_ticket_does_not_redeem_it(storage: &Storage) {
+pub async fn finding_a_ticket_does_not_redeem_it(storage: &Store) {
     insert(storage, 1, &fixture::ticket(1), LONG).await;
     insert(storage, 2, &fixture::ticket(2), Duration::ZERO).await;
     for _ in 0..2 {
@@ -44,7 +44,7 @@ pub async fn finding_a_ticket_does_not_redeem_it(storage: &Storage) {
 }
 
 /// `redeem` returns what `insert` stored.
-pub async fn redeemed_tickets_are_returned_unchanged(storage: &Storage) {
+pub async fn redeemed_tickets_are_returned_unchanged(storage: &Store) {
     let full = fixture::ticket(1);
     let bare = Ticket {
         principal: Principal {
@@ -78,7 +78,7 @@ pub async fn redeemed_tickets_are_returned_unchanged(storage: &Storage) {
 }
 
 /// `redeem` MUST return a ticket once, and affect no other.
-pub async fn a_ticket_can_be_redeemed_once(storage: &Storage) {
+pub async fn a_ticket_can_be_redeemed_once(storage: &Store) {
     for number in 1..=2 {
         insert(storage, number, &fixture::ticket(number.into()), LONG).await;
     }
@@ -88,7 +88,7 @@ pub async fn a_ticket_can_be_redeemed_once(storage: &Storage) {
 }
 
 /// Of several concurrent redemptions, one succeeds.
-pub async fn one_of_eight_concurrent_redemptions_succeeds(storage: &Storage) {
+pub async fn one_of_eight_concurrent_redemptions_succeeds(storage: &Store) {
     for number in 1..=4 {
         insert(storage, number, &fixture::ticket(1), LONG).await;
         let mut racers = JoinSet::new();
@@ -102,7 +102,7 @@ pub async fn one_of_eight_concurrent_redemptions_succeeds(storage: &Storage) {
 }
 
 /// `redeem` MUST return `None` once the ticket has expired by the store's clock.
-pub async fn an_expired_ticket_cannot_be_redeemed(storage: &Storage) {
+pub async fn an_expired_ticket_cannot_be_redeemed(storage: &Store) {
     insert(storage, 1, &fixture::ticket(1), Duration::ZERO).await;
     assert_eq!(redeem(storage, 1).await, None);
     let life = Duration::from_millis(300);
@@ -121,7 +121,7 @@ pub async fn an_expired_ticket_cannot_be_redeemed(storage: &Storage) {
 }
 
 /// `redeem` returns `None` for an unknown ticket.
-pub async fn an_unknown_ticket_cannot_be_redeemed(storage: &Storage) {
+pub async fn an_unknown_ticket_cannot_be_redeemed(storage: &Store) {
     assert_eq!(redeem(storage, 1).await, None);
     insert(storage, 1, &fixture::ticket(1), LONG).await;
     assert_eq!(redeem(storage, 2).await, None);
@@ -129,7 +129,7 @@ pub async fn an_unknown_ticket_cannot_be_redeemed(storage: &Storage) {
 }
 
 /// `insert` MUST return `Conflict` if the digest exists.
-pub async fn a_duplicate_ticket_is_a_conflict(storage: &Storage) {
+pub async fn a_duplicate_ticket_is_a_conflict(storage: &Store) {
     insert(storage, 1, &fixture::ticket(1), LONG).await;
     let digest = fixture::digest(1);
     let other = fixture::ticket(2);

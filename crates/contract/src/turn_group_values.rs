@@ -1,10 +1,10 @@
 //! Turns and messages that are written at the same time: each has its own values afterwards.
 
 use domain::{Conversation, ToolCall, TurnStatus, Usage, conversation::excerpt};
-use ports::{BeginTurn, Reply, Storage, TurnEnding};
+use ports::{BeginTurn, Reply, TurnEnding};
 
 use crate::{
-    fixture,
+    Store, fixture,
     forks::fork,
     group_values::{ROWS, at_once},
     lookup,
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Stores conversations 1 to [`ROWS`], each with an agent of the same number.
-async fn conversations(storage: &Storage) {
+async fn conversations(storage: &Store) {
     setup::node(storage, 1).await;
     for number in 1..=ROWS {
         let agent = setup::agent(storage, number).await;
@@ -51,7 +51,7 @@ fn reply(number: u32) -> Reply {
     }
 }
 
-async fn end(storage: &Storage, begin: &BeginTurn, number: u32) {
+async fn end(storage: &Store, begin: &BeginTurn, number: u32) {
     match number % 3 {
         0 => {
             let ending = TurnEnding::Completed(reply(number));
@@ -64,7 +64,7 @@ async fn end(storage: &Storage, begin: &BeginTurn, number: u32) {
     }
 }
 
-async fn assert_ended(storage: &Storage, begin: &BeginTurn, number: u32) {
+async fn assert_ended(storage: &Store, begin: &BeginTurn, number: u32) {
     let found = lookup::turn(storage, begin.turn_id).await;
     let found = found.expect("the turn exists");
     let status = [
@@ -108,7 +108,7 @@ async fn assert_ended(storage: &Storage, begin: &BeginTurn, number: u32) {
 
 /// A turn begins in each conversation and another one is queued, which starts when the first ends
 /// with a reply, a failure or a cancellation.
-pub async fn turns_of_a_group_keep_their_own_values(storage: &Storage) {
+pub async fn turns_of_a_group_keep_their_own_values(storage: &Store) {
     conversations(storage).await;
     at_once(storage, |storage, number| async move {
         setup::start_turn(&storage, &begin(number, number, 0)).await;
@@ -145,7 +145,7 @@ pub async fn turns_of_a_group_keep_their_own_values(storage: &Storage) {
 }
 
 /// Failed turns are repeated with their keys: each answers the message of its own conversation.
-pub async fn retries_of_a_group_answer_their_own_messages(storage: &Storage) {
+pub async fn retries_of_a_group_answer_their_own_messages(storage: &Store) {
     conversations(storage).await;
     at_once(storage, |storage, number| async move {
         let failed = begin(number, number, 0);
@@ -185,7 +185,7 @@ fn last_kept(number: u32) -> i64 {
 /// Messages are superseded from different positions on, or copied to a new conversation up to
 /// different positions.
 pub async fn messages_of_a_group_are_superseded_or_copied_in_their_own_conversation(
-    storage: &Storage,
+    storage: &Store,
 ) {
     conversations(storage).await;
     for number in 1..=ROWS {
@@ -227,7 +227,7 @@ pub async fn messages_of_a_group_are_superseded_or_copied_in_their_own_conversat
 }
 
 /// Asserts that conversation `number` is unchanged, and that its fork has the kept messages.
-async fn assert_copied(storage: &Storage, number: u32) {
+async fn assert_copied(storage: &Store, number: u32) {
     let messages = lookup::all_messages(storage, conversation(number).id).await;
     assert!(messages.iter().all(|it| it.superseded_at.is_none()));
     let copies = lookup::messages(storage, fixture::conversation_id(number + 100)).await;
@@ -238,7 +238,7 @@ async fn assert_copied(storage: &Storage, number: u32) {
 }
 
 /// Asserts that the messages of the last turn were superseded at the time of the edit.
-async fn assert_superseded(storage: &Storage, number: u32) {
+async fn assert_superseded(storage: &Store, number: u32) {
     let messages = lookup::all_messages(storage, conversation(number).id).await;
     let superseded = messages.iter().filter(|it| it.superseded_at.is_some());
     let superseded: Vec<_> = superseded.map(|it| (it.seq, it.superseded_at)).collect();

@@ -1,12 +1,12 @@
 //! `TurnRepository::list`.
 
 use domain::{ConversationId, Listed, Turn, TurnId, TurnStatus};
-use ports::{BeginTurn, ListingOrder, Storage, TurnEnding, TurnFilter, TurnQuery};
+use ports::{BeginTurn, ListingOrder, TurnEnding, TurnFilter, TurnQuery};
 
-use crate::{fixture, log, lookup, pages::TOO_MANY_PAGES, results::ResultExt as _, setup};
+use crate::{Store, fixture, log, lookup, pages::TOO_MANY_PAGES, results::ResultExt as _, setup};
 
 /// Stores a chat with a turn in each status, numbered by `ORDER`.
-async fn turns_of_every_status(storage: &Storage) -> ConversationId {
+async fn turns_of_every_status(storage: &Store) -> ConversationId {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = |number, turn_count| {
         fixture::begin_turn(number, &agent, fixture::existing(&conversation, turn_count))
@@ -31,7 +31,7 @@ async fn turns_of_every_status(storage: &Storage) -> ConversationId {
 const ORDER: [u32; 6] = [30, 20, 10, 60, 50, 40];
 
 async fn page(
-    storage: &Storage,
+    storage: &Store,
     conversation: ConversationId,
     query: &TurnQuery,
 ) -> Option<(Vec<Listed<Turn>>, bool)> {
@@ -44,7 +44,7 @@ async fn page(
 
 /// Reads all turns that match, in pages of `limit`.
 async fn listed(
-    storage: &Storage,
+    storage: &Store,
     conversation: ConversationId,
     (filter, order): (TurnFilter, ListingOrder),
     limit: usize,
@@ -76,7 +76,7 @@ async fn listed(
 
 /// Turns are listed in the order in which they began, whatever their ids and status are, in both
 /// directions and pages of every length.
-pub async fn turns_are_listed_in_the_order_of_their_beginning(storage: &Storage) {
+pub async fn turns_are_listed_in_the_order_of_their_beginning(storage: &Store) {
     let conversation = turns_of_every_status(storage).await;
     let ascending = ORDER.map(fixture::turn_id);
     let mut descending = ascending;
@@ -90,7 +90,7 @@ pub async fn turns_are_listed_in_the_order_of_their_beginning(storage: &Storage)
 }
 
 /// Turns are filtered by status. Queued turns and the running one are open.
-pub async fn turns_are_filtered_by_status(storage: &Storage) {
+pub async fn turns_are_filtered_by_status(storage: &Store) {
     let conversation = turns_of_every_status(storage).await;
     for (filter, expected) in [
         (TurnFilter::Open, &ORDER[3..]),
@@ -114,7 +114,7 @@ pub async fn turns_are_filtered_by_status(storage: &Storage) {
 
 /// A conversation without turns has an empty page; one that does not exist has none. Turns of other
 /// conversations are not listed.
-pub async fn turns_are_listed_for_their_conversation_only(storage: &Storage) {
+pub async fn turns_are_listed_for_their_conversation_only(storage: &Store) {
     turns_of_every_status(storage).await;
     let agent = fixture::agent(1);
     let other = setup::conversation(storage, 2, &agent).await;
@@ -139,7 +139,7 @@ pub async fn turns_are_listed_for_their_conversation_only(storage: &Storage) {
 }
 
 /// The current turn is the running one, or else the first queued one, or else the newest.
-pub async fn the_current_turn_is_running_or_queued_or_the_newest(storage: &Storage) {
+pub async fn the_current_turn_is_running_or_queued_or_the_newest(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let current = async || {
         let tenant = fixture::tenant();

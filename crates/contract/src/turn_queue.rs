@@ -1,19 +1,16 @@
 //! Promotion: the end of a running turn starts the first queued one, in the same transaction.
 
 use domain::{Agent, Conversation, EventType, Message, Role, TurnStatus};
-use ports::{BeginTurn, FinishTurn, PromotedTurn, Storage, TurnEnding};
+use ports::{BeginTurn, FinishTurn, PromotedTurn, TurnEnding};
 
 use crate::{
-    fixture, log, lookup,
+    Store, fixture, log, lookup,
     results::{ResultExt as _, event_count},
     setup,
 };
 
 /// Stores a chat in which turn 1 is running and `waiting` turns are queued, numbered from 2.
-async fn queue(
-    storage: &Storage,
-    waiting: u32,
-) -> (Agent, Conversation, BeginTurn, Vec<BeginTurn>) {
+async fn queue(storage: &Store, waiting: u32) -> (Agent, Conversation, BeginTurn, Vec<BeginTurn>) {
     let (agent, conversation) = setup::chat(storage).await;
     let running = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::start_turn(storage, &running).await;
@@ -34,14 +31,14 @@ fn completed(begin: &BeginTurn) -> FinishTurn {
     fixture::finish(begin, TurnEnding::Completed(reply))
 }
 
-async fn promoted_by(storage: &Storage, finish: FinishTurn) -> PromotedTurn {
+async fn promoted_by(storage: &Store, finish: FinishTurn) -> PromotedTurn {
     let (committed, promoted) = setup::finish_turn(storage, finish).await;
     assert_eq!(event_count(committed), 2);
     promoted.expect("a turn waits")
 }
 
 /// The promoted turn is in progress, and is returned with all data that its node needs.
-pub async fn the_end_of_a_turn_promotes_the_first_queued_turn(storage: &Storage) {
+pub async fn the_end_of_a_turn_promotes_the_first_queued_turn(storage: &Store) {
     let (agent, conversation, running, waits) = queue(storage, 1).await;
     let (committed, promoted) = setup::finish_turn(storage, completed(&running)).await;
     let types = log::types_of(storage, committed).await;
@@ -67,7 +64,7 @@ pub async fn the_end_of_a_turn_promotes_the_first_queued_turn(storage: &Storage)
 }
 
 /// A user's message gets its `seq` when its turn starts.
-pub async fn a_promoted_turn_stores_its_message(storage: &Storage) {
+pub async fn a_promoted_turn_stores_its_message(storage: &Store) {
     let (_, conversation, running, waits) = queue(storage, 1).await;
     let promoted = promoted_by(storage, completed(&running)).await;
     let messages = lookup::messages(storage, conversation.id).await;
@@ -94,7 +91,7 @@ pub async fn a_promoted_turn_stores_its_message(storage: &Storage) {
 }
 
 /// Turns are promoted in order of arrival, not of ids, through a full queue.
-pub async fn queued_turns_are_promoted_in_order_of_arrival(storage: &Storage) {
+pub async fn queued_turns_are_promoted_in_order_of_arrival(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let begin = |number| fixture::begin_turn(number, &agent, fixture::existing(&conversation, 0));
     let mut running = begin(100);
@@ -118,7 +115,7 @@ pub async fn queued_turns_are_promoted_in_order_of_arrival(storage: &Storage) {
 }
 
 /// A promoted turn is ended like any other, only by the node it was promoted to.
-pub async fn a_promoted_turn_is_ended_by_its_node(storage: &Storage) {
+pub async fn a_promoted_turn_is_ended_by_its_node(storage: &Store) {
     let (_, _, running, waits) = queue(storage, 1).await;
     let promoted = promoted_by(storage, completed(&running)).await;
     let elsewhere = FinishTurn {
@@ -133,7 +130,7 @@ pub async fn a_promoted_turn_is_ended_by_its_node(storage: &Storage) {
 }
 
 /// A turn that was queued by another node is promoted to the node that ended the turn before it.
-pub async fn turns_queued_by_another_node_are_promoted(storage: &Storage) {
+pub async fn turns_queued_by_another_node_are_promoted(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     setup::node(storage, 2).await;
     let running = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
@@ -154,7 +151,7 @@ pub async fn turns_queued_by_another_node_are_promoted(storage: &Storage) {
 }
 
 /// A failure promotes like a success.
-pub async fn a_failed_turn_promotes_the_next_one(storage: &Storage) {
+pub async fn a_failed_turn_promotes_the_next_one(storage: &Store) {
     let (_, _, running, waits) = queue(storage, 1).await;
     let ending = TurnEnding::failed(fixture::lasting_problem());
     let finish = fixture::finish(&running, ending);
@@ -168,7 +165,7 @@ pub async fn a_failed_turn_promotes_the_next_one(storage: &Storage) {
 }
 
 /// With `promote: false`, as a draining node sets it, queued turns stay queued.
-pub async fn a_draining_node_promotes_no_turn(storage: &Storage) {
+pub async fn a_draining_node_promotes_no_turn(storage: &Store) {
     let (_, conversation, running, waits) = queue(storage, 1).await;
     let finish = FinishTurn {
         promote: false,
@@ -185,7 +182,7 @@ pub async fn a_draining_node_promotes_no_turn(storage: &Storage) {
 }
 
 /// A node that is no longer registered ends its turn, but no turn is promoted to it.
-pub async fn no_turn_is_promoted_to_a_removed_node(storage: &Storage) {
+pub async fn no_turn_is_promoted_to_a_removed_node(storage: &Store) {
     let (_, conversation, running, waits) = queue(storage, 1).await;
     storage.nodes.delete(running.node).await.success();
     let (committed, promoted) = setup::finish_turn(storage, completed(&running)).await;
@@ -199,7 +196,7 @@ pub async fn no_turn_is_promoted_to_a_removed_node(storage: &Storage) {
 }
 
 /// A promoted turn uses the current version of the agent, and its reply has that version.
-pub async fn a_promoted_turn_uses_the_current_version_of_the_agent(storage: &Storage) {
+pub async fn a_promoted_turn_uses_the_current_version_of_the_agent(storage: &Store) {
     let (agent, conversation, running, waits) = queue(storage, 1).await;
     setup::update_agent(storage, &fixture::renamed(&agent, "Grace")).await;
     let promoted = promoted_by(storage, completed(&running)).await;
@@ -214,7 +211,7 @@ pub async fn a_promoted_turn_uses_the_current_version_of_the_agent(storage: &Sto
 }
 
 /// The end of a turn in one conversation starts no turn in another.
-pub async fn a_turn_is_promoted_only_within_its_conversation(storage: &Storage) {
+pub async fn a_turn_is_promoted_only_within_its_conversation(storage: &Store) {
     let (agent, _, running, waits) = queue(storage, 1).await;
     let other = setup::conversation(storage, 2, &agent).await;
     let beside = fixture::begin_turn(50, &agent, fixture::existing(&other, 0));
@@ -226,7 +223,7 @@ pub async fn a_turn_is_promoted_only_within_its_conversation(storage: &Storage) 
 }
 
 /// A promoted turn releases its own key, like any other turn.
-pub async fn a_promoted_turn_releases_its_own_key(storage: &Storage) {
+pub async fn a_promoted_turn_releases_its_own_key(storage: &Store) {
     let (agent, conversation) = setup::chat(storage).await;
     let running = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
     setup::start_turn(storage, &running).await;

@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 
 use domain::{NodeId, TurnStatus};
-use ports::{BeginOutcome, BeginTurn, ConversationTarget, Storage, TurnAddress, TurnEnding};
+use ports::{BeginOutcome, BeginTurn, ConversationTarget, TurnAddress, TurnEnding};
 
 use super::sweep_candidates::started_of;
 use crate::{
+    Store,
     dead_nodes::{
         LONG, TurnQueue, dying_node, mark_dead_nodes, run_sweep, sweep, sweeper, two_nodes,
     },
@@ -15,13 +16,13 @@ use crate::{
     setup,
 };
 
-async fn renewed(storage: &Storage, id: NodeId) -> bool {
+async fn renewed(storage: &Store, id: NodeId) -> bool {
     storage.nodes.renew(id, LONG).await.success().is_some()
 }
 
 /// Processes with an expired lease are marked, once, and have no lease any more; the caller never
 /// is. In a store of one process, all other processes are dead, whatever their leases.
-pub async fn dead_nodes_are_marked(storage: &Storage) {
+pub async fn dead_nodes_are_marked(storage: &Store) {
     let is_single_process = storage.recovery.is_single_process();
     storage
         .nodes
@@ -45,7 +46,7 @@ pub async fn dead_nodes_are_marked(storage: &Storage) {
 
 /// A process whose own lease has expired, or that was marked, marks no other: the outage may have
 /// affected all processes. A store of one process has no others.
-pub async fn a_node_without_a_lease_marks_no_others(storage: &Storage) {
+pub async fn a_node_without_a_lease_marks_no_others(storage: &Store) {
     let is_single_process = storage.recovery.is_single_process();
     for number in [1, 2] {
         dying_node(storage, number).await;
@@ -56,7 +57,7 @@ pub async fn a_node_without_a_lease_marks_no_others(storage: &Storage) {
     }
 }
 
-async fn is_registered(storage: &Storage, number: u32) -> bool {
+async fn is_registered(storage: &Store, number: u32) -> bool {
     let result = storage
         .nodes
         .insert(fixture::node_id(number), &fixture::process(), LONG)
@@ -68,7 +69,7 @@ async fn is_registered(storage: &Storage, number: u32) -> bool {
 }
 
 /// Marked processes are removed by a later call, once no turn of theirs is in progress.
-pub async fn dead_nodes_without_turns_are_removed(storage: &Storage) {
+pub async fn dead_nodes_without_turns_are_removed(storage: &Store) {
     let agent = two_nodes(storage).await;
     for number in [2, 3] {
         dying_node(storage, number).await;
@@ -85,7 +86,7 @@ pub async fn dead_nodes_without_turns_are_removed(storage: &Storage) {
 }
 
 /// A marked process begins no turn, and writes nothing.
-pub async fn a_marked_node_cannot_begin_turns(storage: &Storage) {
+pub async fn a_marked_node_cannot_begin_turns(storage: &Store) {
     let agent = two_nodes(storage).await;
     mark_dead_nodes(storage).await;
     let head = log::head(storage, &fixture::tenant()).await;
@@ -103,7 +104,7 @@ pub async fn a_marked_node_cannot_begin_turns(storage: &Storage) {
 
 /// A marked process may end its turn until another process has, but no turn is promoted to it,
 /// neither by that nor by a cancellation.
-pub async fn no_turn_is_promoted_to_a_marked_node(storage: &Storage) {
+pub async fn no_turn_is_promoted_to_a_marked_node(storage: &Store) {
     let agent = two_nodes(storage).await;
     let ends = TurnQueue::begin(storage, &agent, 1, 1).await;
     let is_cancelled = TurnQueue::begin(storage, &agent, 2, 1).await;
@@ -123,7 +124,7 @@ pub async fn no_turn_is_promoted_to_a_marked_node(storage: &Storage) {
 
 /// The turns in progress under a node, of all tenants: none that is queued, has ended or runs on
 /// another node.
-pub async fn turns_in_progress_are_listed_by_node(storage: &Storage) {
+pub async fn turns_in_progress_are_listed_by_node(storage: &Store) {
     let agent = two_nodes(storage).await;
     let runs = TurnQueue::begin(storage, &agent, 1, 1).await;
     let ended = TurnQueue::begin(storage, &agent, 2, 0).await;
@@ -143,7 +144,7 @@ pub async fn turns_in_progress_are_listed_by_node(storage: &Storage) {
 }
 
 /// The queued turns of all tenants: none that is running or has ended.
-pub async fn queued_turns_are_listed(storage: &Storage) {
+pub async fn queued_turns_are_listed(storage: &Store) {
     let agent = two_nodes(storage).await;
     let queue = TurnQueue::begin(storage, &agent, 1, 3).await;
     setup::cancel_turn(storage, &queue.waiting[1], None).await;

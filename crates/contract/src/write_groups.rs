@@ -1,15 +1,15 @@
 //! Outcomes of writes that share one transaction.
 
 use domain::EventType;
-use ports::{ConversationTarget, RecordTurnOutcome, RepositoryError, Storage};
+use ports::{ConversationTarget, RecordTurnOutcome, RepositoryError};
 use tokio::task::JoinSet;
 
 use super::concurrent_turns::count_of;
-use crate::{fixture, lookup, setup};
+use crate::{Store, fixture, lookup, setup};
 
 /// Valid and invalid writes of many conversations at the same time: each has the outcome that it
 /// would have in a transaction of its own.
-pub async fn every_write_of_a_group_has_its_own_outcome(storage: &Storage) {
+pub async fn every_write_of_a_group_has_its_own_outcome(storage: &Store) {
     let (agent, _) = setup::chat(storage).await;
     let mut stale = agent.clone();
     stale.version = 9;
@@ -47,7 +47,7 @@ pub async fn every_write_of_a_group_has_its_own_outcome(storage: &Storage) {
 }
 
 /// A write that the store cannot represent fails alone and leaves nothing; all others are recorded.
-pub async fn an_invalid_write_of_a_group_fails_alone(storage: &Storage) {
+pub async fn an_invalid_write_of_a_group_fails_alone(storage: &Store) {
     let agent = setup::agent(storage, 1).await;
     let mut writers = JoinSet::new();
     for number in 0..32 {

@@ -121,6 +121,16 @@ pub fn omit_large_tool_data(calls: &mut [ToolCall]) -> bool {
     are_large
 }
 
+/// The messages that became superseded, as the log stores them.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SupersededRange {
+    /// The `seq` of the first message.
+    pub from_seq: i64,
+    /// The `seq` of the last message.
+    pub to_seq: i64,
+}
+
 /// The id and version of a deleted resource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]

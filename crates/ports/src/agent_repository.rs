@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::{Agent, AgentId, AsOf, IdempotencyEntry, Listed, Page, Seq, Stamp, TenantId};
+use domain::{Agent, AgentId, AsOf, Listed, Page, Seq, TenantId};
 
-use crate::{Committed, DeleteOutcome, Idempotent, RepositoryError};
+use crate::RepositoryError;
 
 /// The agents that a listing contains, and their order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,20 +43,9 @@ pub struct AgentQuery {
     pub limit: usize,
 }
 
-/// Agents in a store. Every method reads and changes agents of the given tenant only.
+/// Reading agents in a store. Every method reads agents of the given tenant only.
 #[async_trait]
 pub trait AgentRepository: Send + Sync {
-    /// Stores a new agent. MUST write `agent.created` with a snapshot of the agent, and the
-    /// idempotency entry, in the same transaction. MUST write nothing if the entry's key was used
-    /// before. MUST return `Conflict` if the id exists.
-    async fn insert(
-        &self,
-        tenant: &TenantId,
-        agent: &Agent,
-        stamp: &Stamp,
-        idempotency: Option<&IdempotencyEntry>,
-    ) -> Result<Idempotent<Committed>, RepositoryError>;
-
     /// Finds an agent. MUST return `None` for an agent that is deleted or belongs to another
     /// tenant. MUST return a log position that is not later than the state that was read.
     async fn find(
@@ -74,28 +63,4 @@ pub trait AgentRepository: Send + Sync {
         tenant: &TenantId,
         query: &AgentQuery,
     ) -> Result<AsOf<Page<Listed<Agent>>>, RepositoryError>;
-
-    /// Replaces an agent with its next version. MUST write `agent.updated` with the new snapshot in
-    /// the same transaction. MUST return `Stale` and write nothing unless the stored version is
-    /// `agent.version - 1`. MUST return `None` if the agent does not exist.
-    async fn update(
-        &self,
-        tenant: &TenantId,
-        agent: &Agent,
-        stamp: &Stamp,
-    ) -> Result<Option<Committed>, RepositoryError>;
-
-    /// Deletes an agent in one transaction: marks the agent as deleted, cancels its queued and
-    /// running turns (one `turn.cancelled` each, in the order of the turn ids), and writes
-    /// `agent.deleted` last. The cost MUST NOT grow with the number of its conversations. MUST
-    /// return `Stale` if `expected` is given and differs from the stored version. After the commit,
-    /// the agent, its conversations, their messages and the turns that had ended before MUST NOT be
-    /// found. The turns that this call cancelled MUST be found until they are purged.
-    async fn delete(
-        &self,
-        tenant: &TenantId,
-        id: AgentId,
-        expected: Option<i64>,
-        stamp: &Stamp,
-    ) -> Result<DeleteOutcome, RepositoryError>;
 }

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use domain::{
     AgentId, AsOf, Conversation, ConversationContext, ConversationId, ConversationKey,
-    HistoryLimits, HistoryMessage, IdempotencyEntry, Listed, Message, MessageId, Page, Seq, Stamp,
-    TenantId,
+    HistoryLimits, HistoryMessage, Listed, Message, MessageId, Page, Seq, TenantId,
 };
 
-use crate::{Committed, DeleteOutcome, Idempotent, RepositoryError};
+use crate::RepositoryError;
 
 /// The conversations that a listing contains; members that are set must all match.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -139,29 +138,10 @@ pub struct HistoryQuery {
 /// The member of a stored result that contains the position of the created conversation.
 pub const SORT_SEQ_OF_RESULT: &str = "sortSeq";
 
-/// Conversations in a store. Every method reads and changes conversations of the given tenant only.
+/// Conversations in a store. Every method reads conversations of the given tenant only.
 /// For every method, a conversation whose agent is deleted does not exist.
 #[async_trait]
 pub trait ConversationRepository: Send + Sync {
-    /// Stores a new conversation with its first messages, whose number is
-    /// `conversation.message_count`. MUST write `conversation.created` and the idempotency entry in
-    /// the same transaction. MUST write nothing if the entry's key was used before. MUST return
-    /// `Applied(None)` and write nothing if the agent does not exist. MUST return `Stale` and write
-    /// nothing if another conversation has the same [`ConversationName`], or if the turn count of
-    /// the conversation to copy from differs from the assumed one. MUST add the conversation's position
-    /// to the entry's result, as the member [`SORT_SEQ_OF_RESULT`].
-    ///
-    /// Copied messages are those that are not superseded, numbered from 1. They keep their ids,
-    /// turns and times.
-    async fn insert(
-        &self,
-        tenant: &TenantId,
-        conversation: &Conversation,
-        first_messages: &FirstMessages,
-        stamp: &Stamp,
-        idempotency: Option<&IdempotencyEntry>,
-    ) -> Result<Idempotent<Option<Committed>>, RepositoryError>;
-
     /// Finds a conversation, with the position of its latest activity, which every message,
     /// supersession and change of a turn's status raises. MUST return a log position that is not
     /// later than the state that was read.
@@ -196,29 +176,6 @@ pub trait ConversationRepository: Send + Sync {
         tenant: &TenantId,
         query: &ConversationQuery,
     ) -> Result<AsOf<Page<Listed<Conversation>>>, RepositoryError>;
-
-    /// Replaces title, metadata, version and `updated_at`, which MUST NOT move backwards. MUST
-    /// write `conversation.updated` in the same transaction and keep the message count. MUST return
-    /// `Stale` and write nothing unless the stored version is `conversation.version - 1`. MUST
-    /// return `None` if the conversation does not exist. Returns the conversation as stored, but with
-    /// the excerpt and the open turns that the caller gave.
-    async fn update(
-        &self,
-        tenant: &TenantId,
-        conversation: &Conversation,
-        stamp: &Stamp,
-    ) -> Result<Option<(Committed, Conversation)>, RepositoryError>;
-
-    /// Deletes a conversation. The cost MUST NOT grow with its size. MUST cancel its turns first
-    /// (one `turn.cancelled` each) and write `conversation.deleted` last, in the same transaction.
-    /// MUST return `Stale` if `expected` is given and differs from the stored version.
-    async fn delete(
-        &self,
-        tenant: &TenantId,
-        id: ConversationId,
-        expected: Option<i64>,
-        stamp: &Stamp,
-    ) -> Result<DeleteOutcome, RepositoryError>;
 
     /// Finds a message of a conversation, superseded or not; the newest if several match.
     async fn find_message(

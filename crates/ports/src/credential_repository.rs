@@ -28,19 +28,11 @@ pub enum NewProof {
     Keys(PublicKeys),
 }
 
-/// API keys and OAuth clients in a store; an id is unique among both. Every method that takes power
-/// from a credential MUST raise the store-wide access version in the same transaction, so that
+/// API keys and OAuth clients in a store; an id is unique among both. A method that takes power from
+/// a credential MUST raise the store-wide access version in the same transaction, so that
 /// every node discards its cached credentials.
 #[async_trait]
 pub trait CredentialRepository: Send + Sync {
-    /// Stores a new credential. MUST write the idempotency entry in the same transaction. MUST
-    /// write nothing if the entry's key was used before. MUST return `Conflict` if the id exists.
-    async fn insert(
-        &self,
-        credential: &Credential,
-        idempotency: Option<&IdempotencyEntry>,
-    ) -> Result<Idempotent<()>, RepositoryError>;
-
     /// Stores the first key of the store, then shows it. Returns `true` if both succeeded. MUST
     /// call `show` only after the commit, and delete the key if `show` returns `false`. MUST count
     /// the key as held only after `show` succeeded, so that a process that ended before does not
@@ -89,16 +81,6 @@ pub trait CredentialRepository: Send + Sync {
         proof: &NewProof,
         idempotency: Option<&IdempotencyEntry>,
     ) -> Result<Idempotent<Option<Credential>>, RepositoryError>;
-
-    /// Revokes a credential. MUST raise the access version. Returns `false` if the tenant has no
-    /// such credential. MUST keep the time of an earlier revocation.
-    async fn revoke(
-        &self,
-        kind: CredentialKind,
-        tenant: &TenantId,
-        id: &CredentialId,
-        at: Timestamp,
-    ) -> Result<bool, RepositoryError>;
 
     /// Records the times at which credentials were last used. MUST NOT move the time of a
     /// credential backwards.

@@ -33,6 +33,7 @@ pub mod token_repository;
 pub mod tool_provider;
 pub mod turn_recovery;
 pub mod turn_repository;
+pub mod write_store;
 
 pub use agent_repository::{AgentFilter, AgentPosition, AgentQuery, AgentRepository};
 pub use clock::Clock;
@@ -75,4 +76,8 @@ pub use turn_repository::{
     AnsweredMessage, BeginOutcome, BeginTurn, CancelOutcome, CompletedTurn, ConversationTarget,
     FinishOutcome, FinishTurn, FoundTurn, PromotedTurn, RecordTurnOutcome, Reply, Supersession,
     TurnEnding, TurnFilter, TurnMessages, TurnQuery, TurnRepository,
+};
+pub use write_store::{
+    ConditionalRows, Conditions, Decided, Decision, Facts, FactsQuery, Lane, Rows, Transacted,
+    WriteError, WriteStore,
 };

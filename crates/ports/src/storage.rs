@@ -5,12 +5,14 @@ use std::sync::Arc;
 use crate::{
     AgentRepository, ConversationRepository, CredentialRepository, EventLog, IdempotencyRepository,
     Maintenance, NodeRepository, SigningKeyRepository, TenantRepository, TicketRepository,
-    TokenRepository, TurnRecovery, TurnRepository,
+    TokenRepository, TurnRecovery, TurnRepository, WriteStore,
 };
 
 /// All ports of a store together, as an adapter returns them.
 #[derive(Clone)]
 pub struct Storage {
+    /// The writing of what the core has decided.
+    pub writes: Arc<dyn WriteStore>,
     /// Agents.
     pub agents: Arc<dyn AgentRepository>,
     /// Conversations and messages.

@@ -3,11 +3,16 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use domain::{ConversationId, NodeId, Problem, Stamp, TenantId, Timestamp, TurnId};
+use domain::{ConversationId, NodeId, TenantId, Timestamp, TurnId};
 
 use crate::{Committed, PromotedTurn, RepositoryError};
 
-/// A request for one pass over a tenant's turns.
+/// One pass over a tenant's turns. Fails as `interrupted` every turn in progress whose node is marked
+/// as dead or unknown; this releases its idempotency key like any retryable failure. Fails as
+/// `engine_timeout` turns that were queued for longer than `max_wait`. Promotes the first queued turn
+/// of each conversation without a turn in progress, also behind turns that this pass failed, in the
+/// order of their `turn.queued` events. The actor of each event is the principal that started the turn.
+/// Changes at most `limit` turns; a caller that receives that many calls again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sweep {
     /// The tenant.
@@ -45,10 +50,8 @@ pub struct TurnAddress {
     pub turn_id: TurnId,
 }
 
-/// Recovery of turns without a live node and of turns that waited too long. The actor of each event
-/// is the principal that started the turn. Turns that a version of a higher level has marked with it
-/// MUST be left to nodes of that level: no method returns, ends or promotes them, or promotes a turn
-/// that waits behind one.
+/// Turns without a live node, and turns that waited too long. Turns that a version of a higher level has marked with it
+/// MUST be left to nodes of that level: no method returns them.
 #[async_trait]
 pub trait TurnRecovery: Send + Sync {
     /// Returns `true` if only one process can open this store, so that all other registered
@@ -61,31 +64,13 @@ pub trait TurnRecovery: Send + Sync {
     /// marked before and have no turn in progress.
     async fn mark_dead_nodes(&self, own: NodeId) -> Result<u64, RepositoryError>;
 
-    /// Returns the tenants in which [`Self::sweep`] would have something to do. MUST use one
+    /// Returns the tenants in which [`Sweep`] would have something to do. MUST use one
     /// statement.
     async fn tenants_to_sweep(&self, max_wait: Duration) -> Result<Vec<TenantId>, RepositoryError>;
-
-    /// Runs one pass in one transaction under the tenant's lock. MUST fail as `interrupted` every
-    /// turn in progress whose node is marked as dead or unknown; this releases its idempotency key
-    /// like any retryable failure. MUST fail as `engine_timeout` turns that were queued for longer
-    /// than `max_wait`. MUST promote the first queued turn of each conversation without a turn
-    /// in progress, also behind turns that this pass failed, in the order of their `turn.queued`
-    /// events. Changes at most `limit` turns; a caller that receives that many calls again.
-    async fn sweep(&self, sweep: &Sweep) -> Result<SweepOutcome, RepositoryError>;
 
     /// Returns the turns in progress under a node.
     async fn in_progress_under(&self, node: NodeId) -> Result<Vec<TurnAddress>, RepositoryError>;
 
     /// Returns the queued turns of all tenants.
     async fn queued(&self) -> Result<Vec<TurnAddress>, RepositoryError>;
-
-    /// Fails a queued turn, with `turn.failed`. Returns `None` and writes nothing if the turn is
-    /// not queued (any more).
-    async fn fail_queued(
-        &self,
-        tenant: &TenantId,
-        id: TurnId,
-        problem: &Problem,
-        stamp: &Stamp,
-    ) -> Result<Option<Committed>, RepositoryError>;
 }

@@ -13,6 +13,10 @@ use ports::{
     Clock, CredentialRepository, DocumentSource, IdSource, IdempotencyRepository, Idempotent,
     UrlTrust,
 };
+use writes::{
+    Writes,
+    commands::{CreateCredential, RevokeCredential},
+};
 
 use super::{
     CredentialError, generate_secret, privilege,
@@ -35,6 +39,7 @@ pub struct IssuedCredential {
 /// than the credential has.
 pub struct CredentialService {
     pub(super) credentials: Arc<dyn CredentialRepository>,
+    writes: Writes,
     idempotency_records: Arc<dyn IdempotencyRepository>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Arc<dyn IdSource>,
@@ -47,6 +52,7 @@ impl CredentialService {
     /// Creates the service. The keys of clients are fetched from `documents`. `name_characters` is the maximum length of a name.
     pub fn new(
         credentials: Arc<dyn CredentialRepository>,
+        writes: Writes,
         idempotency_records: Arc<dyn IdempotencyRepository>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdSource>,
@@ -55,6 +61,7 @@ impl CredentialService {
     ) -> Self {
         Self {
             credentials,
+            writes,
             idempotency_records,
             clock,
             ids,
@@ -109,8 +116,11 @@ impl CredentialService {
             None => (stored_secret(&secret), Some(secret)),
         };
         let credential = draft.into_credential(kind, id, caller.tenant.clone(), proof, now);
-        let inserted = self.credentials.insert(&credential, entry.as_ref());
-        Ok(match inserted.await? {
+        let create = CreateCredential {
+            credential: credential.clone(),
+            idempotency: entry,
+        };
+        Ok(match self.writes.write(create).await? {
             Idempotent::Applied(()) => Idempotent::Applied(IssuedCredential { credential, secret }),
             Idempotent::Replayed(record) => Idempotent::Replayed(record),
         })
@@ -194,12 +204,13 @@ impl CredentialService {
         let credential = self.get(caller, kind, id).await?;
         // Scopes of a newer version, which nobody holds here, must not keep a credential alive.
         privilege::check(caller, &credential.scopes.iter().collect())?;
-        let now = self.clock.now();
-        if !self
-            .credentials
-            .revoke(kind, &caller.tenant, id, now)
-            .await?
-        {
+        let revoke = RevokeCredential {
+            tenant: caller.tenant.clone(),
+            kind,
+            id: id.clone(),
+            at: self.clock.now(),
+        };
+        if !self.writes.write(revoke).await? {
             return Err(CredentialError::NotFound(kind));
         }
         self.refresh_authenticator().await;

@@ -44,6 +44,7 @@ impl CredentialFixture {
         let remote = authenticator(&fixture, &last_used).await;
         let service = CredentialService::new(
             Arc::clone(&fixture.storage.credentials),
+            fixture.writes.clone(),
             Arc::clone(&fixture.storage.idempotency),
             fixture.clock.clone(),
             fixture.ids.clone(),

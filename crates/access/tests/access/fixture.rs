@@ -18,6 +18,10 @@ use sqlite_store::{SqliteOptions, SqliteStore};
 use tempfile::TempDir;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
+use writes::{
+    WriteTimeouts, Writes,
+    commands::{CreateCredential, RevokeCredential},
+};
 
 use crate::fake_web::FakeWeb;
 
@@ -84,6 +88,7 @@ impl IdSource for SequentialIds {
 /// Resources that all processes of a test share.
 pub(crate) struct Fixture {
     pub(crate) storage: Storage,
+    pub(crate) writes: Writes,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) ids: Arc<SequentialIds>,
     pub(crate) web: Arc<FakeWeb>,
@@ -98,8 +103,11 @@ impl Fixture {
         let store = SqliteStore::open(&url, SqliteOptions::default(), &TaskTracker::new()).await;
         let store = store.expect("a store");
         store.migrate().await.expect("a schema");
+        let (storage, tasks) = (store.storage(), TaskTracker::new());
+        let writer = Arc::clone(&storage.writes);
         Self {
-            storage: store.storage(),
+            writes: Writes::start(writer, WriteTimeouts::default(), &tasks),
+            storage,
             clock: ManualClock::new(),
             ids: Arc::default(),
             web: Arc::default(),
@@ -138,17 +146,21 @@ impl Fixture {
 
     /// Revokes a client.
     pub(crate) async fn revoke(&self, client: &Credential) {
-        let (kind, now) = (CredentialKind::Client, self.clock.now());
-        let revoked = self
-            .storage
-            .credentials
-            .revoke(kind, &client.tenant, &client.id, now);
-        assert!(revoked.await.expect("a store"));
+        let revoke = RevokeCredential {
+            tenant: client.tenant.clone(),
+            kind: client.kind,
+            id: client.id.clone(),
+            at: self.clock.now(),
+        };
+        assert!(self.writes.write(revoke).await.expect("a store"));
     }
 
     async fn insert(&self, client: &Credential) {
-        let inserted = self.storage.credentials.insert(client, None).await;
-        inserted.expect("a new client");
+        let create = CreateCredential {
+            credential: client.clone(),
+            idempotency: None,
+        };
+        self.writes.write(create).await.expect("a new client");
     }
 }
 

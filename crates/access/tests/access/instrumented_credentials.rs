@@ -115,11 +115,9 @@ macro_rules! delegate {
 }
 
 delegate! {
-    fn insert(credential: &Credential, claim: Option<&IdempotencyEntry>) -> Idempotent<()>;
     fn insert_first_key(key: &Credential, show: ShowKey) -> bool;
     fn has_ever_held_a_key() -> bool;
     fn list(kind: CredentialKind, tenant: &TenantId, after: Option<Seq>, limit: usize) -> Page<Listed<Credential>>;
     fn rotate(kind: CredentialKind, tenant: &TenantId, id: &CredentialId, proof: &NewProof, claim: Option<&IdempotencyEntry>) -> Idempotent<Option<Credential>>;
-    fn revoke(kind: CredentialKind, tenant: &TenantId, id: &CredentialId, at: Timestamp) -> bool;
     fn touch(used: &[(CredentialId, Timestamp)]) -> ();
 }

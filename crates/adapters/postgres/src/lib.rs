@@ -13,7 +13,6 @@
 use std::borrow::Cow;
 
 mod agents;
-mod batch;
 mod connections;
 mod conversations;
 mod credentials;
@@ -39,6 +38,7 @@ mod tls_tunnel;
 mod tokens;
 mod transactions;
 mod turns;
+mod write_store;
 
 pub use self::{
     error::NotUsableYet,

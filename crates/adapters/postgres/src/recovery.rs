@@ -3,13 +3,11 @@
 use std::{collections::HashSet, time::Duration};
 
 use domain::{ConversationId, NodeId, TurnId};
-use ports::{RepositoryError, Sweep};
-use relational::{
-    Store as _, level_permits, page_budget,
-    plan::{self, SweptConversation, WaitingTurn},
-    read,
-    repositories::RecoverySql,
+use ports::{
+    RepositoryError,
+    write_store::{SweptConversation, SweptQuery, WaitingTurn, swept_conversations},
 };
+use relational::{Store as _, level_permits, page_budget, read, repositories::RecoverySql};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
@@ -180,51 +178,52 @@ impl RecoverySql for PostgresStore {
         let turns = sqlx::query(ALL_QUEUED_TURNS);
         read::rows("turns", self.connections.fetch_all(turns).await?, Ok)
     }
+}
 
-    async fn conversations_to_sweep(
-        connection: &mut PgConnection,
-        sweep: &Sweep,
-    ) -> Result<Vec<SweptConversation>, RepositoryError> {
-        let (tenant, limit) = (sweep.tenant.as_str(), page_budget::row_count(sweep.limit));
-        let max_wait = milliseconds(sweep.max_wait);
-        let lost: Vec<(Uuid, Uuid, Uuid)> = sqlx::query_as(LOST_TURNS)
-            .bind(tenant)
-            .bind(limit)
-            .fetch_all(&mut *connection)
-            .await
-            .map_err(in_table("turns"))?;
-        let due: Vec<(Uuid, Uuid)> = sqlx::query_as(DUE_CONVERSATIONS)
-            .bind(max_wait)
-            .bind(tenant)
-            .bind(limit)
-            .fetch_all(&mut *connection)
-            .await
-            .map_err(in_table("turns"))?;
-        let of_lost = lost
-            .iter()
-            .map(|(conversation_id, _, agent)| (*conversation_id, *agent));
-        let conversation_ids: HashSet<_> = of_lost.chain(due).collect();
-        let (conversation_ids, agents): (Vec<_>, Vec<_>) = conversation_ids.into_iter().unzip();
-        let waiting: Vec<(Uuid, Uuid, bool)> = sqlx::query_as(QUEUED_TURNS)
-            .bind(max_wait)
-            .bind(tenant)
-            .bind(conversation_ids)
-            .bind(agents)
-            .fetch_all(connection)
-            .await
-            .map_err(in_table("turns"))?;
-        let lost = lost.into_iter().map(|(conversation_id, turn, _)| {
-            (ConversationId::new(conversation_id), TurnId::new(turn))
+/// Returns the conversations with turns to fail or to start, with their queued turns.
+pub(crate) async fn swept(
+    connection: &mut PgConnection,
+    sweep: &SweptQuery,
+) -> Result<Vec<SweptConversation>, RepositoryError> {
+    let (tenant, limit) = (sweep.tenant.as_str(), page_budget::row_count(sweep.limit));
+    let max_wait = milliseconds(sweep.max_wait);
+    let lost: Vec<(Uuid, Uuid, Uuid)> = sqlx::query_as(LOST_TURNS)
+        .bind(tenant)
+        .bind(limit)
+        .fetch_all(&mut *connection)
+        .await
+        .map_err(in_table("turns"))?;
+    let due: Vec<(Uuid, Uuid)> = sqlx::query_as(DUE_CONVERSATIONS)
+        .bind(max_wait)
+        .bind(tenant)
+        .bind(limit)
+        .fetch_all(&mut *connection)
+        .await
+        .map_err(in_table("turns"))?;
+    let of_lost = lost
+        .iter()
+        .map(|(conversation_id, _, agent)| (*conversation_id, *agent));
+    let conversation_ids: HashSet<_> = of_lost.chain(due).collect();
+    let (conversation_ids, agents): (Vec<_>, Vec<_>) = conversation_ids.into_iter().unzip();
+    let waiting: Vec<(Uuid, Uuid, bool)> = sqlx::query_as(QUEUED_TURNS)
+        .bind(max_wait)
+        .bind(tenant)
+        .bind(conversation_ids)
+        .bind(agents)
+        .fetch_all(connection)
+        .await
+        .map_err(in_table("turns"))?;
+    let lost = lost.into_iter().map(|(conversation_id, turn, _)| {
+        (ConversationId::new(conversation_id), TurnId::new(turn))
+    });
+    let waiting = waiting
+        .into_iter()
+        .map(|(conversation_id, turn, is_expired)| {
+            let id = TurnId::new(turn);
+            (
+                ConversationId::new(conversation_id),
+                WaitingTurn { id, is_expired },
+            )
         });
-        let waiting = waiting
-            .into_iter()
-            .map(|(conversation_id, turn, is_expired)| {
-                let id = TurnId::new(turn);
-                (
-                    ConversationId::new(conversation_id),
-                    WaitingTurn { id, is_expired },
-                )
-            });
-        Ok(plan::swept_conversations(lost, waiting))
-    }
+    Ok(swept_conversations(lost, waiting))
 }

@@ -1,4 +1,4 @@
-//! Writes the rows of a plan, with one statement for each table and kind of change.
+//! Writes decided rows, with one statement for each table and kind of change.
 //!
 //! Rows are sent as one array per column, which `unnest` turns back into rows; if a conditional batch contains
 //! one write, the only row of a table is sent as plain values. A batch of hundreds of turns costs as many
@@ -12,8 +12,7 @@ mod log;
 mod messages;
 mod turns;
 
-use ports::RepositoryError;
-use relational::{PlannedBatch, Rows};
+use ports::{ConditionalRows, RepositoryError, Rows};
 use sqlx::PgConnection;
 
 use crate::{
@@ -55,15 +54,14 @@ pub(crate) async fn write(
     Ok(())
 }
 
-/// Writes the rows of `batch` in one round trip, unless a fact has changed on which it was decided;
-/// returns whether they were written.
-pub(crate) async fn write_if_current(
+/// Writes the rows in one round trip if the conditions hold; returns whether they were written.
+pub(crate) async fn write_if(
     connection: &mut PgConnection,
-    batch: &PlannedBatch,
+    write: &ConditionalRows,
 ) -> Result<bool, sqlx::Error> {
-    let mut statements = conditions::conditional_batch(batch);
-    add_changes(&mut statements, &batch.rows);
-    log::insert_records(&mut statements, &batch.rows.idempotency);
+    let mut statements = conditions::conditional_batch(write);
+    add_changes(&mut statements, &write.rows);
+    log::insert_records(&mut statements, &write.rows.idempotency);
     statements.run(connection).await
 }
 
@@ -74,6 +72,7 @@ fn add_changes(batch: &mut CteBatch, rows: &Rows) {
     credentials::change_state(batch, rows.state);
     agents::insert(batch, &rows.agents);
     agents::update(batch, &rows.agent_updates);
+    agents::delete(batch, &rows.agent_deletions);
     conversations::insert(batch, &rows.conversations);
     conversations::advance(batch, &rows.advances);
     conversations::update(batch, &rows.conversation_updates);

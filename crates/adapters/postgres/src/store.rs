@@ -11,7 +11,7 @@ use std::{
 use futures::future::join_all;
 use ports::{RepositoryError, Storage, error::one_line};
 use relational::{
-    GroupCommit, SchemaError, WriteTimeouts, WriterThread, pending_migrations,
+    SchemaError, WriterThread, pending_migrations,
     repositories::{
         Agents, Conversations, Credentials, Events, Nodes, Recovery, SigningKeys, Turns,
     },
@@ -21,12 +21,11 @@ use sqlx::{
     migrate::{MigrateError, Migrator},
     postgres::PgConnectOptions,
 };
-use tokio::time::sleep;
+use tokio::{sync::Mutex, time::sleep};
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use crate::{
-    batch::PostgresBatchStore,
     connections::{Connections, LEAST_POOLED},
     error::{NotUsableYet, from_sqlx, is_read_only, is_temporary},
     idempotency::IdempotencyRecords,
@@ -37,6 +36,7 @@ use crate::{
     tickets::Tickets,
     tls_tunnel::Tunnel,
     tokens::Tokens,
+    write_store::{GroupConnection, PostgresWriteStore},
 };
 
 static MIGRATOR: Migrator = sqlx::migrate!("../../../migrations/postgres");
@@ -84,15 +84,15 @@ pub struct PostgresStore {
     options: PgConnectOptions,
     pub(crate) is_replica: bool,
     pub(crate) connections: Connections,
-    pub(crate) group: GroupCommit,
+    writes: Arc<PostgresWriteStore>,
     /// True until the writer, or a check on its behalf, could connect.
     pub(crate) has_no_writer: Arc<AtomicBool>,
     tunnel: Option<Arc<Tunnel>>,
 }
 
 impl PostgresStore {
-    /// Connects to the database at `url` and checks that it can be used. The writer task has a thread
-    /// of its own and ends when the store is dropped; other tasks run on the current runtime. If the
+    /// Connects to the database at `url` and checks that it can be used. The writer has a thread of its
+    /// own; other tasks run on the current runtime. If the
     /// same call can succeed later, the source of the error is a [`NotUsableYet`].
     pub async fn connect(
         url: &str,
@@ -109,22 +109,21 @@ impl PostgresStore {
         let has_no_writer = Arc::new(AtomicBool::new(true));
         let writer_thread =
             WriterThread::start().map_err(|error| RepositoryError::Unavailable(error.into()))?;
-        let group = GroupCommit::start(
-            PostgresBatchStore::new(
-                connect.clone(),
-                connections.clone(),
-                Arc::clone(&has_no_writer),
-                writer_thread.clone(),
-            ),
-            WriteTimeouts::default(),
-            tasks,
-            writer_thread.runtime(),
+        let group = GroupConnection::new(
+            connect.clone(),
+            connections.clone(),
+            Arc::clone(&has_no_writer),
         );
+        let writes = PostgresWriteStore {
+            group: Mutex::new(group),
+            connections: connections.clone(),
+            thread: writer_thread,
+        };
         Ok(Self {
             options: connect,
             is_replica: options.is_replica,
             connections,
-            group,
+            writes: Arc::new(writes),
             has_no_writer,
             tunnel: checked.tunnel.map(Arc::new),
         })
@@ -231,6 +230,7 @@ impl PostgresStore {
     pub fn storage(&self) -> Storage {
         let store = || self.clone();
         Storage {
+            writes: self.writes.clone(),
             agents: Arc::new(Agents(store())),
             conversations: Arc::new(Conversations(store())),
             turns: Arc::new(Turns(store())),
@@ -250,7 +250,7 @@ impl PostgresStore {
     /// Waits for queued writes and running calls, and closes the connections. Later calls fail with
     /// `Unavailable`.
     pub async fn close(&self) {
-        self.group.close().await;
+        self.writes.group.lock().await.close().await;
         self.connections.close().await;
         if let Some(tunnel) = &self.tunnel {
             tunnel.close();

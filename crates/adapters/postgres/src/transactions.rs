@@ -2,7 +2,8 @@
 
 use domain::{IdempotencyEntry, IdempotencyRecord, Seq, TenantId};
 use ports::RepositoryError;
-use relational::{GroupCommit, Rows, Store, Work};
+use ports::write_store::Rows;
+use relational::{Store, Work};
 use sqlx::{
     PgConnection,
     postgres::{PgArguments, Postgres},
@@ -13,10 +14,6 @@ use crate::{PostgresStore, idempotency, rows, store_state, tenants};
 
 impl Store for PostgresStore {
     type Connection = PgConnection;
-
-    fn group_commit(&self) -> &GroupCommit {
-        &self.group
-    }
 
     async fn transaction<T, W>(&self, work: W) -> Result<T, RepositoryError>
     where

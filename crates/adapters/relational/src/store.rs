@@ -3,9 +3,7 @@
 use std::{future::Future, pin::Pin};
 
 use domain::{IdempotencyEntry, IdempotencyRecord, Seq, TenantId};
-use ports::RepositoryError;
-
-use crate::{GroupCommit, Rows, facts::is_within_retention};
+use ports::{RepositoryError, Rows, write_store::is_within_retention};
 
 /// The work of a transaction with its connection.
 pub type Work<'c, T> = Pin<Box<dyn Future<Output = Result<T, RepositoryError>> + Send + 'c>>;
@@ -15,9 +13,6 @@ pub type Work<'c, T> = Pin<Box<dyn Future<Output = Result<T, RepositoryError>> +
 pub trait Store: Clone + Send + Sync + 'static {
     /// A connection of the database.
     type Connection: Send + 'static;
-
-    /// The group commit of the writes of turns, agents, conversations and credentials.
-    fn group_commit(&self) -> &GroupCommit;
 
     /// Runs `work` in a transaction and commits it, or rolls it back if `work` returns an error.
     fn transaction<T, W>(&self, work: W) -> impl Future<Output = Result<T, RepositoryError>> + Send

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use domain::{IdempotencyEntry, IdempotencyRecord, TenantId};
-use ports::{IdempotencyRepository, RepositoryError};
-use relational::{facts::is_within_retention, stored::StoredRecord};
+use ports::{IdempotencyRepository, RepositoryError, write_store::is_within_retention};
+use relational::stored::StoredRecord;
 use sqlx::SqliteExecutor;
 
 use crate::{SqliteStore, error::in_table};

@@ -19,7 +19,6 @@ macro_rules! now {
 }
 
 mod agents;
-mod batch;
 mod batch_query;
 mod conversations;
 mod credentials;
@@ -43,6 +42,7 @@ mod tickets;
 mod tokens;
 mod transactions;
 mod turns;
+mod write_store;
 mod writer;
 
 pub use location::{LocationError, file_of};

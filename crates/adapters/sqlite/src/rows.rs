@@ -1,4 +1,4 @@
-//! Writes the rows of a plan, with one statement for each row.
+//! Writes decided rows, with one statement for each row.
 //!
 //! Batches are written by [`rusqlite`] in the thread of the writer, where a statement costs a few
 //! microseconds. The driver needs two context switches for each; it writes what a transaction also
@@ -12,8 +12,7 @@ mod log;
 mod messages;
 mod turns;
 
-use ports::RepositoryError;
-use relational::{PlannedBatch, Rows};
+use ports::{ConditionalRows, Conditions, RepositoryError, Rows};
 use rusqlite::{Connection, Params, TransactionBehavior, params};
 use sqlx::SqliteConnection;
 
@@ -24,8 +23,8 @@ use crate::{
     writer::{WriteError, from_direct_commit},
 };
 
-// The facts on which a batch was decided: each statement finds a row if the fact holds (or, if its
-// name says so, if it does not).
+// The conditions: each statement finds a row if the condition holds (or, if its name says so, if it
+// does not).
 const HEAD_IS_CURRENT: &str = "select 1 from tenants where id = ? and head_seq = ?";
 const NODE_IS_LIVE: &str = "select 1 from nodes where id = ? and swept = 0";
 const CREDENTIAL_IS_VALID: &str = "\
@@ -70,17 +69,16 @@ pub(crate) fn write_directly(connection: &Connection, rows: &Rows) -> Result<(),
     written.map_err(from_rusqlite)
 }
 
-/// Writes the rows of `batch` in a transaction, unless a fact has changed on which it was decided;
-/// returns true if they were written.
-pub(crate) fn write_if_current(
+/// Writes the rows in a transaction if the conditions hold; returns true if they were written.
+pub(crate) fn write_if(
     connection: &mut Connection,
-    batch: &PlannedBatch,
+    write: &ConditionalRows,
 ) -> Result<bool, WriteError> {
-    let changes = changes(&batch.rows).map_err(WriteError::RolledBack)?;
+    let changes = changes(&write.rows).map_err(WriteError::RolledBack)?;
     let rolled_back = |error| WriteError::RolledBack(from_rusqlite(error));
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate);
     let transaction = transaction.map_err(rolled_back)?;
-    if !is_current(&transaction, batch).map_err(rolled_back)? {
+    if !hold(&transaction, &write.conditions).map_err(rolled_back)? {
         return Ok(false);
     }
     changes.run_directly(&transaction).map_err(rolled_back)?;
@@ -88,39 +86,38 @@ pub(crate) fn write_if_current(
     Ok(true)
 }
 
-/// Returns true if the facts of `batch` are unchanged.
-fn is_current(connection: &Connection, batch: &PlannedBatch) -> rusqlite::Result<bool> {
-    let PlannedBatch { query, facts, .. } = batch;
-    for (tenant, head) in &facts.heads {
-        if !exists(
-            connection,
-            HEAD_IS_CURRENT,
-            params![tenant.as_str(), head.0],
-        )? {
+/// Returns true if all conditions hold.
+fn hold(connection: &Connection, conditions: &Conditions) -> rusqlite::Result<bool> {
+    let Conditions {
+        heads,
+        live_nodes,
+        unused_keys,
+        unused_names,
+        valid_credentials,
+    } = conditions;
+    for (tenant, head) in heads {
+        let head = params![tenant.as_str(), head.0];
+        if !exists(connection, HEAD_IS_CURRENT, head)? {
             return Ok(false);
         }
     }
-    for node in &query.nodes {
+    for node in live_nodes {
         if !exists(connection, NODE_IS_LIVE, [node.uuid().as_bytes()])? {
             return Ok(false);
         }
     }
-    for (id, credential) in &facts.credentials {
-        let valid = (
-            id.as_str(),
-            credential.tenant.as_str(),
-            credential.kind.as_str(),
-        );
-        if !exists(connection, CREDENTIAL_IS_VALID, valid)? {
+    for key in valid_credentials {
+        let key = (key.id.as_str(), key.tenant.as_str(), key.kind.as_str());
+        if !exists(connection, CREDENTIAL_IS_VALID, key)? {
             return Ok(false);
         }
     }
-    for record in &query.idempotency {
-        if exists(connection, KEY_IS_USED, key_columns(record))? {
+    for key in unused_keys {
+        if exists(connection, KEY_IS_USED, key_columns(key))? {
             return Ok(false);
         }
     }
-    for (tenant, name) in &query.names {
+    for (tenant, name) in unused_names {
         let user = name.user_id.as_deref().unwrap_or_default();
         let agent = name.agent_id.uuid();
         let name = params![tenant.as_str(), agent.as_bytes(), user, name.key.as_str()];
@@ -145,6 +142,7 @@ fn changes(rows: &Rows) -> Result<Changes<'_>, RepositoryError> {
     let mut changes = Changes::default();
     changes.try_each(&rows.agents, agents::insert)?;
     changes.try_each(&rows.agent_updates, agents::update)?;
+    changes.each(&rows.agent_deletions, agents::delete);
     changes.try_each(&rows.conversations, conversations::insert)?;
     changes.each(&rows.advances, conversations::advance);
     changes.try_each(&rows.conversation_updates, conversations::update)?;

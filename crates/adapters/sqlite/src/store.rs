@@ -4,7 +4,7 @@ use std::{io, sync::Arc, time::Duration};
 
 use ports::{RepositoryError, Storage};
 use relational::{
-    GroupCommit, SchemaError, WriteTimeouts, WriterThread, pending_migrations,
+    SchemaError, WriterThread, pending_migrations,
     repositories::{
         Agents, Conversations, Credentials, Events, Nodes, Recovery, SigningKeys, Turns,
     },
@@ -18,7 +18,6 @@ use tokio::sync::Mutex;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    batch::SqliteBatchStore,
     error::from_sqlx,
     idempotency::IdempotencyRecords,
     location::{self, DatabaseFile, LocationError},
@@ -26,6 +25,7 @@ use crate::{
     tenants::Tenants,
     tickets::Tickets,
     tokens::Tokens,
+    write_store::SqliteWriteStore,
     writer::{CALL_TIMEOUT, Writer},
 };
 
@@ -66,7 +66,7 @@ pub struct SqliteStore {
     /// make the process appear dead, or let it trust outdated caches.
     pub(crate) own_reader: SqlitePool,
     pub(crate) writer: Writer,
-    pub(crate) group: GroupCommit,
+    writer_thread: WriterThread,
     /// A lock that is held while the first key is stored and shown.
     pub(crate) first_key: Arc<Mutex<()>>,
 }
@@ -94,21 +94,12 @@ impl SqliteStore {
         let file = DatabaseFile::at(connect.get_filename()).map_err(no_file)?;
         let own_reader = readers(&connect, &file, 1);
         let readers = readers(&connect, &file, options.max_readers);
-        let batches = SqliteBatchStore {
-            writer: writer.clone(),
-        };
-        let group = GroupCommit::start(
-            batches,
-            WriteTimeouts::default(),
-            tasks,
-            writer_thread.runtime(),
-        );
         Ok(Self {
             options: connect,
             readers,
             own_reader,
             writer,
-            group,
+            writer_thread,
             first_key: Arc::default(),
         })
     }
@@ -143,6 +134,10 @@ impl SqliteStore {
     pub fn storage(&self) -> Storage {
         let store = || self.clone();
         Storage {
+            writes: Arc::new(SqliteWriteStore {
+                writer: self.writer.clone(),
+                thread: self.writer_thread.clone(),
+            }),
             agents: Arc::new(Agents(store())),
             conversations: Arc::new(Conversations(store())),
             turns: Arc::new(Turns(store())),
@@ -161,7 +156,6 @@ impl SqliteStore {
 
     /// Waits for queued writes and closes all connections. Later calls fail with `Unavailable`.
     pub async fn close(&self) {
-        self.group.close().await;
         self.readers.close().await;
         self.own_reader.close().await;
         self.writer.close().await;

@@ -2,7 +2,8 @@
 
 use domain::{IdempotencyEntry, IdempotencyRecord, Seq, TenantId};
 use ports::RepositoryError;
-use relational::{GroupCommit, Rows, Store, Work};
+use ports::write_store::Rows;
+use relational::{Store, Work};
 use sqlx::{
     Decode, Row as _, SqliteConnection, Type,
     query::Query,
@@ -17,10 +18,6 @@ use crate::{
 
 impl Store for SqliteStore {
     type Connection = SqliteConnection;
-
-    fn group_commit(&self) -> &GroupCommit {
-        &self.group
-    }
 
     async fn transaction<T, W>(&self, work: W) -> Result<T, RepositoryError>
     where

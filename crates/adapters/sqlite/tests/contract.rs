@@ -4,19 +4,19 @@ mod database;
 
 use std::ops::Deref;
 
-use ports::Storage;
+use contract::Store;
 use tempfile::TempDir;
 
 /// A database in a temporary folder, which is deleted with this value.
 struct Database {
-    storage: Storage,
+    storage: Store,
     _folder: TempDir,
 }
 
 impl Deref for Database {
-    type Target = Storage;
+    type Target = Store;
 
-    fn deref(&self) -> &Storage {
+    fn deref(&self) -> &Store {
         &self.storage
     }
 }

@@ -4,9 +4,9 @@ mod database;
 
 use std::ops::Deref;
 
+use contract::Store;
 use contract::{fixture, newer_version::SharedStore};
 use domain::{EventType, Seq};
-use ports::Storage;
 use relational::SchemaError;
 use sqlite_store::{SqliteOptions, SqliteStore};
 use sqlx::{Connection, SqliteConnection};
@@ -21,14 +21,14 @@ const CHANGED_MIGRATION: &str = "update _sqlx_migrations set checksum = x'00' wh
 
 /// A database in a temporary folder, which is deleted with this value.
 struct Database {
-    storage: Storage,
+    storage: Store,
     folder: TempDir,
 }
 
 impl Deref for Database {
-    type Target = Storage;
+    type Target = Store;
 
-    fn deref(&self) -> &Storage {
+    fn deref(&self) -> &Store {
         &self.storage
     }
 }

@@ -122,7 +122,10 @@ async fn a_moved_database_is_neither_created_again_nor_exchanged_for_another() {
     store.migrate().await.unwrap();
     fs::rename(folder.path().join("data"), &moved).unwrap();
     let insertion = async || {
-        let (agents, agent) = (store.storage().agents, fixture::agent(1));
+        let (agents, agent) = (
+            contract::Store::new(store.storage()).agents,
+            fixture::agent(1),
+        );
         let (tenant, stamp) = (fixture::tenant(), fixture::stamp(0));
         agents.insert(&tenant, &agent, &stamp, None).await
     };
@@ -186,7 +189,7 @@ async fn a_command_can_use_the_store_of_a_running_server() {
     let folder = TempDir::new().unwrap();
     let url = database::url(&folder);
     let database = database::migrated(&url).await;
-    let command = open(&url, COMMAND).await.unwrap().storage();
+    let command = contract::Store::new(open(&url, COMMAND).await.unwrap().storage());
     let at = domain::Timestamp::from_milliseconds(1);
     command
         .tenants

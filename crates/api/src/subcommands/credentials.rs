@@ -8,6 +8,7 @@ use domain::{
     TenantId, credential_secret::RANDOM_BYTES,
 };
 use tokio_util::task::TaskTracker;
+use writes::{WriteTimeouts, Writes};
 
 use super::{
     print_line,
@@ -67,14 +68,16 @@ async fn execute(settings: &Settings, kind: CredentialKind, task: Task) -> Resul
         Task::Create(..) => IfStoreMissing::Create,
         Task::List(_) | Task::Rotate(_) | Task::Revoke(_) => IfStoreMissing::Fail,
     };
-    let store = store::open(settings, if_missing, &TaskTracker::new()).await?;
-    let commands = CredentialCommands::new(settings, store, kind);
+    let tasks = TaskTracker::new();
+    let store = store::open(settings, if_missing, &tasks).await?;
+    let commands = CredentialCommands::new(settings, store, kind, &tasks);
     let outcome = match task {
         Task::Create(options, jwks_uri) => commands.create(options, jwks_uri).await,
         Task::List(tenant) => commands.list(tenant).await,
         Task::Rotate(options) => commands.rotate(options).await,
         Task::Revoke(options) => commands.revoke(options).await,
     };
+    commands.writes.close().await;
     commands.store.close().await;
     outcome
 }
@@ -82,18 +85,21 @@ async fn execute(settings: &Settings, kind: CredentialKind, task: Task) -> Resul
 /// Executes operations on the keys, or the clients, of a store.
 struct CredentialCommands {
     store: Store,
+    writes: Writes,
     service: CredentialService,
     kind: CredentialKind,
 }
 
 impl CredentialCommands {
-    fn new(settings: &Settings, store: Store, kind: CredentialKind) -> Self {
+    fn new(settings: &Settings, store: Store, kind: CredentialKind, tasks: &TaskTracker) -> Self {
         let (clock, ids) = wiring::system();
         let max_name_characters = settings.limits.sizes.name_characters;
         let storage = store.storage();
         let (credentials, idempotency) = (storage.credentials, storage.idempotency);
+        let writes = Writes::start(storage.writes, WriteTimeouts::default(), tasks);
         let service = CredentialService::new(
             credentials,
+            writes.clone(),
             idempotency,
             clock,
             ids,
@@ -102,6 +108,7 @@ impl CredentialCommands {
         );
         Self {
             store,
+            writes,
             service,
             kind,
         }

@@ -6,10 +6,9 @@ use access::{CredentialService, UserTokens};
 use application::{
     AgentLimits, AgentService, ChatService, ConversationService, Engines, EventService, Toolbox,
     TurnService,
-    cache::{CachedAgents, CachedConversations, CachedTurns, Caches},
-    chat::ChatPorts,
+    cache::{CachedAgents, CachedConversations, CachedPorts, CachedWrites, Caches, FollowedTurns},
 };
-use ports::{Clock, IdSource, Storage};
+use ports::{Clock, IdSource};
 
 use super::{Parts, Turns, auth::document_source, realtime::Realtime};
 use crate::state::{ApiState, Services};
@@ -17,7 +16,7 @@ use crate::state::{ApiState, Services};
 /// Builds the use cases on cached ports.
 pub(super) fn build(
     parts: Parts<'_>,
-    cached: &ChatPorts,
+    cached: &CachedPorts,
     state: &ApiState,
     engines: Arc<Engines>,
     toolbox: Arc<Toolbox>,
@@ -27,45 +26,37 @@ pub(super) fn build(
     let Parts {
         settings,
         storage,
+        writes,
         peers,
         ..
     } = parts;
     let (context, runner) = (|| Arc::clone(&turns.context), || Arc::clone(&turns.runner));
-    let (clock, ids) = (Arc::clone(&cached.clock), Arc::clone(&cached.ids));
     let user_tokens = UserTokens::new(
         Arc::clone(&state.authenticator),
         Arc::clone(&storage.credentials),
         storage.tokens,
-        Arc::clone(&clock),
+        Arc::clone(&cached.clock),
     );
     let credentials = CredentialService::new(
         storage.credentials,
-        Arc::clone(&storage.idempotency),
-        Arc::clone(&clock),
-        Arc::clone(&ids),
+        writes,
+        storage.idempotency,
+        Arc::clone(&cached.clock),
+        Arc::clone(&cached.ids),
         document_source(settings),
         settings.limits.sizes.name_characters,
     );
     Services {
         agents: AgentService::new(
-            Arc::clone(&cached.agents),
+            cached.clone(),
             storage.agents,
-            Arc::clone(&storage.idempotency),
             Arc::clone(&engines),
-            Arc::clone(&clock),
-            Arc::clone(&ids),
             AgentLimits {
                 sizes: settings.limits.sizes.clone(),
                 rates: Arc::clone(&state.limits),
             },
         ),
-        conversations: ConversationService::new(
-            Arc::clone(&cached.conversations),
-            Arc::clone(&cached.agents),
-            storage.idempotency,
-            clock,
-            ids,
-        ),
+        conversations: ConversationService::new(cached.clone()),
         turns: TurnService::new(context(), runner(), peers.links.bus),
         events: EventService::new(Arc::clone(&realtime.log)),
         log: realtime.log,
@@ -82,11 +73,12 @@ pub(super) fn build(
 
 /// Returns the ports that every chat uses, with caches in front of them.
 pub(super) fn cached_ports(
-    storage: &Storage,
+    parts: &Parts<'_>,
     caches: &Caches,
     clock: &Arc<dyn Clock>,
     ids: &Arc<dyn IdSource>,
-) -> ChatPorts {
+) -> CachedPorts {
+    let storage = &parts.storage;
     let agents = CachedAgents::new(
         Arc::clone(&storage.agents),
         caches.clone(),
@@ -97,10 +89,14 @@ pub(super) fn cached_ports(
         caches.clone(),
         Arc::clone(clock),
     );
-    ChatPorts {
+    CachedPorts {
         agents: Arc::new(agents),
         conversations: Arc::new(conversations),
-        turns: Arc::new(CachedTurns::new(Arc::clone(&storage.turns), caches.clone())),
+        turns: Arc::new(FollowedTurns::new(
+            Arc::clone(&storage.turns),
+            Arc::clone(&caches.applied),
+        )),
+        writes: CachedWrites::new(parts.writes.clone(), caches.clone()),
         idempotency: Arc::clone(&storage.idempotency),
         clock: Arc::clone(clock),
         ids: Arc::clone(ids),

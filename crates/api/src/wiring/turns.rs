@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use anyhow::Result;
 use application::{
     Engines, Toolbox,
-    cache::Caches,
-    chat::{ChatContext, ChatPorts, TurnRunner},
+    cache::{CachedPorts, Caches},
+    chat::{ChatContext, TurnRunner},
     engines::BreakerHints,
     node::Node,
     recovery::{LocalTurnReconciler, Sweeper},
@@ -58,7 +58,7 @@ impl Turns {
     /// Builds the turn runner, and starts the tasks that end turns of failed nodes.
     pub(super) async fn wire(
         parts: &Parts<'_>,
-        chat: &ChatPorts,
+        chat: &CachedPorts,
         engines: &Arc<Engines>,
         toolbox: &Arc<Toolbox>,
         node: &Arc<Node>,
@@ -83,13 +83,11 @@ impl Turns {
             Arc::clone(&storage.recovery),
             Arc::clone(&context),
             Arc::clone(&runner),
-            Arc::clone(&caches.applied),
         ));
         let sweeper = Sweeper::new(
             Arc::clone(&storage.recovery),
             Arc::clone(&context),
             Arc::clone(&runner),
-            Arc::clone(&caches.applied),
         );
         if storage.recovery.is_single_process() {
             // No other process can run turns of this store: the turns of the previous process are

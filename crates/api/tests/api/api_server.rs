@@ -8,6 +8,7 @@ use api::{
     socket::SocketTimeouts,
     wiring::{self, EnginesByName},
 };
+use contract::Store;
 use domain::{
     Credential, CredentialKind, CredentialSecret, LimitOverrides, Scope, Scopes, TenantId,
     credential::{Proof, StoredSecret},
@@ -104,7 +105,7 @@ impl ApiServerBuilder {
         ApiServer::new(folder, service, storage, other.keys.clone())
     }
 
-    async fn serve(self, folder: &TempDir) -> (Service, Storage, Option<CredentialSecret>) {
+    async fn serve(self, folder: &TempDir) -> (Service, Box<Store>, Option<CredentialSecret>) {
         let database = folder.path().join(DATABASE_FILE);
         let own = [
             ("DATABASE_URL", format!("sqlite://{}", database.display())),
@@ -147,6 +148,7 @@ impl ApiServerBuilder {
         );
         let service = service.await.expect("the service starts");
         let storage = storage.expect("the service asked for its store");
+        let storage = Box::new(Store::new(storage));
         (service, storage, first_key.try_recv().ok())
     }
 }
@@ -160,7 +162,7 @@ struct Keys {
 }
 
 impl Keys {
-    async fn make(first_key: &CredentialSecret, storage: &Storage) -> Self {
+    async fn make(first_key: &CredentialSecret, storage: &Store) -> Self {
         let (clock, _) = wiring::system();
         let other: TenantId = "other".parse().expect("the id of a tenant");
         let made = storage.tenants.insert(&other, clock.now()).await;
@@ -179,7 +181,7 @@ impl Keys {
 }
 
 /// Stores a new key with all scopes in the default tenant, changed by `change`.
-async fn store_key(storage: &Storage, change: impl FnOnce(&mut Credential)) -> String {
+async fn store_key(storage: &Store, change: impl FnOnce(&mut Credential)) -> String {
     let (clock, ids) = wiring::system();
     let mut random = [0; RANDOM_BYTES];
     ids.fill_random(&mut random);
@@ -216,7 +218,7 @@ pub(crate) struct ApiServer {
     /// The address that it listens on.
     pub(crate) address: SocketAddr,
     /// The ports of its store, without the wrapper of the builder.
-    pub(crate) storage: Storage,
+    pub(crate) storage: Box<Store>,
     service: Service,
     keys: Keys,
     http: reqwest::Client,
@@ -224,7 +226,7 @@ pub(crate) struct ApiServer {
 }
 
 impl ApiServer {
-    fn new(folder: TempDir, service: Service, storage: Storage, keys: Keys) -> Self {
+    fn new(folder: TempDir, service: Service, storage: Box<Store>, keys: Keys) -> Self {
         // Connections are closed after each request, so that none delays a shutdown.
         let http = reqwest::Client::builder()
             // Tests see what the server sends.

@@ -176,7 +176,7 @@ async fn internal_store_unavailable_and_interrupted() {
                 .contains("same Idempotency-Key")
         );
     }
-    probe.inject("turns.finish_turn", InjectedFault::Panic);
+    probe.inject("turns.finish_turn", InjectedFault::Corrupt);
     let command = json!({"agentId": agent, "message": "Hello"});
     let request = api.writer().request("POST", "/api/chat").json(&command);
     let response = request.begin();

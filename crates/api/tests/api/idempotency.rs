@@ -105,14 +105,15 @@ pub(crate) fn signing_client() -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_creation_is_replayed_unchanged() {
-    replays_creations(ApiServerBuilder::default(), ApiServerBuilder::default()).await;
+    let replayed = replays_creations(ApiServerBuilder::default(), ApiServerBuilder::default());
+    Box::pin(replayed).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_creation_is_replayed_unchanged_in_postgres() {
     let database = Database::make().await;
     let builder = || ApiServerBuilder::default().setting("DATABASE_URL", &database.url());
-    replays_creations(builder(), builder()).await;
+    Box::pin(replays_creations(builder(), builder())).await;
 }
 
 /// Of many concurrent requests with one key, one takes effect, and all receive its response.

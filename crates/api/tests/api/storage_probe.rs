@@ -10,18 +10,19 @@ use async_trait::async_trait;
 use domain::{
     Agent, AgentId, AsOf, Conversation, ConversationContext, ConversationId, Credential,
     CredentialId, CredentialKind, HistoryMessage, IdempotencyEntry, IdempotencyRecord, Listed,
-    Message, NodeId, Page, RegionName, SecretDigest, Seq, SigningKey, Stamp, TenantId, Timestamp,
-    Turn, TurnId,
+    Message, NodeId, Page, RegionName, SecretDigest, Seq, SigningKey, TenantId, Timestamp, Turn,
+    TurnId, TurnStatus,
 };
+use futures::future::BoxFuture;
 use ports::{
-    AgentQuery, AgentRepository, BeginOutcome, BeginTurn, CancelOutcome, Committed, CompletedTurn,
-    ConversationName, ConversationQuery, ConversationRepository, CredentialRepository,
-    DeleteOutcome, EventLog, EventPage, EventQuery, FarNodeReport, FinishOutcome, FinishTurn,
-    FirstMessages, FoundMessage, FoundTurn, HistoryQuery, IdempotencyRepository, Idempotent,
-    LiveNode, LiveNodes, LogBounds, LogHead, LoggedChange, Maintenance, MessageQuery,
-    MessageReference, NewProof, NodeProcess, NodeRepository, RecordTurnOutcome, Reply,
-    RepositoryError, RetentionCutoffs, ShowKey, SigningKeyRepository, Storage, TokenRepository,
-    TurnQuery, TurnRepository,
+    AgentQuery, AgentRepository, ConditionalRows, ConversationName, ConversationQuery,
+    ConversationRepository, CredentialRepository, Decided, Decision, EventLog, EventPage,
+    EventQuery, Facts, FactsQuery, FarNodeReport, FoundMessage, FoundTurn, HistoryQuery,
+    IdempotencyRepository, Idempotent, Lane, LiveNode, LiveNodes, LogBounds, LogHead, LoggedChange,
+    Maintenance, MessageQuery, MessageReference, NewProof, NodeProcess, NodeRepository,
+    RepositoryError, RetentionCutoffs, Rows, ShowKey, SigningKeyRepository, Storage,
+    TokenRepository, Transacted, TurnQuery, TurnRepository, WriteError, WriteStore,
+    write_store::TurnRow,
 };
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -52,6 +53,7 @@ impl StorageProbe {
     /// Wraps the ports with this probe.
     pub(crate) fn wrap_storage(self: &Arc<Self>, storage: Storage) -> Storage {
         Storage {
+            writes: Arc::new(Writes(storage.writes, Arc::clone(self))),
             agents: Arc::new(Agents(storage.agents, Arc::clone(self))),
             conversations: Arc::new(Conversations(storage.conversations, Arc::clone(self))),
             turns: Arc::new(Turns(storage.turns, Arc::clone(self))),
@@ -128,8 +130,7 @@ impl StorageProbe {
         // Before the call is recorded: clearing the faults afterwards does not affect it.
         let mut released = self.released.notified();
         let mut fault = self.fault_of(call);
-        self.calls.lock().expect("no panic inside").push(call);
-        self.called.notify_waiters();
+        self.note(call);
         loop {
             match fault {
                 None => return Ok(()),
@@ -154,9 +155,80 @@ impl StorageProbe {
         }
     }
 
+    fn note(&self, call: &'static str) {
+        self.calls.lock().expect("no panic inside").push(call);
+        self.called.notify_waiters();
+    }
+
     fn fault_of(&self, call: &'static str) -> Option<InjectedFault> {
         let faults = self.faults.lock().expect("no panic inside");
         faults.get(call).copied()
+    }
+}
+
+/// Writes, which have the name of what they write; those that are committed together have one.
+struct Writes(Arc<dyn WriteStore>, Arc<StorageProbe>);
+
+fn name_of(rows: &Rows) -> &'static str {
+    let is_completed = |row: &TurnRow| row.turn.status == TurnStatus::Completed;
+    match rows {
+        rows if *rows == Rows::default() => "writes.nothing",
+        rows if !rows.ends.is_empty() => "turns.finish_turn",
+        rows if rows.turns.iter().any(is_completed) => "turns.record_completed_turn",
+        rows if !rows.turns.is_empty() => "turns.begin_turn",
+        rows if !rows.agents.is_empty() => "agents.insert",
+        _ => "writes.other",
+    }
+}
+
+/// A decision that tells what it would write, and writes nothing.
+struct Preview(Arc<dyn Decision>, Mutex<Option<&'static str>>);
+
+impl Decision for Preview {
+    fn decide(&self, round: usize, facts: &Facts) -> Decided {
+        let decided = self.0.decide(round, facts);
+        let Decided::Write(rows) = decided else {
+            return decided;
+        };
+        *self.1.lock().expect("no panic inside") = Some(name_of(&rows));
+        Decided::Write(Rows::default())
+    }
+}
+
+#[async_trait]
+impl WriteStore for Writes {
+    async fn transact(
+        &self,
+        decision: Arc<dyn Decision>,
+        lane: Lane,
+    ) -> Result<Transacted, WriteError> {
+        let preview = Arc::new(Preview(Arc::clone(&decision), Mutex::default()));
+        let shown = Arc::clone(&preview);
+        self.0.transact(preview, lane).await?;
+        let name = *shown.1.lock().expect("no panic inside");
+        self.1.record(name.expect("a decision")).await?;
+        self.0.transact(decision, lane).await
+    }
+
+    /// Leaves a write that hits a fault to [`Self::transact`].
+    async fn write_if(&self, write: Arc<ConditionalRows>) -> Result<bool, WriteError> {
+        let name = name_of(&write.rows);
+        if self.1.fault_of(name).is_some() {
+            return Ok(false);
+        }
+        let is_written = self.0.write_if(write).await?;
+        if is_written {
+            self.1.note(name);
+        }
+        Ok(is_written)
+    }
+
+    async fn read_ahead(&self, query: &FactsQuery) -> Result<Option<Facts>, WriteError> {
+        self.0.read_ahead(query).await
+    }
+
+    fn spawn(&self, writer: BoxFuture<'static, ()>) {
+        self.0.spawn(writer);
     }
 }
 
@@ -177,31 +249,21 @@ macro_rules! probed {
 }
 
 probed! { Agents of AgentRepository as "agents" {
-    fn insert(tenant: &TenantId, agent: &Agent, stamp: &Stamp, idempotency: Option<&IdempotencyEntry>) -> Idempotent<Committed>;
     fn find(tenant: &TenantId, id: AgentId) -> AsOf<Option<Arc<Agent>>>;
     fn list(tenant: &TenantId, query: &AgentQuery) -> AsOf<Page<Listed<Agent>>>;
-    fn update(tenant: &TenantId, agent: &Agent, stamp: &Stamp) -> Option<Committed>;
-    fn delete(tenant: &TenantId, id: AgentId, expected: Option<i64>, stamp: &Stamp) -> DeleteOutcome;
 } }
 
 probed! { Conversations of ConversationRepository as "conversations" {
-    fn insert(tenant: &TenantId, conversation: &Conversation, first_messages: &FirstMessages, stamp: &Stamp, idempotency: Option<&IdempotencyEntry>) -> Idempotent<Option<Committed>>;
     fn find(tenant: &TenantId, id: ConversationId) -> AsOf<Option<Listed<Conversation>>>;
     fn find_by_name(tenant: &TenantId, name: &ConversationName) -> Option<ConversationId>;
     fn find_context(tenant: &TenantId, id: ConversationId) -> AsOf<Option<Arc<ConversationContext>>>;
     fn list(tenant: &TenantId, query: &ConversationQuery) -> AsOf<Page<Listed<Conversation>>>;
-    fn update(tenant: &TenantId, conversation: &Conversation, stamp: &Stamp) -> Option<(Committed, Conversation)>;
-    fn delete(tenant: &TenantId, id: ConversationId, expected: Option<i64>, stamp: &Stamp) -> DeleteOutcome;
     fn find_message(tenant: &TenantId, id: ConversationId, message: &MessageReference) -> Option<FoundMessage>;
     fn messages(tenant: &TenantId, id: ConversationId, query: &MessageQuery) -> AsOf<Option<Page<Message>>>;
     fn history(tenant: &TenantId, id: ConversationId, query: &HistoryQuery) -> Vec<HistoryMessage>;
 } }
 
 probed! { Turns of TurnRepository as "turns" {
-    fn record_completed_turn(completed: CompletedTurn) -> RecordTurnOutcome;
-    fn begin_turn(begin: BeginTurn) -> BeginOutcome;
-    fn finish_turn(finish: FinishTurn) -> FinishOutcome;
-    fn cancel_turn(tenant: &TenantId, id: TurnId, partial: Option<Reply>, node: Option<NodeId>, stamp: &Stamp) -> CancelOutcome;
     fn find(tenant: &TenantId, id: TurnId) -> AsOf<Option<FoundTurn>>;
     fn find_current(tenant: &TenantId, conversation: ConversationId) -> Option<FoundTurn>;
     fn list(tenant: &TenantId, conversation: ConversationId, query: &TurnQuery) -> AsOf<Option<Page<Listed<Turn>>>>;
@@ -220,13 +282,11 @@ probed! { Events of EventLog as "events" {
 } }
 
 probed! { Credentials of CredentialRepository as "credentials" {
-    fn insert(credential: &Credential, idempotency: Option<&IdempotencyEntry>) -> Idempotent<()>;
     fn insert_first_key(key: &Credential, show: ShowKey) -> bool;
     fn has_ever_held_a_key() -> bool;
     fn find(kind: CredentialKind, id: &CredentialId) -> Option<Credential>;
     fn list(kind: CredentialKind, tenant: &TenantId, after: Option<Seq>, limit: usize) -> Page<Listed<Credential>>;
     fn rotate(kind: CredentialKind, tenant: &TenantId, id: &CredentialId, proof: &NewProof, idempotency: Option<&IdempotencyEntry>) -> Idempotent<Option<Credential>>;
-    fn revoke(kind: CredentialKind, tenant: &TenantId, id: &CredentialId, at: Timestamp) -> bool;
     fn touch(used: &[(CredentialId, Timestamp)]) -> ();
     fn access_version() -> i64;
 } }

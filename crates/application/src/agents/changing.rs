@@ -7,6 +7,7 @@ use domain::{
 };
 use ports::RepositoryError;
 use serde_json::Value;
+use writes::commands::UpdateAgent;
 
 use super::{AgentError, AgentService};
 use crate::VersionCondition;
@@ -90,7 +91,7 @@ impl AgentService {
                 return Err(AgentError::VersionMismatch);
             }
             let draft = compute(&current).map_err(AgentError::Invalid)?.trimmed();
-            let now = self.clock.now();
+            let now = self.ports.clock.now();
             let Some(changed) = current.changed_to(draft, now) else {
                 return Ok(Arc::unwrap_or_clone(current));
             };
@@ -104,7 +105,12 @@ impl AgentService {
                 time: now,
                 actor: caller.id.clone(),
             };
-            match self.agents.update(&caller.tenant, &changed, &stamp).await {
+            let update = UpdateAgent {
+                tenant: caller.tenant.clone(),
+                agent: (*changed).clone(),
+                stamp,
+            };
+            match self.ports.writes.write(update).await {
                 Ok(Some(_)) => return Ok(Arc::unwrap_or_clone(changed)),
                 Ok(None) => return Err(AgentError::NotFound),
                 Err(RepositoryError::Stale { .. }) if permit.is_some() => {}

@@ -48,7 +48,7 @@ impl AgentService {
         };
         let mut found = Vec::new();
         loop {
-            let page = self.agents.list(&caller.tenant, &query).await?.value;
+            let page = self.ports.agents.list(&caller.tenant, &query).await?.value;
             // Names with the same key come first, and may still differ in case.
             let last = page
                 .items
@@ -97,7 +97,7 @@ impl AgentService {
             after,
             limit,
         };
-        let page = self.agents.list(&caller.tenant, &query).await?;
+        let page = self.ports.agents.list(&caller.tenant, &query).await?;
         Ok(page.map(|page| {
             let last = page.items.last().filter(|_| page.has_more);
             let next = last.map(|last| {

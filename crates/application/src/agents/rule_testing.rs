@@ -45,7 +45,7 @@ impl AgentService {
         let request = ModelRequest {
             tenant: caller.tenant.clone(),
             agent,
-            turn_id: TurnId::new(self.ids.next_id()),
+            turn_id: TurnId::new(self.ports.ids.next_id()),
             turn_number: command.turn_number,
             user_id: command.user_id,
             history: Arc::default(),
@@ -96,7 +96,10 @@ impl AgentService {
         let draft = draft.trimmed();
         Ok(match stored {
             Some(agent) if agent.draft() == draft => agent,
-            _ => Arc::new(draft.into_agent(AgentId::new(self.ids.next_id()), self.clock.now())),
+            _ => Arc::new(draft.into_agent(
+                AgentId::new(self.ports.ids.next_id()),
+                self.ports.clock.now(),
+            )),
         })
     }
 }

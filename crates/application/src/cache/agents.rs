@@ -1,14 +1,15 @@
-//! A cache of agents.
+//! A cache of agents, and the writes that change it.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::{Agent, AgentId, AsOf, IdempotencyEntry, Listed, Page, Seq, Stamp, TenantId};
+use domain::{Agent, AgentId, AsOf, Listed, Page, Seq, TenantId};
 use ports::{
     AgentQuery, AgentRepository, Clock, Committed, DeleteOutcome, Idempotent, RepositoryError,
 };
+use writes::commands::{CreateAgent, DeleteAgent, UpdateAgent};
 
-use super::Caches;
+use super::{CachedCommand, Caches};
 
 /// An [`AgentRepository`] that caches the results of `find`.
 pub struct CachedAgents {
@@ -26,32 +27,10 @@ impl CachedAgents {
             clock,
         }
     }
-
-    fn apply_write(&self, tenant: &TenantId, agent: &Agent, committed: Committed) {
-        let key = (tenant.clone(), agent.id);
-        self.caches
-            .agents
-            .replace(key, Arc::new(agent.clone()), committed.last);
-        self.caches.applied.record_write(tenant, committed);
-    }
 }
 
 #[async_trait]
 impl AgentRepository for CachedAgents {
-    async fn insert(
-        &self,
-        tenant: &TenantId,
-        agent: &Agent,
-        stamp: &Stamp,
-        entry: Option<&IdempotencyEntry>,
-    ) -> Result<Idempotent<Committed>, RepositoryError> {
-        let outcome = self.inner.insert(tenant, agent, stamp, entry).await?;
-        if let Idempotent::Applied(committed) = &outcome {
-            self.apply_write(tenant, agent, *committed);
-        }
-        Ok(outcome)
-    }
-
     async fn find(
         &self,
         tenant: &TenantId,
@@ -89,39 +68,68 @@ impl AgentRepository for CachedAgents {
     ) -> Result<AsOf<Page<Listed<Agent>>>, RepositoryError> {
         self.inner.list(tenant, query).await
     }
+}
 
-    async fn update(
-        &self,
-        tenant: &TenantId,
-        agent: &Agent,
-        stamp: &Stamp,
-    ) -> Result<Option<Committed>, RepositoryError> {
-        let outcome = self.inner.update(tenant, agent, stamp).await;
-        match &outcome {
-            Ok(Some(committed)) => self.apply_write(tenant, agent, *committed),
-            // The caller may have computed the change from an outdated entry.
-            Ok(None) | Err(_) => self.caches.agents.remove(&(tenant.clone(), agent.id)),
-        }
-        outcome
+impl Caches {
+    fn apply_agent(&self, tenant: TenantId, agent: Agent, committed: Committed) {
+        self.applied.record_write(&tenant, committed);
+        let key = (tenant, agent.id);
+        self.agents.replace(key, Arc::new(agent), committed.last);
+    }
+}
+
+impl CachedCommand for CreateAgent {
+    type Before = (TenantId, Agent);
+
+    fn before(&self, _caches: &Caches) -> Self::Before {
+        (self.tenant.clone(), self.agent.clone())
     }
 
-    async fn delete(
-        &self,
-        tenant: &TenantId,
-        id: AgentId,
-        expected: Option<i64>,
-        stamp: &Stamp,
-    ) -> Result<DeleteOutcome, RepositoryError> {
-        let outcome = self.inner.delete(tenant, id, expected, stamp).await;
-        if let Ok(DeleteOutcome::Deleted(committed)) = &outcome {
-            self.caches.live.cancel_of_agent(tenant, id);
-            self.caches
-                .agents
-                .mark_changed((tenant.clone(), id), committed.last);
-            self.caches.applied.record_write(tenant, *committed);
-        } else {
-            self.caches.agents.remove(&(tenant.clone(), id));
+    fn apply(
+        (tenant, agent): Self::Before,
+        caches: &Caches,
+        outcome: &Result<Self::Outcome, RepositoryError>,
+    ) {
+        if let Ok(Idempotent::Applied(committed)) = outcome {
+            caches.apply_agent(tenant, agent, *committed);
         }
-        outcome
+    }
+}
+
+impl CachedCommand for UpdateAgent {
+    type Before = (TenantId, Agent);
+
+    fn before(&self, _caches: &Caches) -> Self::Before {
+        (self.tenant.clone(), self.agent.clone())
+    }
+
+    fn apply(
+        (tenant, agent): Self::Before,
+        caches: &Caches,
+        outcome: &Result<Self::Outcome, RepositoryError>,
+    ) {
+        match outcome {
+            Ok(Some(committed)) => caches.apply_agent(tenant, agent, *committed),
+            // The caller may have computed the change from an outdated entry.
+            Ok(None) | Err(_) => caches.agents.remove(&(tenant, agent.id)),
+        }
+    }
+}
+
+impl CachedCommand for DeleteAgent {
+    type Before = (TenantId, AgentId);
+
+    fn before(&self, _caches: &Caches) -> Self::Before {
+        (self.tenant.clone(), self.id)
+    }
+
+    fn apply(key: Self::Before, caches: &Caches, outcome: &Result<Self::Outcome, RepositoryError>) {
+        if let Ok(DeleteOutcome::Deleted(committed)) = outcome {
+            caches.live.cancel_of_agent(&key.0, key.1);
+            caches.applied.record_write(&key.0, *committed);
+            caches.agents.mark_changed(key, committed.last);
+        } else {
+            caches.agents.remove(&key);
+        }
     }
 }

@@ -1,19 +1,20 @@
-//! A cache of conversation contexts and names.
+//! A cache of conversation contexts and names, and the writes that change it.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    AsOf, Conversation, ConversationContext, ConversationId, HistoryMessage, IdempotencyEntry,
-    Listed, Message, Page, Seq, Stamp, TenantId,
+    AsOf, Conversation, ConversationContext, ConversationId, HistoryMessage, Listed, Message, Page,
+    Seq, TenantId,
 };
 use ports::{
-    Clock, Committed, ConversationName, ConversationQuery, ConversationRepository, DeleteOutcome,
+    Clock, ConversationName, ConversationQuery, ConversationRepository, DeleteOutcome,
     FirstMessages, FoundMessage, HistoryQuery, Idempotent, MessageQuery, MessageReference,
     RepositoryError,
 };
+use writes::commands::{CreateConversation, DeleteConversation, UpdateConversation};
 
-use super::Caches;
+use super::{CachedCommand, Caches};
 
 /// A [`ConversationRepository`] that caches the results of `find_context` and `find_by_name`.
 pub struct CachedConversations {
@@ -39,44 +40,6 @@ impl CachedConversations {
 
 #[async_trait]
 impl ConversationRepository for CachedConversations {
-    async fn insert(
-        &self,
-        tenant: &TenantId,
-        conversation: &Conversation,
-        first_messages: &FirstMessages,
-        stamp: &Stamp,
-        entry: Option<&IdempotencyEntry>,
-    ) -> Result<Idempotent<Option<Committed>>, RepositoryError> {
-        let outcome = self
-            .inner
-            .insert(tenant, conversation, first_messages, stamp, entry)
-            .await;
-        if let (Err(RepositoryError::Stale { .. }), FirstMessages::Forked(copied)) =
-            (&outcome, first_messages)
-        {
-            // Its turn count may be outdated.
-            self.caches.contexts.remove(&(tenant.clone(), copied.from));
-        }
-        let outcome = outcome?;
-        if let Idempotent::Applied(Some(committed)) = &outcome {
-            let context = ConversationContext {
-                id: conversation.id,
-                agent_id: conversation.agent_id,
-                user_id: conversation.user_id.clone(),
-                last_message_seq: conversation.message_count,
-                turn_count: 0,
-                running_turn: None,
-                newest_message: None,
-            };
-            let key = (tenant.clone(), conversation.id);
-            self.caches
-                .contexts
-                .replace(key, Arc::new(context), committed.last);
-            self.caches.applied.record_write(tenant, *committed);
-        }
-        Ok(outcome)
-    }
-
     async fn find(
         &self,
         tenant: &TenantId,
@@ -143,36 +106,6 @@ impl ConversationRepository for CachedConversations {
         self.inner.list(tenant, query).await
     }
 
-    async fn update(
-        &self,
-        tenant: &TenantId,
-        conversation: &Conversation,
-        stamp: &Stamp,
-    ) -> Result<Option<(Committed, Conversation)>, RepositoryError> {
-        // The title and the metadata are not part of a context.
-        let outcome = self.inner.update(tenant, conversation, stamp).await?;
-        if let Some((committed, _)) = &outcome {
-            self.caches.applied.record_write(tenant, *committed);
-        }
-        Ok(outcome)
-    }
-
-    async fn delete(
-        &self,
-        tenant: &TenantId,
-        id: ConversationId,
-        expected: Option<i64>,
-        stamp: &Stamp,
-    ) -> Result<DeleteOutcome, RepositoryError> {
-        let outcome = self.inner.delete(tenant, id, expected, stamp).await;
-        self.caches.contexts.remove(&(tenant.clone(), id));
-        if let Ok(DeleteOutcome::Deleted(committed)) = &outcome {
-            self.caches.live.cancel_of_conversation(tenant, id);
-            self.caches.applied.record_write(tenant, *committed);
-        }
-        outcome
-    }
-
     async fn find_message(
         &self,
         tenant: &TenantId,
@@ -198,5 +131,84 @@ impl ConversationRepository for CachedConversations {
         query: &HistoryQuery,
     ) -> Result<Vec<HistoryMessage>, RepositoryError> {
         self.inner.history(tenant, id, query).await
+    }
+}
+
+impl CachedCommand for CreateConversation {
+    type Before = (TenantId, ConversationContext, Option<ConversationId>);
+
+    fn before(&self, _caches: &Caches) -> Self::Before {
+        let conversation = &self.conversation;
+        let context = ConversationContext {
+            id: conversation.id,
+            agent_id: conversation.agent_id,
+            user_id: conversation.user_id.clone(),
+            last_message_seq: conversation.message_count,
+            turn_count: 0,
+            running_turn: None,
+            newest_message: None,
+        };
+        let copied = match &self.first_messages {
+            FirstMessages::Forked(copied) => Some(copied.from),
+            FirstMessages::None | FirstMessages::Greeting(_) => None,
+        };
+        (self.tenant.clone(), context, copied)
+    }
+
+    fn apply(
+        (tenant, context, copied): Self::Before,
+        caches: &Caches,
+        outcome: &Result<Self::Outcome, RepositoryError>,
+    ) {
+        match outcome {
+            Ok(Idempotent::Applied(Some(committed))) => {
+                caches.applied.record_write(&tenant, *committed);
+                let key = (tenant, context.id);
+                let context = Arc::new(context);
+                caches.contexts.replace(key, context, committed.last);
+            }
+            Err(RepositoryError::Stale { .. }) => {
+                if let Some(copied) = copied {
+                    // Its turn count may be outdated.
+                    caches.contexts.remove(&(tenant, copied));
+                }
+            }
+            Ok(_) | Err(_) => {}
+        }
+    }
+}
+
+impl CachedCommand for UpdateConversation {
+    type Before = TenantId;
+
+    fn before(&self, _caches: &Caches) -> Self::Before {
+        self.tenant.clone()
+    }
+
+    /// The title and the metadata are not part of a context.
+    fn apply(
+        tenant: Self::Before,
+        caches: &Caches,
+        outcome: &Result<Self::Outcome, RepositoryError>,
+    ) {
+        if let Ok(Some((committed, _))) = outcome {
+            caches.applied.record_write(&tenant, *committed);
+        }
+    }
+}
+
+impl CachedCommand for DeleteConversation {
+    type Before = (TenantId, ConversationId);
+
+    fn before(&self, _caches: &Caches) -> Self::Before {
+        (self.tenant.clone(), self.id)
+    }
+
+    fn apply(key: Self::Before, caches: &Caches, outcome: &Result<Self::Outcome, RepositoryError>) {
+        caches.contexts.remove(&key);
+        if let Ok(DeleteOutcome::Deleted(committed)) = outcome {
+            caches.live.cancel_of_conversation(&key.0, key.1);
+            caches.applied.record_write(&key.0, *committed);
+        }
     }
 }

@@ -7,26 +7,32 @@
 
 mod agents;
 mod conversations;
+mod found_turns;
 mod histories;
 mod invalidator;
 mod log_progress;
 mod turns;
 mod versioned;
 pub mod weight;
+mod writes;
 
 use std::{sync::Arc, time::Duration};
 
 use domain::{AgentId, ConversationId, TenantId};
-use ports::{ConversationName, EventBus};
+use ports::{
+    AgentRepository, Clock, ConversationName, ConversationRepository, EventBus, IdSource,
+    IdempotencyRepository, TurnRepository,
+};
 
 use crate::live_turns::LiveTurns;
 pub use agents::CachedAgents;
 pub use conversations::CachedConversations;
+pub use found_turns::FollowedTurns;
 pub(crate) use histories::HistoryCache;
 pub use invalidator::CacheInvalidator;
 pub use log_progress::LogProgress;
-pub use turns::CachedTurns;
 pub use versioned::VersionedCache;
+pub use writes::{CachedCommand, CachedWrites};
 
 /// The time for which cached entries are trusted after the log was last read.
 pub const TRUSTED_FOR: Duration = Duration::from_secs(5);
@@ -50,7 +56,7 @@ pub type ContextCache = VersionedCache<(TenantId, ConversationId), domain::Conve
 /// A cache of conversations by tenant and name.
 pub type NameCache = quick_cache::sync::Cache<(TenantId, ConversationName), ConversationId>;
 
-/// The state that the caching repositories and the invalidator share.
+/// The state that the caching repositories, the writes and the invalidator share.
 #[derive(Clone)]
 pub struct Caches {
     /// Agents.
@@ -83,4 +89,24 @@ impl Caches {
         weight::report("agents", self.agents.weight());
         weight::report("conversation_heads", self.contexts.weight());
     }
+}
+
+/// The ports that use cases share: reads come from the caches if possible, and writes keep the caches
+/// valid.
+#[derive(Clone)]
+pub struct CachedPorts {
+    /// Agents, from the cache if possible.
+    pub agents: Arc<dyn AgentRepository>,
+    /// Conversations; their contexts are read from the cache if possible.
+    pub conversations: Arc<dyn ConversationRepository>,
+    /// Turns.
+    pub turns: Arc<dyn TurnRepository>,
+    /// Writes, which keep the caches valid.
+    pub writes: CachedWrites,
+    /// Idempotency records.
+    pub idempotency: Arc<dyn IdempotencyRepository>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Ids.
+    pub ids: Arc<dyn IdSource>,
 }

@@ -1,34 +1,28 @@
-//! Updates of the cached conversation contexts by the writes of turns.
+//! The cached conversation contexts after writes of turns.
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use domain::{
-    AgentId, AsOf, ConversationContext, ConversationId, Listed, MessageId, NodeId, Page,
-    SentMessage, Stamp, TenantId, Turn, TurnId,
+    AgentId, ConversationContext, ConversationId, MessageId, SentMessage, TenantId, TurnId,
 };
 use ports::{
     BeginOutcome, BeginTurn, CancelOutcome, Committed, CompletedTurn, ConversationName,
-    ConversationTarget, FinishOutcome, FinishTurn, FoundTurn, RecordTurnOutcome, Reply,
-    RepositoryError, TurnEnding, TurnQuery, TurnRepository,
+    ConversationTarget, FinishOutcome, FinishTurn, RecordTurnOutcome, RepositoryError, Sweep,
+    TurnEnding,
 };
+use writes::commands::{CancelTurn, FailQueuedTurn};
 
-use super::Caches;
-
-/// A [`TurnRepository`] that updates the cached conversation contexts with its writes.
-pub struct CachedTurns {
-    inner: Arc<dyn TurnRepository>,
-    caches: Caches,
-}
+use super::{CachedCommand, Caches};
 
 /// The parts of a new turn from which the context after it is computed.
-struct NewTurn {
+pub struct NewTurn {
     tenant: TenantId,
     conversation: ConversationId,
     agent: AgentId,
     /// The context before the turn, if it is cached.
     before: Option<ConversationContext>,
     client_message_id: Option<String>,
+    turn: TurnId,
     /// The name of a conversation that is created with the turn.
     name: Option<ConversationName>,
 }
@@ -47,12 +41,7 @@ impl NewTurn {
     }
 }
 
-impl CachedTurns {
-    /// Creates a repository that keeps `caches` valid in front of `inner`.
-    pub fn new(inner: Arc<dyn TurnRepository>, caches: Caches) -> Self {
-        Self { inner, caches }
-    }
-
+impl Caches {
     fn new_turn(&self, begin: &BeginTurn) -> NewTurn {
         let before = match &begin.target {
             ConversationTarget::New(conversation) => Some(ConversationContext {
@@ -65,7 +54,7 @@ impl CachedTurns {
                 newest_message: None,
             }),
             ConversationTarget::Existing { id, turn_count } => self
-                .cached_context(&begin.tenant, *id)
+                .context(&begin.tenant, *id)
                 .filter(|context| context.turn_count == *turn_count),
         };
         NewTurn {
@@ -74,6 +63,7 @@ impl CachedTurns {
             agent: begin.agent_id,
             before,
             client_message_id: begin.client_message_id.clone(),
+            turn: begin.turn_id,
             name: match &begin.target {
                 ConversationTarget::New(conversation) => ConversationName::of(conversation),
                 ConversationTarget::Existing { .. } => None,
@@ -81,15 +71,13 @@ impl CachedTurns {
         }
     }
 
-    fn cached_context(&self, tenant: &TenantId, id: ConversationId) -> Option<ConversationContext> {
-        self.caches
-            .contexts
-            .get(&(tenant.clone(), id))
-            .map(|(context, _)| (*context).clone())
+    fn context(&self, tenant: &TenantId, id: ConversationId) -> Option<ConversationContext> {
+        let cached = self.contexts.get(&(tenant.clone(), id));
+        cached.map(|(context, _)| (*context).clone())
     }
 
     fn drop_context(&self, tenant: &TenantId, id: ConversationId) {
-        self.caches.contexts.remove(&(tenant.clone(), id));
+        self.contexts.remove(&(tenant.clone(), id));
     }
 
     /// Drops the entries that may have caused the error, and no others: an unrelated error must not
@@ -97,7 +85,7 @@ impl CachedTurns {
     fn drop_causes(&self, turn: NewTurn, error: Option<&RepositoryError>) {
         self.drop_context(&turn.tenant, turn.conversation);
         if error.is_none_or(|error| matches!(error, RepositoryError::Stale { .. })) {
-            self.caches.agents.remove(&(turn.tenant, turn.agent));
+            self.agents.remove(&(turn.tenant, turn.agent));
         }
     }
 
@@ -105,12 +93,12 @@ impl CachedTurns {
     fn insert_name(&self, turn: &NewTurn) {
         if let Some(name) = &turn.name {
             let key = (turn.tenant.clone(), name.clone());
-            self.caches.names.insert(key, turn.conversation);
+            self.names.insert(key, turn.conversation);
         }
     }
 
     /// Caches the context after the turn, or drops it if it is unknown.
-    fn apply_write(
+    fn apply_context(
         &self,
         tenant: &TenantId,
         id: ConversationId,
@@ -120,25 +108,28 @@ impl CachedTurns {
         match context {
             Some(context) => {
                 let key = (tenant.clone(), id);
-                self.caches
-                    .contexts
+                self.contexts
                     .replace(key, Arc::new(context), committed.last);
             }
             None => self.drop_context(tenant, id),
         }
-        self.caches.applied.record_write(tenant, committed);
+        self.applied.record_write(tenant, committed);
     }
 }
 
-#[async_trait]
-impl TurnRepository for CachedTurns {
-    async fn record_completed_turn(
-        &self,
-        completed: CompletedTurn,
-    ) -> Result<RecordTurnOutcome, RepositoryError> {
-        let turn = self.new_turn(&completed.begin);
-        let outcome = self.inner.record_completed_turn(completed).await;
-        match &outcome {
+impl CachedCommand for CompletedTurn {
+    type Before = NewTurn;
+
+    fn before(&self, caches: &Caches) -> Self::Before {
+        caches.new_turn(&self.begin)
+    }
+
+    fn apply(
+        turn: Self::Before,
+        caches: &Caches,
+        outcome: &Result<Self::Outcome, RepositoryError>,
+    ) {
+        match outcome {
             Ok(RecordTurnOutcome::Recorded { committed, place }) => {
                 let context = turn.context_with(place.message.id);
                 let context = context.map(|context| ConversationContext {
@@ -146,125 +137,162 @@ impl TurnRepository for CachedTurns {
                     turn_count: context.turn_count + 1,
                     ..context
                 });
-                self.insert_name(&turn);
-                self.apply_write(&turn.tenant, turn.conversation, context, *committed);
+                caches.insert_name(&turn);
+                caches.apply_context(&turn.tenant, turn.conversation, context, *committed);
             }
             Ok(RecordTurnOutcome::Replayed(_)) => {}
-            Ok(RecordTurnOutcome::Busy) => self.drop_context(&turn.tenant, turn.conversation),
+            Ok(RecordTurnOutcome::Busy) => caches.drop_context(&turn.tenant, turn.conversation),
             Ok(RecordTurnOutcome::AgentNotFound | RecordTurnOutcome::ConversationNotFound) => {
-                self.drop_causes(turn, None);
+                caches.drop_causes(turn, None);
             }
-            Err(error) => self.drop_causes(turn, Some(error)),
+            Err(error) => caches.drop_causes(turn, Some(error)),
         }
-        outcome
+    }
+}
+
+impl CachedCommand for BeginTurn {
+    type Before = NewTurn;
+
+    fn before(&self, caches: &Caches) -> Self::Before {
+        caches.new_turn(self)
     }
 
-    async fn begin_turn(&self, begin: BeginTurn) -> Result<BeginOutcome, RepositoryError> {
-        let turn = self.new_turn(&begin);
-        let turn_id = begin.turn_id;
-        let outcome = self.inner.begin_turn(begin).await;
-        match &outcome {
+    fn apply(
+        turn: Self::Before,
+        caches: &Caches,
+        outcome: &Result<Self::Outcome, RepositoryError>,
+    ) {
+        match outcome {
             Ok(BeginOutcome::Started { committed, place }) => {
                 let context = turn.context_with(place.message.id);
                 let context = context.map(|context| ConversationContext {
                     last_message_seq: place.reply_seq - 1,
                     turn_count: place.turn_number + 1,
-                    running_turn: Some(turn_id),
+                    running_turn: Some(turn.turn),
                     ..context
                 });
-                self.insert_name(&turn);
-                self.apply_write(&turn.tenant, turn.conversation, context, *committed);
+                caches.insert_name(&turn);
+                caches.apply_context(&turn.tenant, turn.conversation, context, *committed);
             }
             Ok(BeginOutcome::Queued(committed)) => {
-                self.apply_write(&turn.tenant, turn.conversation, None, *committed);
+                caches.apply_context(&turn.tenant, turn.conversation, None, *committed);
             }
             Ok(BeginOutcome::Replayed(_)) => {}
             Ok(BeginOutcome::Busy | BeginOutcome::NodeDead) => {
-                self.drop_context(&turn.tenant, turn.conversation);
+                caches.drop_context(&turn.tenant, turn.conversation);
             }
             Ok(BeginOutcome::AgentNotFound | BeginOutcome::ConversationNotFound) => {
-                self.drop_causes(turn, None);
+                caches.drop_causes(turn, None);
             }
-            Err(error) => self.drop_causes(turn, Some(error)),
+            Err(error) => caches.drop_causes(turn, Some(error)),
         }
-        outcome
+    }
+}
+
+/// The part of a running turn from which the context after it is computed.
+pub struct EndedTurn {
+    tenant: TenantId,
+    conversation: ConversationId,
+    /// The context before the end, if it is cached.
+    before: Option<ConversationContext>,
+    replies: i64,
+}
+
+impl CachedCommand for FinishTurn {
+    type Before = EndedTurn;
+
+    fn before(&self, caches: &Caches) -> Self::Before {
+        let before = caches.context(&self.tenant, self.conversation_id);
+        EndedTurn {
+            tenant: self.tenant.clone(),
+            conversation: self.conversation_id,
+            before: before.filter(|context| context.running_turn == Some(self.turn_id)),
+            replies: i64::from(matches!(self.ending, TurnEnding::Completed(_))),
+        }
     }
 
-    async fn finish_turn(&self, finish: FinishTurn) -> Result<FinishOutcome, RepositoryError> {
-        let (tenant, id) = (finish.tenant.clone(), finish.conversation_id);
-        let before = self
-            .cached_context(&tenant, id)
-            .filter(|context| context.running_turn == Some(finish.turn_id));
-        let replies = i64::from(matches!(finish.ending, TurnEnding::Completed(_)));
-        let outcome = self.inner.finish_turn(finish).await;
-        match &outcome {
+    fn apply(
+        turn: Self::Before,
+        caches: &Caches,
+        outcome: &Result<Self::Outcome, RepositoryError>,
+    ) {
+        let (tenant, id) = (&turn.tenant, turn.conversation);
+        match outcome {
             Ok(FinishOutcome::Finished {
                 committed,
                 promoted: None,
             }) => {
-                let context = before.map(|context| ConversationContext {
-                    last_message_seq: context.last_message_seq + replies,
+                let context = turn.before.map(|context| ConversationContext {
+                    last_message_seq: context.last_message_seq + turn.replies,
                     running_turn: None,
                     ..context
                 });
-                self.apply_write(&tenant, id, context, *committed);
+                caches.apply_context(tenant, id, context, *committed);
             }
             Ok(FinishOutcome::Finished {
                 committed,
                 promoted: Some(_),
-            }) => {
-                self.apply_write(&tenant, id, None, *committed);
-            }
-            Ok(FinishOutcome::NotOwned) | Err(_) => self.drop_context(&tenant, id),
+            }) => caches.apply_context(tenant, id, None, *committed),
+            Ok(FinishOutcome::NotOwned) | Err(_) => caches.drop_context(tenant, id),
         }
-        outcome
+    }
+}
+
+impl CachedCommand for CancelTurn {
+    type Before = (TenantId, ConversationId);
+
+    fn before(&self, _caches: &Caches) -> Self::Before {
+        (self.tenant.clone(), self.conversation_id)
     }
 
-    async fn cancel_turn(
-        &self,
-        tenant: &TenantId,
-        id: TurnId,
-        partial: Option<Reply>,
-        node: Option<NodeId>,
-        stamp: &Stamp,
-    ) -> Result<CancelOutcome, RepositoryError> {
-        // The conversation is not known here. Its context is dropped once the log is read; until
-        // then, an outdated context only makes the store return `Stale`.
-        let outcome = self
-            .inner
-            .cancel_turn(tenant, id, partial, node, stamp)
-            .await;
-        if let Ok(CancelOutcome::Cancelled { committed, .. }) = &outcome {
-            self.caches.applied.announce(tenant, *committed);
+    fn apply(
+        (tenant, id): Self::Before,
+        caches: &Caches,
+        outcome: &Result<Self::Outcome, RepositoryError>,
+    ) {
+        caches.drop_context(&tenant, id);
+        if let Ok(CancelOutcome::Cancelled { committed, .. }) = outcome {
+            caches.applied.announce(&tenant, *committed);
         }
-        outcome
+    }
+}
+
+impl CachedCommand for FailQueuedTurn {
+    type Before = TenantId;
+
+    fn before(&self, _caches: &Caches) -> Self::Before {
+        self.tenant.clone()
     }
 
-    async fn find(
-        &self,
-        tenant: &TenantId,
-        id: TurnId,
-    ) -> Result<AsOf<Option<FoundTurn>>, RepositoryError> {
-        let found = self.inner.find(tenant, id).await?;
-        // Changes of the turn by other processes reach its waiters here.
-        self.caches.applied.follow(tenant, found.position);
-        Ok(found)
+    /// A queued turn is not part of a context.
+    fn apply(
+        tenant: Self::Before,
+        caches: &Caches,
+        outcome: &Result<Self::Outcome, RepositoryError>,
+    ) {
+        if let Ok(Some(committed)) = outcome {
+            caches.applied.announce(&tenant, *committed);
+        }
+    }
+}
+
+impl CachedCommand for Sweep {
+    type Before = TenantId;
+
+    fn before(&self, _caches: &Caches) -> Self::Before {
+        self.tenant.clone()
     }
 
-    async fn find_current(
-        &self,
-        tenant: &TenantId,
-        conversation: ConversationId,
-    ) -> Result<Option<FoundTurn>, RepositoryError> {
-        self.inner.find_current(tenant, conversation).await
-    }
-
-    async fn list(
-        &self,
-        tenant: &TenantId,
-        conversation: ConversationId,
-        query: &TurnQuery,
-    ) -> Result<AsOf<Option<Page<Listed<Turn>>>>, RepositoryError> {
-        self.inner.list(tenant, conversation, query).await
+    /// Its conversations are not known here. Their contexts are dropped once the log is read; until
+    /// then, an outdated one only makes a decision `Stale`.
+    fn apply(
+        tenant: Self::Before,
+        caches: &Caches,
+        outcome: &Result<Self::Outcome, RepositoryError>,
+    ) {
+        let committed = outcome.as_ref().ok().and_then(|swept| swept.committed);
+        if let Some(committed) = committed {
+            caches.applied.announce(&tenant, committed);
+        }
     }
 }

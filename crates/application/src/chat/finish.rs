@@ -108,7 +108,7 @@ impl TurnFinisher<'_> {
                 // Read in each attempt: the process may have started to drain meanwhile.
                 promote: self.runner.promotes_to().is_some(),
             };
-            match self.context.ports.turns.finish_turn(finish).await {
+            match self.context.ports.writes.write(finish).await {
                 Err(error) if error.is_retryable() => {
                     tracing::warn!(
                         error = ports::error::one_line(&error),

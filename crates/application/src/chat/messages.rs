@@ -5,12 +5,13 @@ use std::time::Duration;
 use domain::{ConversationId, Message, Principal, TurnId, TurnStatus};
 use ports::{FoundMessage, MessageReference, RepositoryError};
 
-use super::{ChatPorts, ChatService, command::ChatError};
+use super::{ChatService, command::ChatError};
+use crate::cache::CachedPorts;
 
 /// The time for which a client sends a request again.
 pub const REPEATABLE_FOR: Duration = Duration::from_mins(2);
 
-impl ChatPorts {
+impl CachedPorts {
     /// Returns whether a caller may refer to a message of a conversation that it can reach. One that
     /// cannot read conversations may only refer to messages of turns that it has started.
     pub(super) async fn may_refer_to(

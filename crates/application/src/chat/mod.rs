@@ -26,9 +26,6 @@ mod turn_task;
 
 use std::sync::Arc;
 
-use ports::{
-    AgentRepository, Clock, ConversationRepository, IdSource, IdempotencyRepository, TurnRepository,
-};
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
@@ -42,14 +39,18 @@ pub use service::{ChatService, MAX_QUEUE_TIME};
 use pending_finishes::PendingFinishes;
 
 use crate::{
-    Engines, cache::HistoryCache, detach_on_drop::Background, live_turns::LiveTurns, node::Node,
+    Engines,
+    cache::{CachedPorts, HistoryCache},
+    detach_on_drop::Background,
+    live_turns::LiveTurns,
+    node::Node,
     remote_turns::ForwardedReplies,
 };
 
 /// The dependencies that all turns of a process share.
 pub struct ChatContext {
     /// The stores, the clock and the ids.
-    pub ports: ChatPorts,
+    pub ports: CachedPorts,
     /// The reply engines.
     pub engines: Arc<Engines>,
     /// The node of this process in the store.
@@ -68,7 +69,7 @@ pub struct ChatContext {
 impl ChatContext {
     /// Creates the context of a process whose turns are tasks of `tasks` on the current runtime.
     pub fn new(
-        ports: ChatPorts,
+        ports: CachedPorts,
         engines: Arc<Engines>,
         node: Arc<Node>,
         live: Arc<LiveTurns>,
@@ -91,21 +92,4 @@ impl ChatContext {
     pub async fn turn_tasks_ended(&self) {
         self.background.local_work_ended().await;
     }
-}
-
-/// The ports that chat uses.
-#[derive(Clone)]
-pub struct ChatPorts {
-    /// Agents, from the cache if possible.
-    pub agents: Arc<dyn AgentRepository>,
-    /// Conversations; their contexts are read from the cache if possible.
-    pub conversations: Arc<dyn ConversationRepository>,
-    /// Turns.
-    pub turns: Arc<dyn TurnRepository>,
-    /// Idempotency records.
-    pub idempotency: Arc<dyn IdempotencyRepository>,
-    /// Time.
-    pub clock: Arc<dyn Clock>,
-    /// Ids.
-    pub ids: Arc<dyn IdSource>,
 }

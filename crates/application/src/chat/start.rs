@@ -165,7 +165,7 @@ impl TurnStarter {
             finished_at,
         };
         let store_start = Instant::now();
-        let decided = match ports.turns.record_completed_turn(completed).await {
+        let decided = match ports.writes.write(completed).await {
             Ok(RecordTurnOutcome::Recorded { place, committed }) => {
                 Idempotent::Applied(AcceptedTurn::inline(InlineTurn {
                     attempt: Arc::clone(attempt),

@@ -12,11 +12,10 @@ use ports::{
 };
 
 use super::{
-    ChatPorts,
     attempt::ChatAttempt,
     command::{ChatCommand, ChatError},
 };
-use crate::conversations::own_user_id;
+use crate::{cache::CachedPorts, conversations::own_user_id};
 
 /// The conversation and the agent of an attempt, as they were when the attempt was resolved.
 pub(super) struct ChatTarget {
@@ -43,7 +42,7 @@ impl ChatTarget {
 
 /// Finds the conversation and the agent of an attempt.
 pub(super) async fn resolve_target(
-    ports: &ChatPorts,
+    ports: &CachedPorts,
     attempt: &ChatAttempt,
 ) -> Result<ChatTarget, ChatError> {
     let Some(id) = find_conversation(ports, attempt).await? else {
@@ -109,7 +108,7 @@ fn check_named(
 
 /// Returns the existing conversation that an attempt continues, by its id or its name.
 async fn find_conversation(
-    ports: &ChatPorts,
+    ports: &CachedPorts,
     attempt: &ChatAttempt,
 ) -> Result<Option<ConversationId>, ChatError> {
     let command = &attempt.command;
@@ -128,7 +127,7 @@ async fn find_conversation(
 /// Returns the first message that an attempt supersedes: the named one, or the message itself if it
 /// was sent before.
 async fn find_superseded(
-    ports: &ChatPorts,
+    ports: &CachedPorts,
     attempt: &ChatAttempt,
     conversation: &ConversationContext,
 ) -> Result<Option<MessageId>, ChatError> {
@@ -144,7 +143,10 @@ async fn find_superseded(
 }
 
 /// Returns true if a failed turn has released the idempotency key of an attempt.
-async fn repeats_failed_turn(ports: &ChatPorts, attempt: &ChatAttempt) -> Result<bool, ChatError> {
+async fn repeats_failed_turn(
+    ports: &CachedPorts,
+    attempt: &ChatAttempt,
+) -> Result<bool, ChatError> {
     let Some(entry) = &attempt.idempotency else {
         return Ok(false);
     };
@@ -158,7 +160,7 @@ async fn repeats_failed_turn(ports: &ChatPorts, attempt: &ChatAttempt) -> Result
 /// Finds the messages that an attempt supersedes. Returns `None` if the message was not sent before:
 /// that of another principal, to which the caller may not refer, only has the same id.
 async fn find_replacement(
-    ports: &ChatPorts,
+    ports: &CachedPorts,
     attempt: &ChatAttempt,
     conversation: ConversationId,
     message: MessageId,
@@ -234,7 +236,7 @@ fn answered_message(found: &FoundMessage, has_text: bool) -> Result<Option<Messa
 }
 
 /// Returns the target of an attempt that creates its conversation.
-async fn new_target(ports: &ChatPorts, attempt: &ChatAttempt) -> Result<ChatTarget, ChatError> {
+async fn new_target(ports: &CachedPorts, attempt: &ChatAttempt) -> Result<ChatTarget, ChatError> {
     let (caller, command) = (&attempt.caller, &attempt.command);
     if command.supersedes.is_some() {
         return Err(unknown_message());
@@ -258,7 +260,7 @@ async fn new_target(ports: &ChatPorts, attempt: &ChatAttempt) -> Result<ChatTarg
 }
 
 pub(super) async fn find_agent(
-    ports: &ChatPorts,
+    ports: &CachedPorts,
     caller: &Principal,
     id: AgentId,
 ) -> Result<Arc<Agent>, ChatError> {

@@ -45,7 +45,7 @@ impl TurnStart {
             waiter: TurnWaiter::new(Arc::clone(&live), Arc::clone(&context.ports.turns)),
         };
         let begin = attempt.begin_turn(&target, node);
-        match context.ports.turns.begin_turn(begin).await {
+        match context.ports.writes.write(begin).await {
             Ok(BeginOutcome::Started { place, .. }) => {
                 let started = started(false);
                 runner.run(TurnTask {

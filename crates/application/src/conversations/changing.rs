@@ -6,6 +6,7 @@ use domain::{
 };
 use ports::RepositoryError;
 use serde_json::Value;
+use writes::commands::UpdateConversation;
 
 use super::{ConversationError, ConversationService};
 use crate::VersionCondition;
@@ -30,7 +31,7 @@ impl ConversationService {
                 return Err(ConversationError::VersionMismatch);
             }
             let draft = patched(&current.item, patch)?;
-            let now = self.clock.now();
+            let now = self.ports.clock.now();
             let Some(changed) = current.item.changed_to(draft, now) else {
                 return Ok(current);
             };
@@ -38,11 +39,12 @@ impl ConversationService {
                 time: now,
                 actor: caller.id.clone(),
             };
-            match self
-                .conversations
-                .update(&caller.tenant, &changed, &stamp)
-                .await
-            {
+            let update = UpdateConversation {
+                tenant: caller.tenant.clone(),
+                conversation: changed,
+                stamp,
+            };
+            match self.ports.writes.write(update).await {
                 Ok(Some((committed, stored))) => {
                     return Ok(Listed {
                         item: stored,

@@ -7,6 +7,7 @@ use domain::{
 };
 use ports::{FirstMessages, Idempotent, RepositoryError};
 use serde::{Deserialize, Serialize};
+use writes::commands::CreateConversation;
 
 use super::{
     ConversationError, ConversationService, changing::CHANGE_ATTEMPTS, forking::Fork, own_user_id,
@@ -74,12 +75,12 @@ impl ConversationService {
         key: Option<IdempotencyKey>,
     ) -> Result<CreatedConversation, ConversationError> {
         let stamp = Stamp {
-            time: self.clock.now(),
+            time: self.ports.clock.now(),
             actor: caller.id.clone(),
         };
         let entry = idempotency::new_entry(caller, "conversations.create", key, &new, stamp.time);
         let outcome = self.find_or_insert(caller, &new, &stamp, entry.as_ref());
-        let (records, tenant) = (&*self.idempotency_records, &caller.tenant);
+        let (records, tenant) = (&*self.ports.idempotency, &caller.tenant);
         let outcome = outcome.await;
         Ok(
             match check_key(records, tenant, entry.as_ref(), outcome).await? {
@@ -145,7 +146,12 @@ impl ConversationService {
         let Some(id) = id.await? else {
             return Ok(None);
         };
-        Ok(self.conversations.find(&caller.tenant, id).await?.value)
+        Ok(self
+            .ports
+            .conversations
+            .find(&caller.tenant, id)
+            .await?
+            .value)
     }
 
     async fn insert(
@@ -155,7 +161,7 @@ impl ConversationService {
         stamp: &Stamp,
         entry: Option<&IdempotencyEntry>,
     ) -> Result<Idempotent<CreatedConversation>, ConversationError> {
-        let (id, now) = (ConversationId::new(self.ids.next_id()), stamp.time);
+        let (id, now) = (ConversationId::new(self.ports.ids.next_id()), stamp.time);
         let origin = match new.fork_of {
             Some(fork) => self.forked(caller, new, fork).await?,
             None => self.greeted(caller, new, id, now).await?,
@@ -172,14 +178,14 @@ impl ConversationService {
             ..Conversation::empty(id, origin.agent_id, now)
         };
         let entry = idempotency::with_result(entry, &conversation);
-        let inserted = self.conversations.insert(
-            &caller.tenant,
-            &conversation,
-            &origin.first_messages,
-            stamp,
-            entry.as_ref(),
-        );
-        match inserted.await? {
+        let create = CreateConversation {
+            tenant: caller.tenant.clone(),
+            conversation: conversation.clone(),
+            first_messages: origin.first_messages,
+            stamp: stamp.clone(),
+            idempotency: entry,
+        };
+        match self.ports.writes.write(create).await? {
             Idempotent::Applied(Some(committed)) => {
                 let created = Listed {
                     item: conversation,
@@ -201,7 +207,12 @@ impl ConversationService {
         now: Timestamp,
     ) -> Result<Origin, ConversationError> {
         let agent_id = new.agent_id.ok_or(ConversationError::AgentNotFound)?;
-        let agent = self.agents.find(&caller.tenant, agent_id).await?.value;
+        let agent = self
+            .ports
+            .agents
+            .find(&caller.tenant, agent_id)
+            .await?
+            .value;
         let greeting = agent.and_then(|agent| {
             let content = agent.config.greeting.clone()?;
             Some(self.greeting(id, content, agent.version, now))
@@ -225,7 +236,7 @@ impl ConversationService {
         now: Timestamp,
     ) -> Message {
         Message {
-            id: MessageId::new(self.ids.next_id()),
+            id: MessageId::new(self.ports.ids.next_id()),
             conversation_id,
             turn_id: None,
             seq: 1,

@@ -89,6 +89,7 @@ impl ConversationService {
         let tenant = &caller.tenant;
         let reference = MessageReference::Id(id);
         let found = self
+            .ports
             .conversations
             .find_message(tenant, conversation, &reference);
         let found = found.await?;
@@ -109,7 +110,7 @@ impl ConversationService {
             limit: 1,
             with_superseded: false,
         };
-        let (tenant, conversations) = (&caller.tenant, &self.conversations);
+        let (tenant, conversations) = (&caller.tenant, &self.ports.conversations);
         let page = conversations.messages(tenant, conversation, &query).await?;
         let page = page.value.ok_or(ConversationError::NotFound)?;
         let Some(last) = page.items.into_iter().next() else {

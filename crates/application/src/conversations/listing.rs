@@ -62,7 +62,11 @@ impl ConversationService {
             after,
             limit,
         };
-        let page = self.conversations.list(&caller.tenant, &query).await?;
+        let page = self
+            .ports
+            .conversations
+            .list(&caller.tenant, &query)
+            .await?;
         Ok(page.map(|page| {
             let last = page.items.last().filter(|_| page.has_more);
             let next = last.map(|last| {
@@ -87,7 +91,7 @@ impl ConversationService {
         let id = self.find_named(caller, agent_id, user_id, key).await?;
         // Without a conversation, the position is still needed: that of an unknown id.
         let id = id.unwrap_or(ConversationId::new(Uuid::nil()));
-        let found = self.conversations.find(&caller.tenant, id).await?;
+        let found = self.ports.conversations.find(&caller.tenant, id).await?;
         Ok(found.map(|found| {
             let items: Vec<_> = found.into_iter().map(|found| found.item).collect();
             (Page::from_one_more(items, 1), None)
@@ -106,7 +110,7 @@ impl ConversationService {
         let order = ListingOrder::Descending;
         let newest = self.messages(caller, id, order, None, RECENT_MESSAGES, false);
         let (page, _) = newest.await?.value;
-        let now = self.clock.now();
+        let now = self.ports.clock.now();
         let is_wanted = |message: &Message| {
             let is_recent = now < message.created_at + age;
             message.role == Role::User && message.content == text && is_recent
@@ -146,6 +150,7 @@ impl ConversationService {
             with_superseded,
         };
         let found = self
+            .ports
             .conversations
             .messages(&caller.tenant, id, &query)
             .await?;

@@ -2,13 +2,13 @@
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use domain::{PrincipalId, Problem, ProblemCode, Stamp, TenantId, TurnId};
+use domain::{PrincipalId, Problem, ProblemCode, Stamp, TurnId};
 use ports::{FinishOutcome, FinishTurn, RepositoryError, TurnAddress, TurnEnding, TurnRecovery};
 use tokio_util::sync::CancellationToken;
+use writes::commands::FailQueuedTurn;
 
 use crate::{
     background::round,
-    cache::LogProgress,
     chat::{ChatContext, TurnRunner},
     live_turns::TurnOutcome,
 };
@@ -21,7 +21,6 @@ pub struct LocalTurnReconciler {
     recovery: Arc<dyn TurnRecovery>,
     context: Arc<ChatContext>,
     runner: Arc<TurnRunner>,
-    applied: Arc<LogProgress>,
 }
 
 impl LocalTurnReconciler {
@@ -30,13 +29,11 @@ impl LocalTurnReconciler {
         recovery: Arc<dyn TurnRecovery>,
         context: Arc<ChatContext>,
         runner: Arc<TurnRunner>,
-        applied: Arc<LogProgress>,
     ) -> Self {
         Self {
             recovery,
             context,
             runner,
-            applied,
         }
     }
 
@@ -130,7 +127,7 @@ impl LocalTurnReconciler {
         if let FinishOutcome::Finished {
             promoted: Some(promoted),
             ..
-        } = self.context.ports.turns.finish_turn(finish).await?
+        } = self.context.ports.writes.write(finish).await?
         {
             self.runner.run_promoted(*promoted, node);
         }
@@ -147,7 +144,12 @@ impl LocalTurnReconciler {
         for turn in own {
             let subject = turn.subject();
             let started_by = subject.started_by.clone();
-            let failed = self.fail_one(&subject.tenant, subject.turn_id, started_by);
+            let turn = TurnAddress {
+                tenant: subject.tenant.clone(),
+                conversation_id: subject.conversation_id,
+                turn_id: subject.turn_id,
+            };
+            let failed = self.fail_one(turn, started_by);
             outcome = outcome.and(failed.await);
         }
         if self.recovery.is_single_process() {
@@ -165,12 +167,12 @@ impl LocalTurnReconciler {
     async fn fail_all_queued(&self) -> Result<(), RepositoryError> {
         let mut outcome = Ok(());
         for turn in self.recovery.queued().await? {
-            outcome = outcome.and(self.fail_stored(&turn).await);
+            outcome = outcome.and(self.fail_stored(turn).await);
         }
         outcome
     }
 
-    async fn fail_stored(&self, turn: &TurnAddress) -> Result<(), RepositoryError> {
+    async fn fail_stored(&self, turn: TurnAddress) -> Result<(), RepositoryError> {
         let found = self
             .context
             .ports
@@ -178,31 +180,30 @@ impl LocalTurnReconciler {
             .find(&turn.tenant, turn.turn_id)
             .await?;
         match found.value {
-            Some(found) => {
-                self.fail_one(&turn.tenant, turn.turn_id, found.principal)
-                    .await
-            }
+            Some(found) => self.fail_one(turn, found.principal).await,
             None => Ok(()),
         }
     }
 
     async fn fail_one(
         &self,
-        tenant: &TenantId,
-        id: TurnId,
+        turn: TurnAddress,
         started_by: PrincipalId,
     ) -> Result<(), RepositoryError> {
         let problem = Problem::new(ProblemCode::Interrupted);
-        let stamp = self.stamp(started_by);
-        let failed = self
-            .recovery
-            .fail_queued(tenant, id, &problem, &stamp)
-            .await?;
-        if let Some(committed) = failed {
-            self.applied.announce(tenant, committed);
-            if let Some(turn) = self.context.live.get(id) {
-                turn.end(TurnOutcome::Failed(problem));
-            }
+        let id = turn.turn_id;
+        let fail = FailQueuedTurn {
+            tenant: turn.tenant,
+            turn_id: id,
+            conversation_id: turn.conversation_id,
+            problem: problem.clone(),
+            stamp: self.stamp(started_by),
+        };
+        let failed = self.context.ports.writes.write(fail).await?;
+        if failed.is_some()
+            && let Some(turn) = self.context.live.get(id)
+        {
+            turn.end(TurnOutcome::Failed(problem));
         }
         Ok(())
     }

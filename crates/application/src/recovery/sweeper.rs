@@ -8,7 +8,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     background::{every, round},
-    cache::LogProgress,
     chat::{ChatContext, MAX_QUEUE_TIME, TurnRunner},
 };
 
@@ -25,7 +24,6 @@ pub struct Sweeper {
     recovery: Arc<dyn TurnRecovery>,
     context: Arc<ChatContext>,
     runner: Arc<TurnRunner>,
-    applied: Arc<LogProgress>,
 }
 
 impl Sweeper {
@@ -34,13 +32,11 @@ impl Sweeper {
         recovery: Arc<dyn TurnRecovery>,
         context: Arc<ChatContext>,
         runner: Arc<TurnRunner>,
-        applied: Arc<LogProgress>,
     ) -> Self {
         Self {
             recovery,
             context,
             runner,
-            applied,
         }
     }
 
@@ -88,11 +84,8 @@ impl Sweeper {
                 now: self.context.ports.clock.now(),
                 limit: CHUNK,
             };
-            let swept = self.recovery.sweep(&sweep).await?;
+            let swept = self.context.ports.writes.write(sweep).await?;
             let changed = swept.failed.len() + swept.promoted.len();
-            if let Some(committed) = swept.committed {
-                self.applied.announce(tenant, committed);
-            }
             for id in swept.failed {
                 tracing::warn!(turn = %id, "turn failed: its node is dead, or it was queued for too long");
                 self.context.live.on_remote_change(id, true);

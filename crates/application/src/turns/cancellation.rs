@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use domain::{FinishReason, MessageId, PrincipalId, Stamp};
 use ports::{CancelOutcome, Reply};
+use writes::commands::CancelTurn;
 
 use super::TurnError;
 use crate::{
@@ -60,10 +61,15 @@ impl Cancellation {
             // The node that runs the turn may have sent more of the reply to clients.
             None => None,
         };
-        let turns = &self.context.ports.turns;
-        let cancelled =
-            turns.cancel_turn(&subject.tenant, subject.turn_id, partial, node, &self.stamp);
-        match cancelled.await {
+        let cancel = CancelTurn {
+            tenant: subject.tenant.clone(),
+            turn_id: subject.turn_id,
+            conversation_id: subject.conversation_id,
+            partial,
+            node,
+            stamp: self.stamp.clone(),
+        };
+        match self.context.ports.writes.write(cancel).await {
             Ok(CancelOutcome::Cancelled { promoted, .. }) => {
                 self.live.end(TurnOutcome::Cancelled);
                 self.live.stop();

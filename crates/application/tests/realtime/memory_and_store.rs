@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use application::realtime::{EventFilter, LogTails, SerializedEvent, Tail};
-use contract::fixture;
+use contract::{Store, fixture};
 use domain::{Agent, Conversation, EventData, EventType, PrincipalId, Seq};
-use ports::{CompletedTurn, ConversationTarget, EventVisibility, LogBounds, LoggedEvent, Storage};
+use ports::{CompletedTurn, ConversationTarget, EventVisibility, LogBounds, LoggedEvent};
 use sqlite_store::{SqliteOptions, SqliteStore};
 use tempfile::TempDir;
 use tokio::{runtime::Handle, time::Duration};
@@ -15,7 +15,7 @@ use crate::fixture::events;
 
 /// A store, and a tail that follows it from the first event.
 struct FollowedStore {
-    storage: Storage,
+    storage: Store,
     tails: LogTails,
     tail: Arc<Tail>,
     _folder: TempDir,
@@ -28,7 +28,7 @@ impl FollowedStore {
         let store = SqliteStore::open(&url, SqliteOptions::default(), &TaskTracker::new()).await;
         let store = store.expect("the store opens");
         store.migrate().await.expect("the store migrates");
-        let storage = store.storage();
+        let storage = Store::new(store.storage());
         let tails = LogTails::new(
             Arc::clone(&storage.events),
             TaskTracker::new(),

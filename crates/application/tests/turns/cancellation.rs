@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 
 use crate::{
     fixture::Fixture,
-    gated_turns::{Failure, GatedTurns},
+    gated_writes::{Failure, GatedWrites},
     process::{Process, caller},
     recovery::in_time,
 };
@@ -25,7 +25,7 @@ struct Cancelling {
     /// The owner of the store's folder.
     _world: Fixture,
     process: Arc<Process>,
-    store: Arc<GatedTurns>,
+    store: Arc<GatedWrites>,
     turn: TurnId,
     events: tokio::task::JoinHandle<Vec<TurnEvent>>,
     cancellation: tokio::task::JoinHandle<Result<Turn, TurnError>>,
@@ -36,8 +36,7 @@ impl Cancelling {
     /// produces the text behind the gate `more` later.
     async fn of(script: &Script, before: &str) -> Self {
         let mut fixture = Fixture::new().await;
-        let store = GatedTurns::over(&fixture.storage.turns);
-        fixture.storage.turns = store.clone();
+        let store = GatedWrites::gate_cancellations(&mut fixture);
         let process = Arc::new(Process::start(&fixture).await);
         let accepted = process.send(&fixture, None, script).await;
         let accepted = accepted
@@ -193,8 +192,7 @@ async fn a_stored_cancellation_whose_response_is_lost_ends_the_turn() {
 #[tokio::test]
 async fn a_conversation_that_is_deleted_meanwhile_has_no_open_turns_to_cancel() {
     let mut fixture = Fixture::new().await;
-    let store = GatedTurns::over(&fixture.storage.turns);
-    fixture.storage.turns = store.clone();
+    let store = GatedWrites::gate_cancellations(&mut fixture);
     let process = Process::start(&fixture).await;
     let (caller, conversation) = (caller(), fixture.conversation.id);
     let script = Script::deltas(["Well."]).hang();

@@ -1,18 +1,14 @@
 //! Messages whose turns conflict with other writes until the service gives up.
 
-use std::sync::{Arc, atomic::Ordering};
-
 use application::ChatError;
 use scripted_engine::Script;
 
-use crate::{fixture::Fixture, gated_turns::GatedTurns, process::Process};
+use crate::{fixture::Fixture, gated_writes::GatedWrites, process::Process};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_idempotency_key_takes_precedence_over_endless_conflicts() {
     let mut fixture = Fixture::new().await;
-    let store = GatedTurns::over(&fixture.storage.turns);
-    store.has_conflicts.store(true, Ordering::SeqCst);
-    fixture.storage.turns = Arc::<GatedTurns>::clone(&store);
+    fixture.writes = GatedWrites::with_conflicts(&fixture.writes);
     let process = Process::start(&fixture).await;
     let script = Script::words(3);
     let conversation = Some(fixture.conversation.id);

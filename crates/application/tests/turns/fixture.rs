@@ -3,15 +3,16 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicI64, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
-use contract::fixture;
+use contract::{Store, fixture};
 use domain::{Agent, Conversation, Timestamp, TurnId};
 use ports::{
-    BeginOutcome, BeginTurn, Clock, ConversationTarget, FirstMessages, FoundTurn, IdSource, Storage,
+    BeginOutcome, BeginTurn, Clock, ConversationTarget, FirstMessages, FoundTurn, IdSource,
+    WriteStore,
 };
 use scripted_engine::Script;
 use sqlite_store::{SqliteOptions, SqliteStore};
@@ -19,11 +20,12 @@ use tempfile::TempDir;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
-/// A clock that advances by one millisecond at each reading.
-pub(crate) struct TickingClock(AtomicI64);
+/// A clock that advances by one millisecond at each reading, and panics once if a test wants.
+pub(crate) struct TickingClock(AtomicI64, pub(crate) AtomicBool);
 
 impl Clock for TickingClock {
     fn now(&self) -> Timestamp {
+        assert!(!self.1.swap(false, Ordering::SeqCst), "as the test wants");
         Timestamp::from_milliseconds(self.0.fetch_add(1, Ordering::SeqCst))
     }
 
@@ -49,7 +51,11 @@ impl IdSource for SequentialIds {
 
 /// A store with an agent whose replies take some time, and a conversation with it.
 pub(crate) struct Fixture {
-    pub(crate) storage: Storage,
+    pub(crate) storage: Store,
+    /// The store to which processes write.
+    pub(crate) writes: Arc<dyn WriteStore>,
+    /// The store to which they write cancellations.
+    pub(crate) cancellations: Arc<dyn WriteStore>,
     pub(crate) clock: Arc<TickingClock>,
     pub(crate) ids: Arc<SequentialIds>,
     pub(crate) agent: Agent,
@@ -65,6 +71,8 @@ impl Fixture {
         let store = store.expect("a store");
         store.migrate().await.expect("a schema");
         let storage = store.storage();
+        let writes = Arc::clone(&storage.writes);
+        let storage = Store::new(storage);
         let (tenant, stamp) = (fixture::tenant(), fixture::stamp(0));
         let agent = fixture::agent(1);
         let made = storage.agents.insert(&tenant, &agent, &stamp, None).await;
@@ -75,7 +83,12 @@ impl Fixture {
         made.await.expect("the conversation is made");
         Self {
             storage,
-            clock: Arc::new(TickingClock(AtomicI64::new(1_795_167_000_000))),
+            cancellations: Arc::clone(&writes),
+            writes,
+            clock: Arc::new(TickingClock(
+                AtomicI64::new(1_795_167_000_000),
+                AtomicBool::new(false),
+            )),
             ids: Arc::default(),
             agent,
             conversation,

@@ -4,7 +4,7 @@ mod cancellation;
 mod conflicts;
 mod disconnected_callers;
 mod fixture;
-mod gated_turns;
+mod gated_writes;
 mod memory_release;
 mod process;
 mod recovery;

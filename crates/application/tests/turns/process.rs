@@ -4,8 +4,11 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use application::{
     ChatCommand, ChatError, ChatService, Engines, TurnService,
-    cache::{CacheInvalidator, CachedAgents, CachedConversations, CachedTurns, Caches},
-    chat::{AcceptedTurn, ChatContext, ChatPorts, OnBusy, TurnRunner},
+    cache::{
+        CacheInvalidator, CachedAgents, CachedConversations, CachedPorts, CachedWrites, Caches,
+        FollowedTurns,
+    },
+    chat::{AcceptedTurn, ChatContext, OnBusy, TurnRunner},
     live_turns::LiveTurns,
     node::Node,
     realtime::LogTails,
@@ -15,10 +18,11 @@ use application::{
 use contract::fixture;
 use domain::{ConversationId, IdempotencyKey, Principal, Scopes, config::Metadata};
 use local_bus::LocalBus;
-use ports::{Clock, EventBus, IdSource, ReplyEngine};
+use ports::{Clock, EventBus, IdSource, ReplyEngine, Storage, WriteStore};
 use scripted_engine::{Script, ScriptedEngine};
 use tokio::runtime::Handle;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use writes::{WriteTimeouts, Writes};
 
 use crate::fixture::Fixture;
 
@@ -38,11 +42,10 @@ pub(crate) struct Process {
 
 impl Process {
     pub(crate) async fn start(fixture: &Fixture) -> Self {
-        let storage = &fixture.storage;
+        let storage: &Storage = &fixture.storage;
         let ids: Arc<dyn IdSource> = fixture.ids.clone();
         let bus: Arc<dyn EventBus> = Arc::new(LocalBus::new());
         let caches = Caches::new(Arc::clone(&bus));
-        let ports = cached_ports(fixture, &caches);
         let engine = ScriptedEngine::new();
         let scripted: Arc<dyn ReplyEngine> = Arc::new(engine.clone());
         let engines = BTreeMap::from([("scripted".to_owned(), scripted)]);
@@ -51,32 +54,37 @@ impl Process {
         let node = node.await;
         let node = Arc::new(node.expect("the store answers"));
         let tasks = TaskTracker::new();
-        let context = Arc::new(ChatContext::new(
-            ports,
-            Arc::new(engines.expect("there is the default")),
-            Arc::clone(&node),
-            Arc::clone(&caches.live),
-            Arc::new(ForwardedReplies::new(Arc::clone(&bus), Arc::clone(&node))),
-            tasks.clone(),
-        ));
+        let engines = Arc::new(engines.expect("there is the default"));
+        let forwarded = ForwardedReplies::new(Arc::clone(&bus), Arc::clone(&node));
+        let forwarded = Arc::new(forwarded);
+        let context_over = |writes| {
+            Arc::new(ChatContext::new(
+                cached_ports(fixture, &caches, writes),
+                Arc::clone(&engines),
+                Arc::clone(&node),
+                Arc::clone(&caches.live),
+                Arc::clone(&forwarded),
+                tasks.clone(),
+            ))
+        };
+        let context = context_over(&fixture.writes);
+        let cancelling = context_over(&fixture.cancellations);
         let runner = Arc::new(TurnRunner::new(
             Arc::clone(&context),
             Arc::clone(&storage.agents),
             Arc::default(),
         ));
         let recovery = || Arc::clone(&storage.recovery);
-        let applied = || Arc::clone(&caches.applied);
         let invalidator = invalidator(fixture, &caches, Arc::clone(&bus), &tasks);
         Self {
             chat: ChatService::new(Arc::clone(&context), Arc::clone(&runner)),
-            turns: TurnService::new(Arc::clone(&context), Arc::clone(&runner), bus),
+            turns: TurnService::new(cancelling, Arc::clone(&runner), bus),
             reconciler: LocalTurnReconciler::new(
                 recovery(),
                 Arc::clone(&context),
                 Arc::clone(&runner),
-                applied(),
             ),
-            sweeper: Sweeper::new(recovery(), context, Arc::clone(&runner), applied()),
+            sweeper: Sweeper::new(recovery(), context, Arc::clone(&runner)),
             invalidator,
             live: caches.live,
             engine,
@@ -146,8 +154,8 @@ fn invalidator(
     CacheInvalidator::new(events(), caches.clone(), clock, bus, Arc::new(tails))
 }
 
-fn cached_ports(fixture: &Fixture, caches: &Caches) -> ChatPorts {
-    let storage = &fixture.storage;
+fn cached_ports(fixture: &Fixture, caches: &Caches, writes: &Arc<dyn WriteStore>) -> CachedPorts {
+    let storage: &Storage = &fixture.storage;
     let clock: Arc<dyn Clock> = fixture.clock.clone();
     let agents = CachedAgents::new(
         Arc::clone(&storage.agents),
@@ -159,10 +167,14 @@ fn cached_ports(fixture: &Fixture, caches: &Caches) -> ChatPorts {
         caches.clone(),
         Arc::clone(&clock),
     );
-    ChatPorts {
+    let applied = Arc::clone(&caches.applied);
+    let (writes, tasks) = (Arc::clone(writes), TaskTracker::new());
+    let writes = Writes::start(writes, WriteTimeouts::default(), &tasks);
+    CachedPorts {
         agents: Arc::new(agents),
         conversations: Arc::new(conversations),
-        turns: Arc::new(CachedTurns::new(Arc::clone(&storage.turns), caches.clone())),
+        turns: Arc::new(FollowedTurns::new(Arc::clone(&storage.turns), applied)),
+        writes: CachedWrites::new(writes, caches.clone()),
         idempotency: Arc::clone(&storage.idempotency),
         clock,
         ids: fixture.ids.clone(),

@@ -1,6 +1,6 @@
 //! Recovery of turns that would be lost with their process.
 
-use std::{collections::HashSet, time::Duration};
+use std::{collections::HashSet, sync::atomic::Ordering, time::Duration};
 
 use application::ChatError;
 use contract::fixture;
@@ -10,7 +10,7 @@ use scripted_engine::Script;
 
 use crate::{
     fixture::Fixture,
-    gated_turns::GatedTurns,
+    gated_writes::GatedWrites,
     process::{Process, caller},
 };
 
@@ -61,6 +61,38 @@ async fn a_turn_that_is_lost_twice_fails_and_the_next_in_the_queue_runs() {
     in_time(process.tasks.wait()).await;
     let run = fixture.turn(waiting.turn_id).await.turn;
     assert_eq!(run.reply.expect("the reply").content, "Two.");
+}
+
+#[tokio::test]
+async fn a_turn_whose_end_panics_is_detected_and_failed() {
+    let fixture = Fixture::new().await;
+    let process = Process::start(&fixture).await;
+    let here = Some(fixture.conversation.id);
+    let script = Script::deltas(["Lost."]).gate("end");
+    let lost = process.send(&fixture, here, &script).await;
+    let lost = lost.map_err(|error| error.to_string()).expect("it begins");
+    let second = process
+        .send(&fixture, here, &Script::deltas(["Two."]))
+        .await;
+    let second = second.map_err(|error| error.to_string()).expect("it waits");
+    // The task of the turn reads the clock when its reply is complete.
+    fixture.clock.1.store(true, Ordering::SeqCst);
+    process.engine.open("end");
+    let mut lost_ids = HashSet::new();
+    while fixture.turn(lost.turn_id).await.turn.status == TurnStatus::InProgress {
+        lost_ids = process
+            .reconciler
+            .compare(&lost_ids)
+            .await
+            .expect("a store");
+    }
+    let error = in_time(lost.reply()).await.expect_err("the turn fails");
+    let ChatError::Failed(failure) = error else {
+        panic!("{error}");
+    };
+    assert_eq!(failure.code, ProblemCode::Interrupted);
+    let chatted = in_time(second.reply()).await.expect("a reply");
+    assert_eq!(chatted.reply.message, "Two.");
 }
 
 #[tokio::test]
@@ -126,8 +158,7 @@ async fn a_turn_promoted_by_a_sweep_can_be_cancelled_by_another_process() {
 #[tokio::test]
 async fn a_turn_promoted_by_a_cancellation_runs_even_if_the_caller_disconnects() {
     let mut fixture = Fixture::new().await;
-    let gated = GatedTurns::over(&fixture.storage.turns);
-    fixture.storage.turns = gated.clone();
+    let gated = GatedWrites::gate_cancellations(&mut fixture);
     let process = Process::start(&fixture).await;
     let here = Some(fixture.conversation.id);
     let first = process

@@ -3,12 +3,12 @@
 use domain::{Agent, Conversation, ConversationId, ForkOrigin, TenantId, conversation::excerpt};
 use ports::{
     BeginOutcome, BeginTurn, CompletedTurn, ConversationTarget, FirstMessages, ForkedMessages,
-    ListingOrder, MessageQuery, RecordTurnOutcome, Reply, Storage, TurnEnding,
+    ListingOrder, MessageQuery, RecordTurnOutcome, Reply, TurnEnding,
 };
 
 use super::{End, Step};
 use crate::{
-    fixture,
+    Store, fixture,
     log_client::{LogClient, ShownMessage, copy},
     message_model::{FailedTurn, Model, Start},
     results::{IdempotentExt as _, ResultExt as _},
@@ -17,7 +17,7 @@ use crate::{
 
 /// One sequence of steps, in a tenant of its own.
 pub(super) struct Sequence<'s> {
-    storage: &'s Storage,
+    storage: &'s Store,
     tenant: TenantId,
     agent: Agent,
     conversations: Vec<Model>,
@@ -28,7 +28,7 @@ pub(super) struct Sequence<'s> {
 
 impl<'s> Sequence<'s> {
     /// Creates a conversation with a greeting.
-    pub(super) async fn create(storage: &'s Storage, number: u32) -> Self {
+    pub(super) async fn create(storage: &'s Store, number: u32) -> Self {
         let tenant = setup::tenant_named(storage, &format!("sequence-{number}")).await;
         let agent = setup::insert_agent_in(storage, &tenant, fixture::agent(1)).await;
         let conversation = fixture::conversation(1, agent.id);

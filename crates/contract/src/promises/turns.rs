@@ -170,6 +170,20 @@ macro_rules! turn_promises {
                 every_write_of_a_group_has_its_own_outcome,
                 an_invalid_write_of_a_group_fails_alone,
             }
+            write_conditions {
+                rows_are_written_if_every_condition_holds,
+                nothing_is_written_under_another_head,
+                nothing_is_written_for_a_node_that_is_not_live,
+                nothing_is_written_with_a_used_key,
+                nothing_is_written_with_a_used_name,
+                nothing_is_written_for_a_credential_that_is_not_valid,
+            }
+            unconfirmed_writes {
+                an_unconfirmed_turn_is_recorded_once,
+                an_unconfirmed_end_returns_the_turn_that_it_has_started,
+                an_unconfirmed_cancellation_returns_the_turn_that_it_has_started,
+                unconfirmed_changes_are_written_once,
+            }
             turn_group_values {
                 turns_of_a_group_keep_their_own_values,
                 retries_of_a_group_answer_their_own_messages,

@@ -36,7 +36,22 @@ impl ConversationTarget {
     }
 }
 
-/// A request to begin a turn.
+/// A command that begins a turn. It is decided by `domain::admission::admit` under the tenant's lock:
+/// the turn starts (turn in progress, the user's message, `turn.started`), is queued (turn queued,
+/// `turn.queued`, no message), or is rejected. A new conversation and the idempotency entry are stored
+/// in the same transaction. The key is checked before everything else. `Stale`, and nothing is
+/// written, if the turn would start and the agent's version or the conversation's turn count differ
+/// from the assumed ones.
+///
+/// A turn with a [`Supersession`] marks its messages as superseded and writes `messages.superseded`
+/// before `turn.started`. It is `Busy` if another turn is running or queued, whatever `on_busy` is.
+///
+/// A key that its turn has released (`IdempotencyRecord::released_into` is set) is free: the next
+/// message uses it again. It answers the user message of the failed turn of the same command, if
+/// that is the newest message that is not superseded, and stores none. The exception is a begin that
+/// repeats the same command, would create a conversation and is no
+/// [resumption](Self::is_resumption): it is `Replayed`, so that its caller continues in the
+/// conversation of the failed turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BeginTurn {
     /// The tenant.
@@ -130,7 +145,10 @@ pub struct Reply {
     pub tool_calls: Vec<ToolCall>,
 }
 
-/// A turn that was answered inline: message and reply in one write.
+/// A command that stores a turn that was answered inline: the conversation if it is new (with
+/// `conversation.created`), the turn, both messages, the events `turn.started` and `turn.completed`,
+/// and the idempotency entry. The key is checked before everything else, then if agent and
+/// conversation exist, then if the conversation is busy; then as for a [`BeginTurn`] that starts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompletedTurn {
     /// The start of the turn; its `on_busy` and `node` are unused.
@@ -141,7 +159,7 @@ pub struct CompletedTurn {
     pub finished_at: Timestamp,
 }
 
-/// The outcome of [`record_completed_turn`](super::TurnRepository::record_completed_turn).
+/// The outcome of a [`CompletedTurn`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum RecordTurnOutcome {
     /// The turn is stored.
@@ -162,7 +180,7 @@ pub enum RecordTurnOutcome {
     ConversationNotFound,
 }
 
-/// The outcome of [`begin_turn`](super::TurnRepository::begin_turn).
+/// The outcome of a [`BeginTurn`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum BeginOutcome {
     /// The turn is in progress under the caller's node id.

@@ -32,7 +32,13 @@ impl TurnEnding {
     }
 }
 
-/// A request to end a turn that this node ran.
+/// A command that ends a running turn, either with its reply (turn completed, the agent's message,
+/// `turn.completed`) or as failed (`turn.failed`), in both cases with the tools that were called. A
+/// retryable problem releases the idempotency key: its record then names the conversation instead of
+/// the turn. Writes nothing unless the turn is in progress under `node`. The outcome is `Finished`
+/// again, and nothing is written, if the turn has already ended in exactly this way under `node`: a
+/// caller that received `Unavailable` repeats the command, and its first one may be stored. Promotes
+/// the first queued turn if `promote` is set, but never to a node that is marked as dead or unknown.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FinishTurn {
     /// The tenant.
@@ -68,7 +74,7 @@ pub struct PromotedTurn {
     pub reply_id: Option<MessageId>,
 }
 
-/// The outcome of [`finish_turn`](super::TurnRepository::finish_turn).
+/// The outcome of a [`FinishTurn`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum FinishOutcome {
     /// The end is stored.
@@ -84,7 +90,7 @@ pub enum FinishOutcome {
     NotOwned,
 }
 
-/// The outcome of [`cancel_turn`](super::TurnRepository::cancel_turn).
+/// The outcome of a cancellation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CancelOutcome {
     /// This call ended the turn.

@@ -22,11 +22,12 @@ impl Layer {
 pub(super) const LAYERS: &[Layer] = &[
     Layer::new("domain", &[]),
     Layer::new("ports", &["domain"]),
-    Layer::new("contract", &["domain", "ports"]),
+    Layer::new("writes", &["domain", "ports"]),
+    Layer::new("contract", &["domain", "ports", "writes"]),
     Layer::new("cpu_pool", &["domain"]),
     Layer::new("http_clients", &[]),
-    Layer::new("application", &["domain", "ports"]),
-    Layer::new("access", &["domain", "ports", "application"]),
+    Layer::new("application", &["domain", "ports", "writes"]),
+    Layer::new("access", &["domain", "ports", "writes", "application"]),
     Layer::new("relational", &["domain", "ports"]),
     Layer::new("postgres_store", &["domain", "ports", "relational"]),
     Layer::new("sqlite_store", &["domain", "ports", "relational"]),
@@ -51,6 +52,7 @@ pub(super) const LAYERS: &[Layer] = &[
         may_use: &[
             "domain",
             "ports",
+            "writes",
             "application",
             "access",
             "cpu_pool",
@@ -122,6 +124,7 @@ const HOMES: &[(&str, &[&str])] = &[
     (
         "tokio",
         &[
+            "writes",
             "application",
             "access",
             "contract",

@@ -4,7 +4,7 @@ mod statements;
 
 use std::sync::Arc;
 
-use domain::{Agent, AgentId, AsOf, Listed, Page, Seq, TenantId, Timestamp};
+use domain::{Agent, AgentId, AsOf, Listed, Page, Seq, TenantId};
 use ports::{AgentFilter, AgentQuery, RepositoryError};
 use relational::{
     page_budget, read,
@@ -12,19 +12,12 @@ use relational::{
     stored::StoredAgent,
     text_range::{NameRange, name_range},
 };
-use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::{
-    PostgresStore,
-    error::{from_sqlx, in_table},
-};
+use crate::PostgresStore;
 
 pub(crate) use statements::STATEMENTS;
-use statements::{
-    DELETE, DELETE_CAPABILITIES, FIND, LIST_ALL, LIST_BY_CAPABILITY, LIST_BY_IDS, LIST_BY_NAME,
-    VERSION,
-};
+use statements::{FIND, LIST_ALL, LIST_BY_CAPABILITY, LIST_BY_IDS, LIST_BY_NAME};
 
 impl AgentSql for PostgresStore {
     async fn find_agent(
@@ -75,34 +68,6 @@ impl AgentSql for PostgresStore {
         read::as_of_listing("agents", &rows, query.limit, |row: StoredAgent| {
             Ok(row.into())
         })
-    }
-
-    async fn agent_version(
-        connection: &mut PgConnection,
-        tenant: &TenantId,
-        id: AgentId,
-    ) -> Result<Option<i64>, RepositoryError> {
-        sqlx::query_scalar(VERSION)
-            .bind(tenant.as_str())
-            .bind(id.uuid())
-            .fetch_optional(connection)
-            .await
-            .map_err(in_table("agents"))
-    }
-
-    async fn delete_agent(
-        connection: &mut PgConnection,
-        tenant: &TenantId,
-        id: AgentId,
-        at: Timestamp,
-    ) -> Result<(), RepositoryError> {
-        let delete = sqlx::query(DELETE).bind(tenant.as_str()).bind(id.uuid());
-        let delete = delete.bind(at.date_time());
-        delete.execute(&mut *connection).await.map_err(from_sqlx)?;
-        let delete = sqlx::query(DELETE_CAPABILITIES);
-        let delete = delete.bind(tenant.as_str()).bind(id.uuid());
-        delete.execute(connection).await.map_err(from_sqlx)?;
-        Ok(())
     }
 }
 

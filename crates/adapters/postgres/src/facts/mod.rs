@@ -1,14 +1,16 @@
-//! Reads the facts of a batch under the lock of its tenants.
+//! Reads the facts of a decision under the lock of its tenants.
 
 mod statements;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use domain::{ConversationId, CredentialId, IdempotencyRecord, NodeId, TenantId, TurnId};
-use ports::{ConversationName, RepositoryError};
+use domain::{CredentialId, IdempotencyRecord, NodeId, TenantId};
+use ports::{
+    ConversationName, Facts, FactsQuery, RepositoryError,
+    write_store::{EventInDoubt, InTenant, LoggedQuery, RecordKey},
+};
 use relational::{
-    ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant, RecordKey, TurnRow, read,
-    repositories::TurnSql as _,
+    read,
     stored::{
         StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
         facts::{agent_id, agent_version, credential, head, named, turn},
@@ -22,8 +24,8 @@ use sqlx::{
 use uuid::Uuid;
 
 use crate::{
-    PostgresStore,
     error::{from_sqlx, in_table},
+    recovery, turns,
 };
 
 pub(crate) use statements::STATEMENTS;
@@ -32,58 +34,71 @@ use statements::{
     NAMED, RECORDS, TURNS,
 };
 
-type Conversations = HashMap<InTenant<ConversationId>, ConversationFacts>;
-
-/// Locks the tenants of `query`, then reads its facts.
+/// Locks the tenants of `query`, then adds its facts.
 pub(crate) async fn read(
     connection: &mut PgConnection,
     query: &FactsQuery,
-) -> Result<Facts, RepositoryError> {
-    let ids: Vec<_> = query.tenants.iter().map(TenantId::as_str).collect();
-    let lock = sqlx::query(LOCK).bind(ids);
-    let heads = fetch(connection, lock, "tenants", head).await?;
-    let (conversations, live_nodes) = conversations_and_nodes(connection, query).await?;
-    let mut facts = Facts {
-        heads,
-        conversations,
-        idempotency: idempotency(connection, &query.idempotency).await?,
-        live_nodes,
-        is_in_doubt: !query.logged_since.is_empty(),
-        logged: logged(connection, query).await?,
-        ..Facts::default()
-    };
-    let mut wanted = query.more_agents(&facts.conversations);
-    wanted.extend(query.agents.iter().cloned());
-    if !wanted.is_empty() {
-        let agents = by_ids(AGENTS, &wanted, |id| id.uuid());
-        facts.agents = fetch(connection, agents, "agents", agent_version).await?;
+    facts: &mut Facts,
+) -> Result<(), RepositoryError> {
+    if !query.tenants.is_empty() {
+        let ids: Vec<_> = query.tenants.iter().map(TenantId::as_str).collect();
+        let lock = sqlx::query(LOCK).bind(ids);
+        facts.heads = fetch(connection, lock, "tenants", head).await?;
+    }
+    conversations_and_nodes(connection, query, facts).await?;
+    if !query.idempotency.is_empty() {
+        facts.idempotency = idempotency(connection, &query.idempotency).await?;
+    }
+    if let Some(query) = &query.logged {
+        facts.logged = logged(connection, query).await?;
+    }
+    if !query.agents.is_empty() {
+        let agents = by_ids(AGENTS, &query.agents, |id| id.uuid());
+        let found: Vec<_> = fetch(connection, agents, "agents", agent_version).await?;
+        facts.agents.extend(found);
     }
     if !query.new_agents.is_empty() {
         let existing = by_ids(EXISTING_AGENTS, &query.new_agents, |id| id.uuid());
         facts.existing_agents = fetch(connection, existing, "agents", agent_id).await?;
     }
-    if !query.names.is_empty() {
-        let [tenants, owners, keys] = name_texts(&query.names);
+    if !query.new_names.is_empty() {
+        let [tenants, owners, keys] = name_texts(&query.new_names);
         let named = sqlx::query(NAMED)
             .bind(tenants)
-            .bind(name_agents(&query.names))
+            .bind(name_agents(&query.new_names))
             .bind(owners)
             .bind(keys);
         facts.named = fetch(connection, named, "conversations", self::named).await?;
     }
-    for ((tenant, id), agent) in query.deletions_with_open_turns(&facts.conversations) {
-        let open = PostgresStore::open_turns(connection, &tenant, agent, Some(id)).await?;
-        facts.open_turns.insert((tenant, id), open);
+    credentials(connection, query, facts).await?;
+    if !query.turns.is_empty() {
+        let turns = by_ids(TURNS, &query.turns, |id| id.uuid());
+        let found: Vec<_> = fetch(connection, turns, "turns", turn).await?;
+        facts.turns.extend(found);
     }
-    if !query.credentials.is_empty() {
-        let ids = query.credentials.iter().map(CredentialId::as_str);
-        let credentials = sqlx::query(CREDENTIALS).bind(ids.collect::<Vec<_>>());
+    for key in &query.open_turns {
+        let open = turns::open_turns(connection, key).await?;
+        facts.open_turns.insert(key.clone(), open);
+    }
+    if let Some(query) = &query.swept {
+        facts.swept = recovery::swept(connection, query).await?;
+    }
+    Ok(())
+}
+
+async fn credentials(
+    connection: &mut PgConnection,
+    query: &FactsQuery,
+    facts: &mut Facts,
+) -> Result<(), RepositoryError> {
+    let ids = query.credentials.iter().map(|key| &key.id);
+    let ids: Vec<_> = ids.chain(&query.new_credentials).collect();
+    if !ids.is_empty() {
+        let ids: Vec<_> = ids.into_iter().map(CredentialId::as_str).collect();
+        let credentials = sqlx::query(CREDENTIALS).bind(ids);
         facts.credentials = fetch(connection, credentials, "credentials", credential).await?;
     }
-    let mut wanted = query.more_turns(&facts);
-    wanted.extend(query.ended.iter().cloned());
-    facts.turns = turns(connection, &wanted).await?;
-    Ok(facts)
+    Ok(())
 }
 
 /// Reads the heads of the tenants and the versions of the agents of `query`, without a lock.
@@ -111,18 +126,6 @@ pub(crate) async fn read_ahead(
     Ok(facts)
 }
 
-/// Reads turns with their replies.
-pub(crate) async fn turns(
-    connection: &mut PgConnection,
-    wanted: &[InTenant<TurnId>],
-) -> Result<HashMap<InTenant<TurnId>, TurnRow>, RepositoryError> {
-    if wanted.is_empty() {
-        return Ok(HashMap::new());
-    }
-    let turns = by_ids(TURNS, wanted, |id| id.uuid());
-    fetch(connection, turns, "turns", turn).await
-}
-
 /// Reads the rows of a statement on `table`.
 async fn fetch<R, T, C: FromIterator<T>>(
     connection: &mut PgConnection,
@@ -138,25 +141,27 @@ where
 }
 
 /// Binds all `wanted` ids to `statement`.
-fn by_ids<Id>(
+fn by_ids<'i, Id: 'i>(
     statement: &'static str,
-    wanted: &[InTenant<Id>],
+    wanted: impl IntoIterator<Item = &'i InTenant<Id>> + Copy,
     uuid: impl Fn(&Id) -> Uuid,
 ) -> Query<'static, Postgres, PgArguments> {
-    let tenants: Vec<_> = wanted.iter().map(|(tenant, _)| tenant.as_str()).collect();
-    let ids: Vec<_> = wanted.iter().map(|(_, id)| uuid(id)).collect();
+    let tenants = wanted.into_iter().map(|(tenant, _)| tenant.as_str());
+    let tenants: Vec<_> = tenants.collect();
+    let ids: Vec<_> = wanted.into_iter().map(|(_, id)| uuid(id)).collect();
     sqlx::query(statement).bind(tenants).bind(ids)
 }
 
 async fn conversations_and_nodes(
     connection: &mut PgConnection,
     query: &FactsQuery,
-) -> Result<(Conversations, HashSet<NodeId>), RepositoryError> {
-    if query.conversations.is_empty() && query.nodes.is_empty() {
-        return Ok((Conversations::new(), HashSet::new()));
-    }
-    let wanted = query.conversations.iter();
+    facts: &mut Facts,
+) -> Result<(), RepositoryError> {
+    let wanted = query.conversations.iter().chain(&query.new_conversations);
     let tenants: Vec<_> = wanted.clone().map(|(tenant, _)| tenant.as_str()).collect();
+    if tenants.is_empty() && query.nodes.is_empty() {
+        return Ok(());
+    }
     let statement = sqlx::query(CONVERSATIONS_AND_NODES)
         .bind(tenants)
         .bind(wanted.map(|(_, id)| id.uuid()).collect::<Vec<_>>())
@@ -166,16 +171,17 @@ async fn conversations_and_nodes(
         Some(row) => row.try_get("live_nodes").map_err(in_table("nodes"))?,
         None => Vec::new(),
     };
-    let mut conversations = Conversations::new();
+    facts
+        .live_nodes
+        .extend(live_nodes.into_iter().map(NodeId::new));
     for row in &rows {
         let id: Option<Uuid> = row.try_get("id").map_err(in_table("conversations"))?;
         if id.is_some() {
             let found: StoredConversationFacts = read::row("conversations", row)?;
-            conversations.extend([found.try_into()?]);
+            facts.conversations.extend([found.try_into()?]);
         }
     }
-    let live_nodes = live_nodes.into_iter().map(NodeId::new).collect();
-    Ok((conversations, live_nodes))
+    Ok(())
 }
 
 /// The tenants, users and keys of names. A user is empty if the conversation has no user.
@@ -198,9 +204,6 @@ async fn idempotency(
     connection: &mut PgConnection,
     wanted: &[RecordKey],
 ) -> Result<HashMap<RecordKey, IdempotencyRecord>, RepositoryError> {
-    if wanted.is_empty() {
-        return Ok(HashMap::new());
-    }
     let column = |text: fn(&RecordKey) -> &str| wanted.iter().map(text).collect::<Vec<_>>();
     let query = sqlx::query(RECORDS)
         .bind(column(|key| key.tenant.as_str()))
@@ -218,18 +221,15 @@ async fn idempotency(
 
 async fn logged(
     connection: &mut PgConnection,
-    query: &FactsQuery,
+    query: &LoggedQuery,
 ) -> Result<Vec<EventInDoubt>, RepositoryError> {
-    if query.logged_since.is_empty() {
-        return Ok(Vec::new());
-    }
-    let since = &query.logged_since;
-    let tenants: Vec<_> = since.keys().map(TenantId::as_str).collect();
-    let conversations = query.conversations.iter().map(|(_, id)| id.uuid());
-    let agents = query.changed_agents.iter().map(|(_, id)| id.uuid());
+    let tenants: Vec<_> = query.since.keys().map(TenantId::as_str).collect();
+    let heads: Vec<_> = query.since.values().map(|seq| seq.0).collect();
+    let conversations = query.conversations.iter().map(|id| id.uuid());
+    let agents = query.agents.iter().map(|id| id.uuid());
     let query = sqlx::query(LOGGED)
         .bind(tenants)
-        .bind(since.values().map(|seq| seq.0).collect::<Vec<_>>())
+        .bind(heads)
         .bind(conversations.collect::<Vec<_>>())
         .bind(agents.collect::<Vec<_>>());
     let events = fetch(connection, query, "events", StoredEventInDoubt::into_event);

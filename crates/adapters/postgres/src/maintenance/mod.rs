@@ -28,7 +28,6 @@ pub(crate) struct StoreMaintenance(pub(crate) PostgresStore);
 #[async_trait]
 impl Maintenance for StoreMaintenance {
     async fn ping(&self) -> Result<(), RepositoryError> {
-        self.0.group.check()?;
         self.0.check_writer().await?;
         let is_replica = self.0.is_replica;
         self.0

@@ -1,7 +1,7 @@
 //! Rows of `agents` and `agent_capabilities`.
 
 use domain::{Agent, TenantId, text::search_key};
-use relational::{AgentRow, AgentUpdate};
+use ports::write_store::{AgentDeletion, AgentRow, AgentUpdate};
 use sqlx::types::Json;
 
 use crate::{
@@ -61,6 +61,17 @@ const INSERT_NEW_CAPABILITIES: &str = concat!(
         where p.tenant_id = n.tenant and p.agent_id = n.agent))"
 );
 
+const DELETE: &str = concat!(
+    "update agents set deleted_at = n.at from ",
+    unnest!(1 text, 2 uuid, 3 timestamptz),
+    " as n (tenant, id, at) where agents.tenant_id = n.tenant and agents.id = n.id"
+);
+const DELETE_ALL_CAPABILITIES: &str = concat!(
+    "delete from agent_capabilities c using ",
+    unnest!(1 text, 2 uuid),
+    " as n (tenant, agent) where c.tenant_id = n.tenant and c.agent_id = n.agent"
+);
+
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[
     INSERT,
@@ -68,6 +79,8 @@ pub(crate) const STATEMENTS: &[&str] = &[
     UPDATE,
     DELETE_LOST_CAPABILITIES,
     INSERT_NEW_CAPABILITIES,
+    DELETE,
+    DELETE_ALL_CAPABILITIES,
 ];
 
 /// An agent and its tenant.
@@ -96,6 +109,19 @@ pub(super) fn update(batch: &mut CteBatch, rows: &[AgentUpdate]) {
     batch.add(UPDATE, &agents, bind_agents);
     batch.add(DELETE_LOST_CAPABILITIES, &agents, bind_capabilities);
     batch.add(INSERT_NEW_CAPABILITIES, &agents, bind_capabilities);
+}
+
+/// Marks agents as deleted, and removes their capabilities.
+pub(super) fn delete(batch: &mut CteBatch, rows: &[AgentDeletion]) {
+    let bind = |parameters: Parameters, rows: &[AgentDeletion]| {
+        parameters
+            .column(rows, |row| row.tenant.as_str())
+            .column(rows, |row| row.id.uuid())
+    };
+    batch.add(DELETE, rows, |delete, rows| {
+        bind(delete, rows).column(rows, |row| row.deleted_at.date_time())
+    });
+    batch.add(DELETE_ALL_CAPABILITIES, rows, bind);
 }
 
 fn bind_agents(parameters: Parameters, agents: &[OwnedAgent<'_>]) -> Parameters {

@@ -6,7 +6,7 @@
 //! revoked credential is not revoked again.
 
 use domain::{NodeId, Seq, TenantId};
-use relational::PlannedBatch;
+use ports::{ConditionalRows, Conditions};
 
 use super::log;
 use crate::{
@@ -74,30 +74,39 @@ pub(super) fn statements() -> impl Iterator<Item = String> {
     heads.into_iter().chain(terms)
 }
 
-/// Returns a batch that raises the heads. Neither this nor an added statement changes anything unless the facts of
-/// `planned` hold.
-pub(super) fn conditional_batch(planned: &PlannedBatch) -> CteBatch {
-    let PlannedBatch { query, facts, .. } = planned;
-    let mut batch = batch_on_unchanged_heads(planned);
-    let nodes: Vec<_> = query.nodes.iter().copied().map(NodeId::uuid).collect();
+/// Returns a batch that raises the heads. Neither this nor an added statement changes anything unless the
+/// conditions hold.
+pub(super) fn conditional_batch(write: &ConditionalRows) -> CteBatch {
+    let Conditions {
+        heads: _,
+        live_nodes,
+        unused_keys,
+        unused_names,
+        valid_credentials,
+    } = &write.conditions;
+    let mut batch = batch_on_unchanged_heads(write);
+    let nodes: Vec<_> = live_nodes.iter().copied().map(NodeId::uuid).collect();
     batch.require(NODES_ARE_LIVE, &nodes, |parameters, nodes| {
         parameters.bind(nodes)
     });
-    batch.require(KEYS_ARE_UNUSED, &query.idempotency, |parameters, keys| {
+    batch.require(KEYS_ARE_UNUSED, unused_keys, |parameters, keys| {
         parameters
             .column(keys, |key| key.tenant.as_str())
             .column(keys, |key| key.principal.as_str())
             .column(keys, |key| &key.operation)
             .column(keys, |key| &key.key)
     });
-    let credentials: Vec<_> = facts.credentials.iter().collect();
-    batch.require(CREDENTIALS_ARE_VALID, &credentials, |parameters, rows| {
-        parameters
-            .column(rows, |(id, _)| id.as_str())
-            .column(rows, |(_, facts)| facts.tenant.as_str())
-            .column(rows, |(_, facts)| facts.kind.as_str())
-    });
-    batch.require(NAMES_ARE_UNUSED, &query.names, |parameters, names| {
+    batch.require(
+        CREDENTIALS_ARE_VALID,
+        valid_credentials,
+        |parameters, keys| {
+            parameters
+                .column(keys, |key| key.id.as_str())
+                .column(keys, |key| key.tenant.as_str())
+                .column(keys, |key| key.kind.as_str())
+        },
+    );
+    batch.require(NAMES_ARE_UNUSED, unused_names, |parameters, names| {
         parameters
             .column(names, |(tenant, _)| tenant.as_str())
             .column(names, |(_, name)| name.agent_id.uuid())
@@ -109,12 +118,12 @@ pub(super) fn conditional_batch(planned: &PlannedBatch) -> CteBatch {
     batch
 }
 
-/// Returns a batch that raises the heads if they are those of the facts.
-fn batch_on_unchanged_heads(planned: &PlannedBatch) -> CteBatch {
-    let PlannedBatch { facts, rows, .. } = planned;
-    let is_single = planned.writes == 1;
-    let heads: Vec<_> = facts.heads.iter().collect();
-    if let ([(tenant, head)], [(raised, new_head)]) = (heads.as_slice(), rows.heads.as_slice())
+/// Returns a batch that raises the heads if they are those of the conditions.
+fn batch_on_unchanged_heads(write: &ConditionalRows) -> CteBatch {
+    let is_single = write.writes == 1;
+    let heads: Vec<_> = write.conditions.heads.iter().collect();
+    if let ([(tenant, head)], [(raised, new_head)]) =
+        (heads.as_slice(), write.rows.heads.as_slice())
         && raised == *tenant
     {
         let bind = |parameters: Parameters, _: &_| {
@@ -133,6 +142,6 @@ fn batch_on_unchanged_heads(planned: &PlannedBatch) -> CteBatch {
             .bind(count)
     };
     let mut batch = CteBatch::conditional(is_single, &HEADS_ARE_UNCHANGED, &heads, bind);
-    log::raise_heads(&mut batch, &rows.heads);
+    log::raise_heads(&mut batch, &write.rows.heads);
     batch
 }

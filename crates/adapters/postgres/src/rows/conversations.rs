@@ -1,7 +1,9 @@
 //! Rows of `conversations`.
 
 use domain::{ConversationKey, Timestamp};
-use relational::{ConversationAdvance, ConversationDeletion, ConversationRow, ConversationUpdate};
+use ports::write_store::{
+    ConversationAdvance, ConversationDeletion, ConversationRow, ConversationUpdate,
+};
 use sqlx::types::Json;
 
 use crate::{cte_batch::CteBatch, fragments::unnest};

@@ -1,7 +1,8 @@
 //! Rows of `credentials`, and the row of `store_state`.
 
 use domain::{Credential, Timestamp};
-use relational::{Revocation, StateChange, credential_columns, stored::ProofColumns};
+use ports::write_store::{Revocation, StateChange};
+use relational::{credential_columns, stored::ProofColumns};
 use sqlx::types::Json;
 
 use crate::{cte_batch::CteBatch, fragments::unnest};

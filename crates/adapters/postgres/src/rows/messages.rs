@@ -1,7 +1,7 @@
 //! Rows of `messages`.
 
 use domain::{FinishReason, TurnId};
-use relational::{MessageCopy, MessageRow, MessageTurn, SupersededMessages};
+use ports::write_store::{MessageCopy, MessageRow, MessageTurn, SupersededMessages};
 
 use crate::{cte_batch::CteBatch, fragments::unnest};
 

@@ -1,7 +1,7 @@
 //! Rows of `turns`.
 
 use domain::{MessageId, NodeId, Seq, Timestamp, TurnId};
-use relational::{TurnEnd, TurnRow, TurnStart};
+use ports::write_store::{TurnEnd, TurnRow, TurnStart};
 use sqlx::types::Json;
 
 use crate::{cte_batch::CteBatch, fragments::unnest};

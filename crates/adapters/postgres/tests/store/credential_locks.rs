@@ -1,9 +1,9 @@
 //! Tests of the order of locks: credentials before the state of the store. Uses are recorded under
 //! locks of credentials alone, so with another order three calls could wait for each other.
 
+use contract::Store;
 use contract::fixture;
 use domain::Credential;
-use ports::Storage;
 use sqlx::Connection;
 
 use crate::database::{Database, waiting};
@@ -15,9 +15,9 @@ const LOCK_STATE: &str = "select from store_state for update nowait";
 async fn assert_state_is_free(
     database: &Database,
     credential: &Credential,
-    change: impl AsyncFnOnce(&Storage),
+    change: impl AsyncFnOnce(&Store),
 ) {
-    let storage: &Storage = database;
+    let storage: &Store = database;
     let inserted = storage.credentials.insert(credential, None).await;
     inserted.expect("a new credential");
     let mut other = database.connect().await;

@@ -2,8 +2,8 @@
 
 use std::{ops::Deref, str::FromStr, thread};
 
+use contract::Store;
 use dev_tools::postgres::test_server_url;
-use ports::Storage;
 use postgres_store::{PostgresOptions, PostgresStore};
 use sqlx::{
     AssertSqlSafe, ConnectOptions, Connection, Executor, PgConnection, postgres::PgConnectOptions,
@@ -18,7 +18,7 @@ const WAITING: &str = "\
 pub(crate) struct Database {
     /// The store of this database.
     pub(crate) store: PostgresStore,
-    storage: Storage,
+    storage: Store,
     server: PgConnectOptions,
     name: String,
 }
@@ -49,7 +49,7 @@ impl Database {
         connection.close().await.expect("the server responds");
         let store = store(&server.clone().database(&name)).await;
         Self {
-            storage: store.storage(),
+            storage: Store::new(store.storage()),
             store,
             server,
             name,
@@ -93,9 +93,9 @@ pub(crate) async fn store(options: &PgConnectOptions) -> PostgresStore {
 }
 
 impl Deref for Database {
-    type Target = Storage;
+    type Target = Store;
 
-    fn deref(&self) -> &Storage {
+    fn deref(&self) -> &Store {
         &self.storage
     }
 }

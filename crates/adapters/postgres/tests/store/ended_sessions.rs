@@ -1,8 +1,9 @@
 //! Tests of sessions that the server ends while they are idle.
 
+use contract::Store;
 use contract::fixture;
 use futures::future::join_all;
-use ports::{ConversationTarget, RecordTurnOutcome, Storage};
+use ports::{ConversationTarget, RecordTurnOutcome};
 use sqlx::{AssertSqlSafe, Executor as _, PgConnection};
 
 use crate::database::{Database, store};
@@ -29,6 +30,7 @@ async fn with_short_sessions() -> (Database, PgConnection) {
     let (tenant, agent, stamp) = (fixture::tenant(), fixture::agent(1), fixture::stamp(0));
     let inserted = database.agents.insert(&tenant, &agent, &stamp, None).await;
     inserted.expect("an agent");
+    database.writes.close().await;
     database.store.close().await;
     let mut observer = database.connect().await;
     let options = database.options();
@@ -40,7 +42,7 @@ async fn with_short_sessions() -> (Database, PgConnection) {
 }
 
 /// A chat in a new conversation of agent 1, whose facts are read ahead.
-async fn chat(storage: &Storage, number: u32) {
+async fn chat(storage: &Store, number: u32) {
     let agent = fixture::agent(1);
     let conversation = fixture::conversation(number, agent.id);
     let turn = fixture::completed_turn(number, &agent, ConversationTarget::New(conversation));
@@ -54,7 +56,7 @@ async fn chat(storage: &Storage, number: u32) {
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_that_ended_while_idle_are_replaced_in_reads_and_writes() {
     let (database, mut observer) = with_short_sessions().await;
-    let storage = store(&database.options()).await.storage();
+    let storage = Store::new(store(&database.options()).await.storage());
     let (tenant, id) = (fixture::tenant(), fixture::agent_id(1));
     for number in 1..=5 {
         // Several sessions of the pool, and that of the writer.
@@ -77,8 +79,8 @@ async fn sessions_that_ended_while_idle_are_replaced_while_another_process_write
     let (database, mut observer) = with_short_sessions().await;
     let options = database.options();
     let (one, other) = (
-        store(&options).await.storage(),
-        store(&options).await.storage(),
+        Store::new(store(&options).await.storage()),
+        Store::new(store(&options).await.storage()),
     );
     for round in 1..=5 {
         // While another process writes, a write begins with a transaction.

@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use contract::Store;
 use contract::fixture;
 use domain::{Agent, Seq, TurnStatus};
 use ports::{
     BeginOutcome, CompletedTurn, ConversationTarget, FinishOutcome, LogBounds, RecordTurnOutcome,
-    RepositoryError, Storage, TurnEnding,
+    RepositoryError, TurnEnding,
 };
 
 use crate::{
@@ -15,10 +16,10 @@ use crate::{
 };
 
 /// A database with one agent, and a store that is connected through a proxy.
-async fn behind_a_proxy() -> (Database, FaultyProxy, Storage, Agent) {
+async fn behind_a_proxy() -> (Database, FaultyProxy, Store, Agent) {
     let database = Database::new().await;
     let proxy = FaultyProxy::start(&database.options()).await;
-    let storage = store(&proxy.options(&database.options())).await.storage();
+    let storage = Store::new(store(&proxy.options(&database.options())).await.storage());
     let agent = fixture::agent(1);
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(0));
     let inserted = database.agents.insert(&tenant, &agent, &stamp, None).await;
@@ -165,7 +166,7 @@ async fn the_end_of_a_turn_whose_confirmation_was_lost_still_returns_the_promote
 }
 
 /// Runs a read, a write and a chat, expects all to fail, and returns the time that they took.
-async fn all_unavailable(storage: &Storage, agent: &Agent) -> Duration {
+async fn all_unavailable(storage: &Store, agent: &Agent) -> Duration {
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(1));
     let next = fixture::renamed(agent, "Next");
     let started_at = Instant::now();

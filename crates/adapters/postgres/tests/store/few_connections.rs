@@ -27,7 +27,7 @@ async fn a_writer_gets_the_place_of_an_idle_connection() {
     created.expect("a role");
     let options = database.options().username(&role).password("few");
     let of_role = store(&options).await;
-    let storage = of_role.storage();
+    let storage = contract::Store::new(of_role.storage());
     let (tenant, agent, stamp) = (fixture::tenant(), fixture::agent(1), fixture::stamp(0));
     let sessions = "select count(*) from pg_stat_activity where usename = current_database()";
     let mut open = 0;

@@ -1,7 +1,8 @@
 //! Tests of changes whose commit or confirmation is lost.
 
+use contract::Store;
 use contract::fixture;
-use ports::{FirstMessages, Storage};
+use ports::FirstMessages;
 
 use crate::{
     database::{Database, store},
@@ -13,7 +14,7 @@ const CHANGES: usize = 7;
 
 /// Carries out the change with this number, each of which depends on the ones before, and returns
 /// its outcome as text.
-async fn change(storage: &Storage, number: usize) -> String {
+async fn change(storage: &Store, number: usize) -> String {
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(1));
     let entry = fixture::entry(&number.to_string());
     let agent = fixture::agent_able_to(1, &["weather", "time"]);
@@ -57,7 +58,7 @@ async fn change(storage: &Storage, number: usize) -> String {
 }
 
 /// Makes the facts of agent 1 and conversation 1 known to the store, without a change.
-async fn read_facts(storage: &Storage) {
+async fn read_facts(storage: &Store) {
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(1));
     let agent = domain::Agent {
         version: 100,
@@ -80,7 +81,7 @@ async fn all_are_applied_once(fault: ProxyFault, facts_are_known: bool) {
     let proxy = FaultyProxy::start(&faulty.options()).await;
     for number in 0..CHANGES {
         let expected = change(&sound, number).await;
-        let storage = store(&proxy.options(&faulty.options())).await.storage();
+        let storage = Store::new(store(&proxy.options(&faulty.options())).await.storage());
         if facts_are_known {
             read_facts(&storage).await;
         }

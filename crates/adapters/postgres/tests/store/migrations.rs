@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use contract::Store;
 use contract::fixture;
 use domain::{
     Agent, AgentId, ConversationId, Credential, CredentialKind, EventData, LimitOverrides,
@@ -10,7 +11,7 @@ use domain::{
 };
 use ports::{
     AgentFilter, AgentQuery, ConversationFilter, ConversationQuery, EventQuery, ListingOrder,
-    Storage, TurnFilter, TurnQuery,
+    TurnFilter, TurnQuery,
 };
 use sqlx::{PgConnection, migrate::Migrator, types::Json};
 
@@ -66,7 +67,7 @@ async fn store_as_third_version(connection: &mut PgConnection, number: u32, at: 
 }
 
 /// Returns the ids of all agents and conversations in the order of their listings.
-async fn listed(storage: &Storage) -> (Vec<AgentId>, Vec<ConversationId>) {
+async fn listed(storage: &Store) -> (Vec<AgentId>, Vec<ConversationId>) {
     let (tenant, limit) = (fixture::tenant(), 10);
     let query = AgentQuery {
         filter: AgentFilter::All,
@@ -142,7 +143,7 @@ async fn agents_in_events_of_the_third_version_are_read_and_measured() {
         conversation_id: None,
         visibility: None,
     };
-    let storage: &Storage = &database;
+    let storage: &Store = &database;
     let page = storage
         .events
         .page(&fixture::tenant(), &query(100_000))

@@ -114,7 +114,7 @@ async fn a_lock_that_is_not_granted_in_time_is_unavailable() {
     let database = Database::new().await;
     execute(&database, "alter database {} set lock_timeout = '200ms'").await;
     // Sessions of the store read the setting when they open.
-    let store = crate::database::store(&database.options()).await.storage();
+    let store = contract::Store::new(crate::database::store(&database.options()).await.storage());
     let mut holder = database.connect().await;
     holder
         .execute("begin; select from tenants for update")

@@ -2,8 +2,9 @@
 
 use std::{mem, time::Duration};
 
+use contract::Store;
 use contract::fixture;
-use ports::{ConversationTarget, FirstMessages, Storage, TurnEnding};
+use ports::{ConversationTarget, FirstMessages, TurnEnding};
 
 use crate::{
     database::{Database, store},
@@ -14,7 +15,7 @@ use crate::{
 struct Fixture {
     database: Database,
     proxy: FaultyProxy,
-    storage: Storage,
+    storage: Store,
     counted: usize,
 }
 
@@ -22,7 +23,7 @@ impl Fixture {
     async fn new() -> Self {
         let database = Database::new().await;
         let proxy = FaultyProxy::start(&database.options()).await;
-        let storage = store(&proxy.options(&database.options())).await.storage();
+        let storage = Store::new(store(&proxy.options(&database.options())).await.storage());
         let (tenant, stamp) = (fixture::tenant(), fixture::stamp(0));
         let agent = fixture::agent(1);
         let inserted = database.agents.insert(&tenant, &agent, &stamp, None).await;

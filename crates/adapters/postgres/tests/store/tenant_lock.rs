@@ -22,7 +22,7 @@ async fn a_writer_that_waited_for_the_lock_sees_the_changes_of_its_holder() {
         .insert(&tenant, &agent, &stamp, None)
         .await
         .unwrap();
-    let other_process = store(&database.options()).await.storage();
+    let other_process = contract::Store::new(store(&database.options()).await.storage());
     let mut other = database.connect().await;
     let mut watch = database.connect().await;
     let mut holder = other.begin().await.unwrap();

@@ -1,17 +1,17 @@
 //! Tests of two processes that write to the same tenant, each with the facts that it knows.
 
+use contract::Store;
 use contract::fixture;
 use domain::{CredentialKind, Seq};
 use futures::future::join_all;
 use ports::{
     ConversationTarget, FirstMessages, Idempotent, LogBounds, RecordTurnOutcome, RepositoryError,
-    Storage,
 };
 
 use crate::database::{Database, store};
 
 async fn record(
-    storage: &Storage,
+    storage: &Store,
     number: u32,
     target: ConversationTarget,
 ) -> Result<RecordTurnOutcome, RepositoryError> {
@@ -27,7 +27,7 @@ fn last(outcome: Result<RecordTurnOutcome, RepositoryError>) -> Seq {
 }
 
 /// Two storages of one database with agent 1, and the database.
-async fn two_processes() -> (Database, [Storage; 2]) {
+async fn two_processes() -> (Database, [Store; 2]) {
     let database = Database::new().await;
     let agent = fixture::agent(1);
     let (tenant, stamp) = (fixture::tenant(), fixture::stamp(0));
@@ -35,8 +35,8 @@ async fn two_processes() -> (Database, [Storage; 2]) {
     inserted.expect("an agent");
     let options = database.options();
     let storages = [
-        store(&options).await.storage(),
-        store(&options).await.storage(),
+        Store::new(store(&options).await.storage()),
+        Store::new(store(&options).await.storage()),
     ];
     (database, storages)
 }

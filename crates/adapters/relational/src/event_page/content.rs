@@ -1,14 +1,16 @@
 //! The content of one event, from its row and the entities that it refers to.
 
 use domain::{
-    Event, EventData, EventType, Message, Turn, TurnStatus, event::event_id, event_data::Tombstone,
+    Event, EventData, EventType, Message, Turn, TurnStatus,
+    event::event_id,
+    event_data::{SupersededRange, Tombstone},
 };
-use ports::{LoggedEvent, RepositoryError};
+use ports::{LoggedEvent, RepositoryError, write_store::EventRow};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{EventContent, EventRecord, EventTurn};
-use crate::{EventRow, column::corrupt, event_rows::SupersededRange};
+use crate::column::corrupt;
 
 /// Joins the content to a row.
 pub(super) fn logged_event(

@@ -8,10 +8,12 @@ use domain::{
     Agent, Conversation, ConversationId, EventType, Message, PrincipalId, Seq, TurnId,
     event_data::omit_large_tool_data,
 };
-use ports::{EventPage, EventQuery, EventVisibility, LogBounds, RepositoryError};
+use ports::{
+    EventPage, EventQuery, EventVisibility, LogBounds, RepositoryError,
+    write_store::{EventRow, TurnRow},
+};
 
 use self::content::logged_event;
-use crate::{EventRow, TurnRow};
 
 /// The maximum number of events that one page scans.
 pub const MAX_SCANNED_EVENTS: i64 = 10_000;

@@ -1,45 +1,33 @@
 //! Tests of pages of invented records.
 
 use contract::fixture;
-use domain::EventData;
+use domain::{EventData, event_data::Tombstone};
 use rstest::rstest;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::*;
-use crate::{
-    ConversationFacts,
-    event_rows::{self, LogPosition, TurnIds},
-};
 
 fn record(seq: i64, kind: EventType) -> EventRecord {
-    let (tenant, stamp) = (fixture::tenant(), fixture::stamp(seq));
-    let position = LogPosition {
-        tenant: &tenant,
-        seq: Seq(seq),
-        stamp: &stamp,
-    };
+    let stamp = fixture::stamp(seq);
     let agent = fixture::agent(1);
     let conversation = fixture::conversation(1, agent.id);
-    let row = match kind {
-        EventType::AgentCreated => event_rows::agent_created(position, &agent),
-        EventType::AgentUpdated => event_rows::agent_updated(position, &agent),
-        EventType::AgentDeleted => event_rows::agent_deleted(position, agent.id, 3),
-        EventType::ConversationCreated => event_rows::conversation_created(position, &conversation),
-        EventType::ConversationUpdated => event_rows::conversation_updated(position, &conversation),
-        EventType::ConversationDeleted => {
-            let facts = ConversationFacts::without_open_turns(&conversation, 0, 1);
-            event_rows::conversation_deleted(position, conversation.id, &facts)
-        }
-        turn => event_rows::turn_event(
-            position,
-            turn,
-            TurnIds {
-                turn_id: fixture::turn_id(1),
-                conversation_id: conversation.id,
-                agent_id: agent.id,
-                user_id: None,
-            },
-        ),
+    let is_of_turn = kind.as_str().starts_with("turn.");
+    let row = EventRow {
+        tenant: fixture::tenant(),
+        seq: Seq(seq),
+        time: stamp.time,
+        agent_id: Some(agent.id),
+        conversation_id: (!kind.is_of_agent()).then_some(conversation.id),
+        user_id: None,
+        turn_id: is_of_turn.then(|| fixture::turn_id(1)),
+        actor: stamp.actor,
+        data: match kind {
+            EventType::AgentDeleted => Some(json!(Tombstone::new(agent.id, 3))),
+            EventType::ConversationDeleted => Some(json!(Tombstone::new(conversation.id, 1))),
+            _ => None,
+        },
+        snapshot: None,
+        kind,
     };
     EventRecord {
         row,

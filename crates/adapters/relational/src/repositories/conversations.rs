@@ -4,18 +4,15 @@ use std::{future::Future, sync::Arc};
 
 use async_trait::async_trait;
 use domain::{
-    AsOf, Conversation, ConversationContext, ConversationId, HistoryMessage, IdempotencyEntry,
-    Listed, Message, Page, Stamp, TenantId,
+    AsOf, Conversation, ConversationContext, ConversationId, HistoryMessage, Listed, Message, Page,
+    TenantId,
 };
 use ports::{
-    Committed, ConversationName, ConversationQuery, ConversationRepository, DeleteOutcome,
-    FirstMessages, FoundMessage, HistoryQuery, Idempotent, MessageQuery, MessageReference,
-    RepositoryError,
+    ConversationName, ConversationQuery, ConversationRepository, FoundMessage, HistoryQuery,
+    MessageQuery, MessageReference, RepositoryError,
 };
 
-use crate::{
-    CreateConversation, DeleteConversation, Store, UpdateConversation, stored::StoredFoundMessage,
-};
+use crate::{Store, stored::StoredFoundMessage};
 
 /// The SQL on conversations and their messages.
 pub trait ConversationSql: Store {
@@ -85,24 +82,6 @@ pub struct Conversations<S>(pub S);
 
 #[async_trait]
 impl<S: ConversationSql> ConversationRepository for Conversations<S> {
-    async fn insert(
-        &self,
-        tenant: &TenantId,
-        conversation: &Conversation,
-        first_messages: &FirstMessages,
-        stamp: &Stamp,
-        idempotency: Option<&IdempotencyEntry>,
-    ) -> Result<Idempotent<Option<Committed>>, RepositoryError> {
-        let create = CreateConversation {
-            tenant: tenant.clone(),
-            conversation: conversation.clone(),
-            first_messages: first_messages.clone(),
-            stamp: stamp.clone(),
-            idempotency: idempotency.cloned(),
-        };
-        self.0.group_commit().create_conversation(create).await
-    }
-
     async fn find(
         &self,
         tenant: &TenantId,
@@ -153,36 +132,6 @@ impl<S: ConversationSql> ConversationRepository for Conversations<S> {
         query: &ConversationQuery,
     ) -> Result<AsOf<Page<Listed<Conversation>>>, RepositoryError> {
         self.0.list_conversations(tenant, query).await
-    }
-
-    async fn update(
-        &self,
-        tenant: &TenantId,
-        conversation: &Conversation,
-        stamp: &Stamp,
-    ) -> Result<Option<(Committed, Conversation)>, RepositoryError> {
-        let update = UpdateConversation {
-            tenant: tenant.clone(),
-            conversation: conversation.clone(),
-            stamp: stamp.clone(),
-        };
-        self.0.group_commit().update_conversation(update).await
-    }
-
-    async fn delete(
-        &self,
-        tenant: &TenantId,
-        id: ConversationId,
-        expected: Option<i64>,
-        stamp: &Stamp,
-    ) -> Result<DeleteOutcome, RepositoryError> {
-        let delete = DeleteConversation {
-            tenant: tenant.clone(),
-            id,
-            expected,
-            stamp: stamp.clone(),
-        };
-        self.0.group_commit().delete_conversation(delete).await
     }
 
     async fn messages(

@@ -7,9 +7,12 @@ use domain::{
     Credential, CredentialId, CredentialKind, IdempotencyEntry, Listed, Page, Seq, TenantId,
     Timestamp,
 };
-use ports::{CredentialRepository, Idempotent, NewProof, RepositoryError, ShowKey};
+use ports::{
+    CredentialRepository, Idempotent, NewProof, RepositoryError, Rows, ShowKey,
+    write_store::IdempotencyRow,
+};
 
-use crate::{CreateCredential, IdempotencyRow, RevokeCredential, Rows, store::Store};
+use crate::store::Store;
 
 /// The SQL on credentials, and on the state of the store that concerns them.
 pub trait CredentialSql: Store {
@@ -76,18 +79,6 @@ pub struct Credentials<S>(pub S);
 
 #[async_trait]
 impl<S: CredentialSql> CredentialRepository for Credentials<S> {
-    async fn insert(
-        &self,
-        credential: &Credential,
-        idempotency: Option<&IdempotencyEntry>,
-    ) -> Result<Idempotent<()>, RepositoryError> {
-        let create = CreateCredential {
-            credential: credential.clone(),
-            idempotency: idempotency.cloned(),
-        };
-        self.0.group_commit().create_credential(create).await
-    }
-
     async fn insert_first_key(
         &self,
         key: &Credential,
@@ -151,22 +142,6 @@ impl<S: CredentialSql> CredentialRepository for Credentials<S> {
                 })
             })
             .await
-    }
-
-    async fn revoke(
-        &self,
-        kind: CredentialKind,
-        tenant: &TenantId,
-        id: &CredentialId,
-        at: Timestamp,
-    ) -> Result<bool, RepositoryError> {
-        let revoke = RevokeCredential {
-            tenant: tenant.clone(),
-            kind,
-            id: id.clone(),
-            at,
-        };
-        self.0.group_commit().revoke_credential(revoke).await
     }
 
     async fn touch(&self, used: &[(CredentialId, Timestamp)]) -> Result<(), RepositoryError> {

@@ -4,7 +4,7 @@ use domain::Credential;
 use ports::{RepositoryError, ShowKey};
 
 use super::CredentialSql;
-use crate::Rows;
+use ports::Rows;
 
 /// Stores, shows and records the first key. Returns `false` if the store has ever contained a key,
 /// or if `show` failed. No other process may do the same at the same time.

@@ -3,15 +3,12 @@
 use std::{future::Future, time::Duration};
 
 use async_trait::async_trait;
-use domain::{ConversationId, NodeId, Problem, Stamp, TenantId, TurnId};
-use ports::{Committed, RepositoryError, Sweep, SweepOutcome, TurnAddress, TurnRecovery};
+use domain::{ConversationId, NodeId, TenantId, TurnId};
+use ports::{RepositoryError, TurnAddress, TurnRecovery};
 use uuid::Uuid;
 
-use super::{TurnSql, turns::lock_and_find};
-use crate::{
-    column,
-    plan::{self, SweptConversation},
-};
+use super::TurnSql;
+use crate::column;
 
 /// The columns `tenant_id`, `conversation_id` and `id` of a turn.
 type StoredAddress = (String, Uuid, Uuid);
@@ -43,12 +40,6 @@ pub trait RecoverySql: TurnSql {
     fn queued_turns(
         &self,
     ) -> impl Future<Output = Result<Vec<StoredAddress>, RepositoryError>> + Send;
-
-    /// The conversations with turns to fail or to start, with their queued turns.
-    fn conversations_to_sweep(
-        connection: &mut Self::Connection,
-        sweep: &Sweep,
-    ) -> impl Future<Output = Result<Vec<SweptConversation>, RepositoryError>> + Send;
 }
 
 /// Recovery of turns in a store.
@@ -70,15 +61,6 @@ impl<S: RecoverySql> TurnRecovery for Recovery<S> {
         tenants.iter().map(parse).collect()
     }
 
-    async fn sweep(&self, sweep: &Sweep) -> Result<SweepOutcome, RepositoryError> {
-        let sweep = sweep.clone();
-        self.0
-            .transaction(move |connection| {
-                Box::pin(async move { sweep_tenant::<S>(connection, &sweep).await })
-            })
-            .await
-    }
-
     async fn in_progress_under(&self, node: NodeId) -> Result<Vec<TurnAddress>, RepositoryError> {
         let turns = self.0.turns_in_progress(node).await?;
         turns.into_iter().map(address).collect()
@@ -88,45 +70,6 @@ impl<S: RecoverySql> TurnRecovery for Recovery<S> {
         let turns = self.0.queued_turns().await?;
         turns.into_iter().map(address).collect()
     }
-
-    async fn fail_queued(
-        &self,
-        tenant: &TenantId,
-        id: TurnId,
-        problem: &Problem,
-        stamp: &Stamp,
-    ) -> Result<Option<Committed>, RepositoryError> {
-        let (tenant, problem, stamp) = (tenant.clone(), problem.clone(), stamp.clone());
-        self.0
-            .transaction(move |connection| {
-                Box::pin(async move {
-                    let found = lock_and_find::<S>(connection, &tenant, id, None).await?;
-                    let Some((row, facts)) = found else {
-                        return Ok(None);
-                    };
-                    let (rows, committed) = plan::fail_queued(&facts, &row, &problem, &stamp);
-                    S::write(connection, &rows).await?;
-                    Ok(committed)
-                })
-            })
-            .await
-    }
-}
-
-async fn sweep_tenant<S: RecoverySql>(
-    connection: &mut S::Connection,
-    sweep: &Sweep,
-) -> Result<SweepOutcome, RepositoryError> {
-    S::lock_tenant(connection, &sweep.tenant).await?;
-    let conversations = S::conversations_to_sweep(connection, sweep).await?;
-    if conversations.is_empty() {
-        return Ok(SweepOutcome::default());
-    }
-    let query = plan::sweep_query(sweep, &conversations);
-    let facts = S::read_facts(connection, &query).await?;
-    let (rows, swept) = plan::sweep(&facts, &conversations, sweep);
-    S::write(connection, &rows).await?;
-    Ok(swept)
 }
 
 fn address((tenant, conversation, turn): StoredAddress) -> Result<TurnAddress, RepositoryError> {

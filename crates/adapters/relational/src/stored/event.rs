@@ -3,13 +3,16 @@
 use domain::{
     Agent, AgentId, ConversationId, EventType, PrincipalId, Seq, Stamp, TenantId, TurnId,
 };
-use ports::{LogBounds, LoggedChange, RepositoryError};
+use ports::{
+    LogBounds, LoggedChange, RepositoryError,
+    write_store::{EventInDoubt, EventRow},
+};
 use serde_json::Value;
 use sqlx::{FromRow, Row, types::Json};
 use uuid::Uuid;
 
 use crate::{
-    EventInDoubt, EventRecord, EventRow,
+    EventRecord,
     column::{self, StoredTime},
     read,
 };

@@ -1,14 +1,14 @@
 //! The facts of a batch as they are stored.
 
 use domain::{AgentId, ConversationId, CredentialId, Seq, TenantId, TurnId};
-use ports::{ConversationName, RepositoryError};
+use ports::{
+    ConversationName, RepositoryError,
+    write_store::{ConversationFacts, CredentialFacts, InTenant, TurnRow},
+};
 use uuid::Uuid;
 
 use super::turn::StoredTurn;
-use crate::{
-    ConversationFacts, CredentialFacts, InTenant, TurnRow,
-    column::{self, StoredTime},
-};
+use crate::column::{self, StoredTime};
 
 /// The facts about a conversation as they are stored.
 #[derive(sqlx::FromRow)]

@@ -1,14 +1,11 @@
 //! An idempotency record as it is stored.
 
 use domain::{ConversationId, IdempotencyRecord, PrincipalId, TurnId};
-use ports::RepositoryError;
+use ports::{RepositoryError, write_store::RecordKey};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::{
-    RecordKey,
-    column::{self, StoredTime},
-};
+use crate::column::{self, StoredTime};
 
 /// An idempotency record as it is stored, without its key.
 #[derive(sqlx::FromRow)]

@@ -29,5 +29,5 @@ pub use proof::ProofColumns;
 pub use signing_key::StoredSigningKey;
 pub use tenant::StoredTenant;
 pub use turn::{
-    ReplyColumns, ReplyId, StoredTurn, StoredTurnToCancel, StoredTurnWithUser, TurnColumns,
+    ReplyColumns, ReplyId, StoredOpenTurn, StoredTurn, StoredTurnWithUser, TurnColumns,
 };

@@ -4,15 +4,17 @@ use domain::{
     AgentId, ConversationId, Message, MessageId, NodeId, PrincipalId, Problem, Seq, ToolCall, Turn,
     TurnId, TurnStatus, config::Metadata,
 };
-use ports::{FoundTurn, RepositoryError};
+use ports::{
+    FoundTurn, RepositoryError,
+    write_store::{KeyName, OpenTurn, TurnRow},
+};
 use sqlx::{FromRow, Row, types::Json};
 use uuid::Uuid;
 
 use super::message::StoredMessage;
 use crate::{
-    EventTurn, KeyName, TurnRow,
+    EventTurn,
     column::{self, StoredTime},
-    plan::TurnToCancel,
 };
 
 /// The columns of a turn `r`.
@@ -228,7 +230,7 @@ impl TryFrom<StoredTurnWithUser> for FoundTurn {
 
 /// The part of an open turn that the deletion of its agent or conversation needs, as it is stored.
 #[derive(sqlx::FromRow)]
-pub struct StoredTurnToCancel {
+pub struct StoredOpenTurn {
     id: Uuid,
     conversation_id: Uuid,
     agent_id: Uuid,
@@ -236,8 +238,8 @@ pub struct StoredTurnToCancel {
     latest_time: StoredTime,
 }
 
-impl From<StoredTurnToCancel> for TurnToCancel {
-    fn from(row: StoredTurnToCancel) -> Self {
+impl From<StoredOpenTurn> for OpenTurn {
+    fn from(row: StoredOpenTurn) -> Self {
         Self {
             id: TurnId::new(row.id),
             conversation_id: ConversationId::new(row.conversation_id),

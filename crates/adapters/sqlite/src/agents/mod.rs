@@ -4,7 +4,7 @@ mod statements;
 
 use std::sync::Arc;
 
-use domain::{Agent, AgentId, AsOf, Listed, Page, Seq, TenantId, Timestamp};
+use domain::{Agent, AgentId, AsOf, Listed, Page, Seq, TenantId};
 use ports::{AgentFilter, AgentQuery, RepositoryError};
 use relational::{
     page_budget, read,
@@ -12,19 +12,13 @@ use relational::{
     stored::StoredAgent,
     text_range::{NameRange, name_range},
 };
-use sqlx::{SqliteConnection, types::Json};
+use sqlx::types::Json;
 use uuid::{Uuid, fmt::Simple};
 
-use crate::{
-    SqliteStore,
-    error::{from_sqlx, in_table},
-};
+use crate::SqliteStore;
 
 pub(crate) use statements::STATEMENTS;
-use statements::{
-    DELETE, DELETE_CAPABILITIES, FIND, LIST_ALL, LIST_BY_CAPABILITY, LIST_BY_IDS, LIST_BY_NAME,
-    VERSION,
-};
+use statements::{FIND, LIST_ALL, LIST_BY_CAPABILITY, LIST_BY_IDS, LIST_BY_NAME};
 
 impl AgentSql for SqliteStore {
     async fn find_agent(
@@ -75,33 +69,5 @@ impl AgentSql for SqliteStore {
         read::as_of_listing("agents", &rows, query.limit, |row: StoredAgent| {
             Ok(row.into())
         })
-    }
-
-    async fn agent_version(
-        connection: &mut SqliteConnection,
-        tenant: &TenantId,
-        id: AgentId,
-    ) -> Result<Option<i64>, RepositoryError> {
-        sqlx::query_scalar(VERSION)
-            .bind(tenant.as_str())
-            .bind(id.uuid())
-            .fetch_optional(connection)
-            .await
-            .map_err(in_table("agents"))
-    }
-
-    async fn delete_agent(
-        connection: &mut SqliteConnection,
-        tenant: &TenantId,
-        id: AgentId,
-        at: Timestamp,
-    ) -> Result<(), RepositoryError> {
-        let delete = sqlx::query(DELETE).bind(tenant.as_str()).bind(id.uuid());
-        let delete = delete.bind(at.milliseconds());
-        delete.execute(&mut *connection).await.map_err(from_sqlx)?;
-        let delete = sqlx::query(DELETE_CAPABILITIES);
-        let delete = delete.bind(tenant.as_str()).bind(id.uuid());
-        delete.execute(connection).await.map_err(from_sqlx)?;
-        Ok(())
     }
 }

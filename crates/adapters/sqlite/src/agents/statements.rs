@@ -26,9 +26,6 @@ macro_rules! list {
     };
 }
 
-pub(super) const DELETE_CAPABILITIES: &str = "\
-    delete from agent_capabilities indexed by agent_capabilities_by_agent \
-    where tenant_id = ?1 and agent_id = ?2";
 pub(super) const FIND: &str = concat!(
     "select t.head_seq, ",
     agent_columns!(),
@@ -59,19 +56,11 @@ pub(super) const LIST_BY_IDS: &str = list!(
     "a.sort_seq desc, a.id desc",
     "sort_seq desc, id desc"
 );
-pub(super) const VERSION: &str = "\
-    select version from agents where tenant_id = ?1 and id = ?2 and deleted_at is null";
-pub(super) const DELETE: &str =
-    "update agents set deleted_at = ?3 where tenant_id = ?1 and id = ?2";
-
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[
-    DELETE_CAPABILITIES,
     FIND,
     LIST_ALL,
     LIST_BY_NAME,
     LIST_BY_CAPABILITY,
     LIST_BY_IDS,
-    VERSION,
-    DELETE,
 ];

@@ -1,26 +1,26 @@
-//! Reads the facts of a batch under the lock of its tenants.
+//! Reads the facts of a decision under the lock of its tenants.
 
 mod statements;
 
-use std::collections::HashMap;
-
 use domain::{AgentId, ConversationId, CredentialId, IdempotencyRecord, NodeId, TenantId, TurnId};
-use ports::{ConversationName, RepositoryError};
+use ports::{
+    ConversationName, Facts, FactsQuery, RepositoryError,
+    write_store::{ConversationFacts, EventInDoubt, InTenant, LoggedQuery, RecordKey},
+};
 use relational::{
-    ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant, RecordKey, TurnRow, read,
-    repositories::TurnSql as _,
+    read,
     stored::{
         StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
         facts::{agent_id, agent_version, credential, head, named, turn},
     },
 };
-use sqlx::{SqliteConnection, types::Json};
+use sqlx::{FromRow, SqliteConnection, sqlite::SqliteRow, types::Json};
 use uuid::{Uuid, fmt::Simple};
 
 use crate::{
-    SqliteStore,
     batch_query::{BatchQuery, fetch},
     error::from_sqlx,
+    recovery, turns,
 };
 
 pub(crate) use statements::STATEMENTS;
@@ -29,24 +29,59 @@ use statements::{
     TURNS,
 };
 
-/// Reads the facts of `query`. The transaction is the lock of the tenants.
+/// Adds the facts of `query`. The transaction is the lock of the tenants.
 pub(crate) async fn read(
     connection: &mut SqliteConnection,
     query: &FactsQuery,
-) -> Result<Facts, RepositoryError> {
-    let conversations = query.conversations.iter();
+    facts: &mut Facts,
+) -> Result<(), RepositoryError> {
+    if names_entities(query) {
+        entities(connection, query, facts).await?;
+    }
+    if !query.turns.is_empty() {
+        let query = BatchQuery::new(TURNS, query.turns.iter().map(turn_key))?;
+        let [found] = fetch(connection, [query]).await?;
+        add(&mut facts.turns, "turns", found, turn)?;
+    }
+    for key in &query.open_turns {
+        let open = turns::open_turns(connection, key).await?;
+        facts.open_turns.insert(key.clone(), open);
+    }
+    if let Some(query) = &query.logged {
+        facts.logged = logged(connection, query).await?;
+    }
+    if let Some(query) = &query.swept {
+        facts.swept = recovery::swept(connection, query).await?;
+    }
+    Ok(())
+}
+
+/// Returns whether [`entities`] has anything to read. Later queries of a decision often name turns
+/// alone.
+fn names_entities(query: &FactsQuery) -> bool {
+    !(query.tenants.is_empty()
+        && query.conversations.is_empty()
+        && query.agents.is_empty()
+        && query.nodes.is_empty())
+}
+
+/// Adds the facts that one round trip to SQLite's thread reads.
+async fn entities(
+    connection: &mut SqliteConnection,
+    query: &FactsQuery,
+    facts: &mut Facts,
+) -> Result<(), RepositoryError> {
+    let conversations = query.conversations.iter().chain(&query.new_conversations);
     let conversations = conversations.map(|(of, id)| key(of, id.uuid()));
+    let credentials = query.credentials.iter().map(|key| &key.id);
+    let credentials = credentials.chain(&query.new_credentials);
     let queries = [
         BatchQuery::new(HEADS, query.tenants.iter().map(TenantId::as_str))?,
         BatchQuery::new(CONVERSATIONS, conversations)?,
         BatchQuery::new(AGENTS, query.agents.iter().map(agent_key))?,
         BatchQuery::new(EXISTING_AGENTS, query.new_agents.iter().map(agent_key))?,
-        BatchQuery::new(TURNS, query.ended.iter().map(turn_key))?,
-        BatchQuery::new(NAMED, query.names.iter().map(name_columns))?,
-        BatchQuery::new(
-            CREDENTIALS,
-            query.credentials.iter().map(CredentialId::as_str),
-        )?,
+        BatchQuery::new(NAMED, query.new_names.iter().map(name_columns))?,
+        BatchQuery::new(CREDENTIALS, credentials.map(CredentialId::as_str))?,
         BatchQuery::new(RECORDS, query.idempotency.iter().map(key_columns))?,
         BatchQuery::new(LIVE_NODES, query.nodes.iter().map(|id| id.uuid().simple()))?,
     ];
@@ -55,65 +90,52 @@ pub(crate) async fn read(
         conversations,
         agents,
         existing,
-        turns,
         named,
         credentials,
-        idempotency,
+        records,
         live_nodes,
     ] = fetch(connection, queries).await?;
-    let mut facts = Facts {
-        heads: read::rows("tenants", heads, head)?,
-        conversations: read::rows("conversations", conversations, conversation)?,
-        agents: read::rows("agents", agents, agent_version)?,
-        existing_agents: read::rows("agents", existing, agent_id)?,
-        turns: read::rows("turns", turns, turn)?,
-        named: read::rows("conversations", named, self::named)?,
-        credentials: read::rows("credentials", credentials, credential)?,
-        idempotency: read::rows("idempotency_records", idempotency, record)?,
-        live_nodes: read::rows("nodes", live_nodes, |(id,)| Ok(NodeId::new(id)))?,
-        is_in_doubt: !query.logged_since.is_empty(),
-        logged: logged(connection, query).await?,
-        ..Facts::default()
-    };
-    read_more(connection, query, &mut facts).await?;
-    Ok(facts)
+    add(&mut facts.heads, "tenants", heads, head)?;
+    add(
+        &mut facts.conversations,
+        "conversations",
+        conversations,
+        conversation,
+    )?;
+    add(&mut facts.agents, "agents", agents, agent_version)?;
+    add(&mut facts.existing_agents, "agents", existing, agent_id)?;
+    add(&mut facts.named, "conversations", named, self::named)?;
+    add(
+        &mut facts.credentials,
+        "credentials",
+        credentials,
+        credential,
+    )?;
+    add(
+        &mut facts.idempotency,
+        "idempotency_records",
+        records,
+        record,
+    )?;
+    add(&mut facts.live_nodes, "nodes", live_nodes, |(id,)| {
+        Ok(NodeId::new(id))
+    })
 }
 
-/// Reads the facts that depend on those read so far; usually there are none.
-async fn read_more(
-    connection: &mut SqliteConnection,
-    query: &FactsQuery,
-    facts: &mut Facts,
-) -> Result<(), RepositoryError> {
-    let agents = query.more_agents(&facts.conversations);
-    if !agents.is_empty() {
-        let query = BatchQuery::new(AGENTS, agents.iter().map(agent_key))?;
-        let [found] = fetch(connection, [query]).await?;
-        facts.agents.extend(read::rows::<_, _, _, Vec<_>>(
-            "agents",
-            found,
-            agent_version,
-        )?);
-    }
-    for ((tenant, id), agent) in query.deletions_with_open_turns(&facts.conversations) {
-        let open = SqliteStore::open_turns(connection, &tenant, agent, Some(id)).await?;
-        facts.open_turns.insert((tenant, id), open);
-    }
-    let turns = query.more_turns(facts);
-    if !turns.is_empty() {
-        facts.turns.extend(self::turns(connection, &turns).await?);
-    }
+/// Adds the rows of a statement on `table` to `facts`.
+fn add<S, T, C>(
+    facts: &mut C,
+    table: &'static str,
+    rows: Vec<SqliteRow>,
+    into: impl Fn(S) -> Result<T, RepositoryError>,
+) -> Result<(), RepositoryError>
+where
+    S: for<'r> FromRow<'r, SqliteRow>,
+    C: Extend<T>,
+{
+    let found: Vec<T> = read::rows(table, rows, into)?;
+    facts.extend(found);
     Ok(())
-}
-
-/// Reads turns with their replies.
-pub(crate) async fn turns(
-    connection: &mut SqliteConnection,
-    wanted: &[InTenant<TurnId>],
-) -> Result<HashMap<InTenant<TurnId>, TurnRow>, RepositoryError> {
-    let query = BatchQuery::new(TURNS, wanted.iter().map(turn_key))?;
-    let [found] = fetch(connection, [query]).await?;
-    read::rows("turns", found, turn)
 }
 
 fn conversation(
@@ -155,22 +177,15 @@ pub(crate) fn key_columns(key: &RecordKey) -> (&str, &str, &str, &str) {
 
 async fn logged(
     connection: &mut SqliteConnection,
-    query: &FactsQuery,
+    query: &LoggedQuery,
 ) -> Result<Vec<EventInDoubt>, RepositoryError> {
-    if query.logged_since.is_empty() {
-        return Ok(Vec::new());
-    }
-    let since = query.logged_since.iter();
+    let since = query.since.iter();
     let since: Vec<_> = since.map(|(of, head)| (of.as_str(), head.0)).collect();
-    let conversations = query.conversations.iter();
-    let conversations: Vec<_> = conversations.map(|(_, id)| id.uuid().simple()).collect();
-    let agents = query
-        .changed_agents
-        .iter()
-        .map(|(_, id)| id.uuid().simple());
+    let conversations = query.conversations.iter().map(|id| id.uuid().simple());
+    let agents = query.agents.iter().map(|id| id.uuid().simple());
     let rows = sqlx::query(LOGGED)
         .bind(Json(&since))
-        .bind(Json(&conversations))
+        .bind(Json(conversations.collect::<Vec<_>>()))
         .bind(Json(agents.collect::<Vec<_>>()))
         .fetch_all(connection)
         .await

@@ -19,7 +19,6 @@ pub(crate) struct StoreMaintenance(pub(crate) SqliteStore);
 #[async_trait]
 impl Maintenance for StoreMaintenance {
     async fn ping(&self) -> Result<(), RepositoryError> {
-        self.0.group.check()?;
         self.0.writer.check()?;
         let pinged = sqlx::query(PING).execute(&self.0.readers).await;
         pinged.map(drop).map_err(from_sqlx)
@@ -121,7 +120,7 @@ mod tests {
             .unwrap();
         let maintenance = store.storage().maintenance;
         maintenance.ping().await.unwrap();
-        store.group.close().await;
+        store.writer.close().await;
         assert!(maintenance.ping().await.unwrap_err().is_retryable());
     }
 }

@@ -1,8 +1,10 @@
 //! Rows of `agents` and `agent_capabilities`.
 
-use domain::{Agent, TenantId, text::search_key};
-use ports::RepositoryError;
-use relational::{AgentRow, AgentUpdate};
+use domain::{Agent, AgentId, TenantId, text::search_key};
+use ports::{
+    RepositoryError,
+    write_store::{AgentDeletion, AgentRow, AgentUpdate},
+};
 
 use super::change::{Changes, Parameter};
 
@@ -22,8 +24,16 @@ const DELETE_CAPABILITIES: &str = "\
     delete from agent_capabilities indexed by agent_capabilities_by_agent \
     where tenant_id = ? and agent_id = ?";
 
+const DELETE: &str = "update agents set deleted_at = ? where tenant_id = ? and id = ?";
+
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[INSERT, INSERT_CAPABILITIES, UPDATE, DELETE_CAPABILITIES];
+pub(crate) const STATEMENTS: &[&str] = &[
+    INSERT,
+    INSERT_CAPABILITIES,
+    UPDATE,
+    DELETE_CAPABILITIES,
+    DELETE,
+];
 
 /// Inserts a new agent and its capabilities.
 pub(super) fn insert<'r>(
@@ -71,17 +81,27 @@ pub(super) fn update<'r>(
             agent.id.into(),
         ],
     );
-    changes.add(DELETE_CAPABILITIES, key(&row.tenant, agent));
+    changes.add(DELETE_CAPABILITIES, key(&row.tenant, agent.id));
     insert_capabilities(changes, &row.tenant, agent);
     Ok(())
 }
 
+/// Marks an agent as deleted, and removes its capabilities.
+pub(super) fn delete<'r>(changes: &mut Changes<'r>, row: &'r AgentDeletion) {
+    let tenant = row.tenant.as_str();
+    changes.add(
+        DELETE,
+        [row.deleted_at.into(), tenant.into(), row.id.into()],
+    );
+    changes.add(DELETE_CAPABILITIES, key(&row.tenant, row.id));
+}
+
 fn insert_capabilities<'r>(changes: &mut Changes<'r>, tenant: &'r TenantId, agent: &Agent) {
     if !agent.capabilities.is_empty() {
-        changes.add(INSERT_CAPABILITIES, key(tenant, agent));
+        changes.add(INSERT_CAPABILITIES, key(tenant, agent.id));
     }
 }
 
-fn key<'r>(tenant: &'r TenantId, agent: &Agent) -> [Parameter<'r>; 2] {
-    [tenant.as_str().into(), agent.id.into()]
+fn key(tenant: &TenantId, agent: AgentId) -> [Parameter<'_>; 2] {
+    [tenant.as_str().into(), agent.into()]
 }

@@ -2,7 +2,9 @@
 
 use domain::ConversationKey;
 use ports::RepositoryError;
-use relational::{ConversationAdvance, ConversationDeletion, ConversationRow, ConversationUpdate};
+use ports::write_store::{
+    ConversationAdvance, ConversationDeletion, ConversationRow, ConversationUpdate,
+};
 
 use super::change::{Changes, Parameter};
 

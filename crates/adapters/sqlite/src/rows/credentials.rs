@@ -2,7 +2,8 @@
 
 use domain::Credential;
 use ports::RepositoryError;
-use relational::{Revocation, StateChange, credential_columns, stored::ProofColumns};
+use ports::write_store::{Revocation, StateChange};
+use relational::{credential_columns, stored::ProofColumns};
 
 use super::change::{Changes, Parameter};
 

@@ -1,7 +1,7 @@
 //! Rows of `events` and `idempotency_records`, and the heads of the logs.
 
 use domain::{Seq, TenantId};
-use relational::{EventRow, IdempotencyRow, ReleasedKey};
+use ports::write_store::{EventRow, IdempotencyRow, ReleasedKey};
 
 use super::change::Changes;
 

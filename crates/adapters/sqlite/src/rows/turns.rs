@@ -2,7 +2,7 @@
 
 use domain::Seq;
 use ports::RepositoryError;
-use relational::{TurnEnd, TurnRow, TurnStart};
+use ports::write_store::{TurnEnd, TurnRow, TurnStart};
 use serde::Serialize;
 
 use super::change::{Changes, Parameter};

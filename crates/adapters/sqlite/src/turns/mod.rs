@@ -2,20 +2,17 @@
 
 mod statements;
 
-use std::collections::HashMap;
-
-use domain::{AgentId, AsOf, ConversationId, Listed, Page, Seq, TenantId, Turn, TurnId};
+use domain::{AsOf, ConversationId, Listed, Page, Seq, TenantId, Turn, TurnId};
+use ports::write_store::{InTenant, OpenTurn, OpenTurnsOf};
 use ports::{FoundTurn, ListingOrder, RepositoryError, TurnFilter, TurnQuery};
 use relational::{
-    Facts, FactsQuery, InTenant, TurnRow, page_budget,
-    plan::TurnToCancel,
-    read,
+    page_budget, read,
     repositories::TurnSql,
-    stored::{StoredTurn, StoredTurnToCancel, StoredTurnWithUser},
+    stored::{StoredOpenTurn, StoredTurn, StoredTurnWithUser},
 };
 use sqlx::SqliteConnection;
 
-use crate::{SqliteStore, error::in_table, facts};
+use crate::{SqliteStore, error::in_table};
 
 pub(crate) use statements::STATEMENTS;
 use statements::{
@@ -81,41 +78,26 @@ impl TurnSql for SqliteStore {
         let page = read::as_of_listing("turns", &rows, query.limit, convert)?;
         read::if_found("conversations", &rows, page)
     }
+}
 
-    async fn read_facts(
-        connection: &mut SqliteConnection,
-        query: &FactsQuery,
-    ) -> Result<Facts, RepositoryError> {
-        facts::read(connection, query).await
+/// Returns the open turns of an agent, or those in one conversation with it, by id.
+pub(crate) async fn open_turns(
+    connection: &mut SqliteConnection,
+    (tenant, of): &InTenant<OpenTurnsOf>,
+) -> Result<Vec<OpenTurn>, RepositoryError> {
+    let statement = match of.conversation {
+        Some(_) => OPEN_OF_CONVERSATION,
+        None => OPEN_OF_AGENT,
+    };
+    let mut open = sqlx::query_as(statement)
+        .bind(tenant.as_str())
+        .bind(of.agent.uuid());
+    if let Some(id) = of.conversation {
+        open = open.bind(id.uuid());
     }
-
-    async fn read_turns(
-        connection: &mut SqliteConnection,
-        wanted: &[InTenant<TurnId>],
-    ) -> Result<HashMap<InTenant<TurnId>, TurnRow>, RepositoryError> {
-        facts::turns(connection, wanted).await
-    }
-
-    async fn open_turns(
-        connection: &mut SqliteConnection,
-        tenant: &TenantId,
-        agent_id: AgentId,
-        conversation: Option<ConversationId>,
-    ) -> Result<Vec<TurnToCancel>, RepositoryError> {
-        let statement = match conversation {
-            Some(_) => OPEN_OF_CONVERSATION,
-            None => OPEN_OF_AGENT,
-        };
-        let mut open = sqlx::query_as(statement)
-            .bind(tenant.as_str())
-            .bind(agent_id.uuid());
-        if let Some(id) = conversation {
-            open = open.bind(id.uuid());
-        }
-        let rows: Vec<StoredTurnToCancel> = open
-            .fetch_all(connection)
-            .await
-            .map_err(in_table("turns"))?;
-        Ok(rows.into_iter().map(TurnToCancel::from).collect())
-    }
+    let rows: Vec<StoredOpenTurn> = open
+        .fetch_all(connection)
+        .await
+        .map_err(in_table("turns"))?;
+    Ok(rows.into_iter().map(OpenTurn::from).collect())
 }

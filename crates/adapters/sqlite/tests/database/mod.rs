@@ -4,7 +4,7 @@
     reason = "a fixture that cannot be made fails its test"
 )]
 
-use ports::Storage;
+use contract::Store;
 use sqlite_store::{SqliteOptions, SqliteStore};
 use tempfile::TempDir;
 use tokio_util::task::TaskTracker;
@@ -15,10 +15,10 @@ pub(crate) fn url(folder: &TempDir) -> String {
 }
 
 /// Creates and migrates the database.
-pub(crate) async fn migrated(url: &str) -> Storage {
+pub(crate) async fn migrated(url: &str) -> Store {
     let store = SqliteStore::open(url, SqliteOptions::default(), &TaskTracker::new())
         .await
         .unwrap();
     store.migrate().await.unwrap();
-    store.storage()
+    Store::new(store.storage())
 }

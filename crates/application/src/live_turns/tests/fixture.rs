@@ -10,13 +10,10 @@ use std::{
 
 use async_trait::async_trait;
 use domain::{
-    AgentId, AsOf, ConversationId, Listed, MessageId, NodeId, Page, PrincipalId, Seq, Stamp,
-    TenantId, Timestamp, Turn, TurnId, TurnStarted, TurnStatus, config::Metadata,
+    AgentId, AsOf, ConversationId, Listed, MessageId, Page, PrincipalId, Seq, TenantId, Timestamp,
+    Turn, TurnId, TurnStarted, TurnStatus, config::Metadata,
 };
-use ports::{
-    BeginOutcome, BeginTurn, CancelOutcome, CompletedTurn, FinishOutcome, FinishTurn, FoundTurn,
-    RecordTurnOutcome, Reply, RepositoryError, TurnQuery, TurnRepository,
-};
+use ports::{FoundTurn, RepositoryError, TurnQuery, TurnRepository};
 use uuid::Uuid;
 
 use super::super::registry::TurnSubject;
@@ -117,32 +114,6 @@ fn found(status: TurnStatus) -> FoundTurn {
 
 #[async_trait]
 impl TurnRepository for StoredTurn {
-    async fn record_completed_turn(
-        &self,
-        _: CompletedTurn,
-    ) -> Result<RecordTurnOutcome, RepositoryError> {
-        unreachable!("a waiter writes nothing")
-    }
-
-    async fn begin_turn(&self, _: BeginTurn) -> Result<BeginOutcome, RepositoryError> {
-        unreachable!("a waiter writes nothing")
-    }
-
-    async fn finish_turn(&self, _: FinishTurn) -> Result<FinishOutcome, RepositoryError> {
-        unreachable!("a waiter writes nothing")
-    }
-
-    async fn cancel_turn(
-        &self,
-        _: &TenantId,
-        _: TurnId,
-        _: Option<Reply>,
-        _: Option<NodeId>,
-        _: &Stamp,
-    ) -> Result<CancelOutcome, RepositoryError> {
-        unreachable!("a waiter writes nothing")
-    }
-
     async fn find(
         &self,
         _: &TenantId,

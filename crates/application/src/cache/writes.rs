@@ -1,0 +1,44 @@
+//! Writes that keep the caches valid.
+
+use ports::RepositoryError;
+use writes::{Command, Writes};
+
+use super::Caches;
+
+/// A command whose write changes the caches.
+pub trait CachedCommand: Command {
+    /// What is needed of the command and of the caches before it, to change the caches after it.
+    type Before: Send;
+
+    /// Reads what is needed before the write.
+    fn before(&self, caches: &Caches) -> Self::Before;
+
+    /// Replaces or drops entries, before the caller learns the outcome.
+    fn apply(
+        before: Self::Before,
+        caches: &Caches,
+        outcome: &Result<Self::Outcome, RepositoryError>,
+    );
+}
+
+/// The writes of this process, which keep its caches valid.
+#[derive(Clone)]
+pub struct CachedWrites {
+    writes: Writes,
+    caches: Caches,
+}
+
+impl CachedWrites {
+    /// Creates writes that keep `caches` valid.
+    pub const fn new(writes: Writes, caches: Caches) -> Self {
+        Self { writes, caches }
+    }
+
+    /// Commits a command, and then changes the caches.
+    pub async fn write<C: CachedCommand>(&self, command: C) -> Result<C::Outcome, RepositoryError> {
+        let before = command.before(&self.caches);
+        let outcome = self.writes.write(command).await;
+        C::apply(before, &self.caches, &outcome);
+        outcome
+    }
+}

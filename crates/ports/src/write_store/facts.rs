@@ -1,0 +1,240 @@
+//! What a store reads for a decision.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use domain::{
+    AgentId, Conversation, ConversationId, CredentialId, CredentialKind, EventType,
+    IdempotencyEntry, IdempotencyRecord, NodeId, PrincipalId, Seq, Stamp, TenantId, Timestamp,
+    TurnId, idempotency::RETENTION,
+};
+
+use super::{OpenTurnsOf, SweptConversation, TurnRow};
+use crate::ConversationName;
+
+/// An id and the tenant that it belongs to.
+pub type InTenant<Id> = (TenantId, Id);
+
+/// The key of an idempotency record.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct RecordKey {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The principal that sent the key.
+    pub principal: PrincipalId,
+    /// The operation that the key belongs to.
+    pub operation: String,
+    /// The client's key.
+    pub key: String,
+}
+
+impl RecordKey {
+    /// The key of the record that an optional entry would create.
+    pub fn of(tenant: &TenantId, idempotency: Option<&IdempotencyEntry>) -> Option<Self> {
+        idempotency.map(|idempotency| Self::new(tenant, idempotency))
+    }
+
+    /// The key of the record that `idempotency` would create.
+    pub fn new(tenant: &TenantId, idempotency: &IdempotencyEntry) -> Self {
+        Self {
+            tenant: tenant.clone(),
+            principal: idempotency.principal.clone(),
+            operation: idempotency.operation.to_owned(),
+            key: idempotency.key.as_str().to_owned(),
+        }
+    }
+}
+
+/// Returns whether a record still applies to a use of its key at `now`.
+pub fn is_within_retention(record: &IdempotencyRecord, now: Timestamp) -> bool {
+    now < record.created_at + RETENTION
+}
+
+/// The facts that a decision has so far, read under the lock of the tenants in `heads`. Deleted
+/// entities are omitted unless the comment of a field states otherwise.
+#[derive(Debug, Default)]
+pub struct Facts {
+    /// The newest event of each tenant that exists.
+    pub heads: BTreeMap<TenantId, Seq>,
+    /// The versions of agents.
+    pub agents: HashMap<InTenant<AgentId>, i64>,
+    /// The ids of new agents that exist, also those of deleted agents.
+    pub existing_agents: HashSet<InTenant<AgentId>>,
+    /// Conversations.
+    pub conversations: HashMap<InTenant<ConversationId>, ConversationFacts>,
+    /// The conversations with the names of new ones.
+    pub named: HashMap<InTenant<ConversationName>, ConversationId>,
+    /// Open turns, in the order of their ids.
+    pub open_turns: HashMap<InTenant<OpenTurnsOf>, Vec<OpenTurn>>,
+    /// Credentials of any tenant and kind.
+    pub credentials: HashMap<CredentialId, CredentialFacts>,
+    /// Turns with their replies.
+    pub turns: HashMap<InTenant<TurnId>, TurnRow>,
+    /// The idempotency records of used keys.
+    pub idempotency: HashMap<RecordKey, IdempotencyRecord>,
+    /// The nodes that are registered and not marked as dead.
+    pub live_nodes: HashSet<NodeId>,
+    /// The events that an earlier attempt may have written, by position.
+    pub logged: Vec<EventInDoubt>,
+    /// The conversations with turns to fail or to start, with their queued turns.
+    pub swept: Vec<SweptConversation>,
+}
+
+impl Facts {
+    /// The version of the agent, if it exists.
+    pub fn agent_version(&self, begin: &crate::BeginTurn) -> Option<i64> {
+        let agent = (begin.tenant.clone(), begin.agent_id);
+        let by_conversation = || {
+            self.conversation(&begin.tenant, begin.target.id())
+                .filter(|found| found.agent_id == begin.agent_id)
+                .map(|found| found.agent_version)
+        };
+        self.agents.get(&agent).copied().or_else(by_conversation)
+    }
+
+    /// The conversation, if it exists.
+    pub fn conversation(
+        &self,
+        tenant: &TenantId,
+        id: ConversationId,
+    ) -> Option<&ConversationFacts> {
+        self.conversations.get(&(tenant.clone(), id))
+    }
+
+    /// Returns whether another conversation has the name of the new `conversation`.
+    pub fn is_name_used(&self, tenant: &TenantId, conversation: &Conversation) -> bool {
+        ConversationName::of(conversation)
+            .is_some_and(|name| self.named.contains_key(&(tenant.clone(), name)))
+    }
+
+    /// The turn, in any status.
+    pub fn turn(&self, tenant: &TenantId, id: TurnId) -> Option<&TurnRow> {
+        self.turns.get(&(tenant.clone(), id))
+    }
+
+    /// The record of an earlier use of the entry's key, if an entry is given and the record is
+    /// within its retention time.
+    pub fn existing_record(
+        &self,
+        tenant: &TenantId,
+        idempotency: Option<&IdempotencyEntry>,
+    ) -> Option<&IdempotencyRecord> {
+        let idempotency = idempotency?;
+        self.idempotency
+            .get(&RecordKey::new(tenant, idempotency))
+            .filter(|record| is_within_retention(record, idempotency.created_at))
+    }
+}
+
+/// The facts about a conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConversationFacts {
+    /// The agent that replies in it.
+    pub agent_id: AgentId,
+    /// The agent's current version.
+    pub agent_version: i64,
+    /// The user that it belongs to.
+    pub user_id: Option<String>,
+    /// Its version.
+    pub version: i64,
+    /// The `seq` of the last message, superseded or not.
+    pub last_message_seq: i64,
+    /// The number of superseded messages.
+    pub superseded_count: i64,
+    /// The `seq` of the last message that is not superseded; 0 without one.
+    pub visible_message_seq: i64,
+    /// The number of turns that have started.
+    pub turn_count: i64,
+    /// The time of creation.
+    pub created_at: Timestamp,
+    /// The time of the last change.
+    pub updated_at: Timestamp,
+    /// The time of the last message.
+    pub last_message_at: Option<Timestamp>,
+    /// The turn in progress.
+    pub running: Option<TurnId>,
+    /// The number of queued turns.
+    pub waiting: u32,
+    /// The queued turn that starts next.
+    pub first_waiting: Option<TurnId>,
+}
+
+impl ConversationFacts {
+    /// The facts about a conversation in which `turn_count` turns have started and none is open.
+    pub fn without_open_turns(
+        conversation: &Conversation,
+        turn_count: i64,
+        agent_version: i64,
+    ) -> Self {
+        Self {
+            agent_id: conversation.agent_id,
+            agent_version,
+            user_id: conversation.user_id.clone(),
+            version: conversation.version,
+            last_message_seq: conversation.message_count,
+            superseded_count: 0,
+            visible_message_seq: conversation.message_count,
+            turn_count,
+            created_at: conversation.created_at,
+            updated_at: conversation.updated_at,
+            last_message_at: conversation.last_message_at,
+            running: None,
+            waiting: 0,
+            first_waiting: None,
+        }
+    }
+
+    /// The number of messages that are not superseded.
+    pub const fn message_count(&self) -> i64 {
+        self.last_message_seq - self.superseded_count
+    }
+
+    /// Returns whether a turn is queued or in progress.
+    pub const fn has_open_turns(&self) -> bool {
+        self.running.is_some() || self.waiting > 0
+    }
+}
+
+/// The facts about a credential.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CredentialFacts {
+    /// The tenant that owns it.
+    pub tenant: TenantId,
+    /// Its kind.
+    pub kind: CredentialKind,
+    /// True if it is revoked.
+    pub is_revoked: bool,
+}
+
+/// A queued or running turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenTurn {
+    /// The turn.
+    pub id: TurnId,
+    /// Its conversation.
+    pub conversation_id: ConversationId,
+    /// Its agent.
+    pub agent_id: AgentId,
+    /// The user that its conversation belongs to.
+    pub user_id: Option<String>,
+    /// The time of its start, or of its creation if it is queued.
+    pub latest_time: Timestamp,
+}
+
+/// An event that an attempt in doubt may have written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EventInDoubt {
+    /// The tenant that owns the log.
+    pub tenant: TenantId,
+    /// Its position.
+    pub seq: Seq,
+    /// The type of the event.
+    pub kind: EventType,
+    /// The time and the actor.
+    pub stamp: Stamp,
+    /// The agent that it refers to.
+    pub agent_id: Option<AgentId>,
+    /// The conversation that it refers to.
+    pub conversation_id: Option<ConversationId>,
+    /// The turn that it refers to.
+    pub turn_id: Option<TurnId>,
+}

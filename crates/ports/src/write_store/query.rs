@@ -1,0 +1,95 @@
+//! The keys of the facts that a decision needs.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashSet},
+    time::Duration,
+};
+
+use domain::{
+    AgentId, ConversationId, CredentialId, CredentialKind, NodeId, Seq, TenantId, TurnId,
+};
+
+use super::{InTenant, RecordKey};
+use crate::ConversationName;
+
+/// The keys of the facts that a decision needs. No list contains duplicates.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FactsQuery {
+    /// The tenants to lock, in the order of their ids. Only the first query of a decision names any.
+    pub tenants: BTreeSet<TenantId>,
+    /// Agents, for their versions.
+    pub agents: HashSet<InTenant<AgentId>>,
+    /// The ids of agents to create.
+    pub new_agents: Vec<InTenant<AgentId>>,
+    /// Conversations.
+    pub conversations: HashSet<InTenant<ConversationId>>,
+    /// The ids of conversations to create.
+    pub new_conversations: Vec<InTenant<ConversationId>>,
+    /// The names of conversations to create.
+    pub new_names: Vec<InTenant<ConversationName>>,
+    /// Turns, with their replies.
+    pub turns: HashSet<InTenant<TurnId>>,
+    /// The agents and conversations whose open turns are read.
+    pub open_turns: Vec<InTenant<OpenTurnsOf>>,
+    /// Credentials.
+    pub credentials: HashSet<CredentialKey>,
+    /// The ids of credentials to create.
+    pub new_credentials: Vec<CredentialId>,
+    /// Idempotency keys.
+    pub idempotency: Vec<RecordKey>,
+    /// The nodes that are to run a turn.
+    pub nodes: BTreeSet<NodeId>,
+    /// The events that an earlier attempt may have written.
+    pub logged: Option<LoggedQuery>,
+    /// The turns to fail or to start in a tenant.
+    pub swept: Option<SweptQuery>,
+}
+
+impl FactsQuery {
+    /// Returns whether it names nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The turns that are read together: those of an agent, or only those in one conversation with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct OpenTurnsOf {
+    /// The agent.
+    pub agent: AgentId,
+    /// The conversation.
+    pub conversation: Option<ConversationId>,
+}
+
+/// A credential of a tenant and of a kind.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct CredentialKey {
+    /// Its id.
+    pub id: CredentialId,
+    /// The tenant that owns it.
+    pub tenant: TenantId,
+    /// Its kind.
+    pub kind: CredentialKind,
+}
+
+/// The events after some heads that belong to some conversations or agents.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LoggedQuery {
+    /// The head of each tenant's log before the first attempt.
+    pub since: BTreeMap<TenantId, Seq>,
+    /// The conversations.
+    pub conversations: Vec<ConversationId>,
+    /// The agents that were created or changed.
+    pub agents: Vec<AgentId>,
+}
+
+/// The turns of dead nodes and the queued turns of a tenant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SweptQuery {
+    /// The tenant.
+    pub tenant: TenantId,
+    /// The maximum time for which a turn may be queued, by the store's clock.
+    pub max_wait: Duration,
+    /// The maximum number of lost turns, and of conversations with queued ones.
+    pub limit: usize,
+}

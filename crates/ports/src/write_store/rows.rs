@@ -1,0 +1,136 @@
+//! The rows that a transaction writes, in domain types.
+
+mod agent;
+mod conversation;
+mod credential;
+mod message;
+mod turn;
+
+use domain::{
+    AgentId, ConversationId, Credential, EventType, IdempotencyEntry, PrincipalId, Seq, TenantId,
+    Timestamp, TurnId,
+};
+use serde_json::Value;
+
+pub use self::{
+    agent::{AgentDeletion, AgentRow, AgentUpdate},
+    conversation::{
+        ConversationAdvance, ConversationDeletion, ConversationRow, ConversationUpdate,
+    },
+    credential::{Revocation, StateChange},
+    message::{MessageCopy, MessageRow, MessageTurn, SupersededMessages},
+    turn::{KeyName, TurnEnd, TurnRow, TurnStart},
+};
+
+/// All rows that one transaction writes. Each list is written to one table with one statement,
+/// under the locks of the tenants in `heads`.
+#[derive(Debug, Default, PartialEq)]
+pub struct Rows {
+    /// New agents.
+    pub agents: Vec<AgentRow>,
+    /// Next versions of agents.
+    pub agent_updates: Vec<AgentUpdate>,
+    /// Deleted agents.
+    pub agent_deletions: Vec<AgentDeletion>,
+    /// New conversations.
+    pub conversations: Vec<ConversationRow>,
+    /// Conversations with new messages or a turn whose status changes, each at most once.
+    pub advances: Vec<ConversationAdvance>,
+    /// Next versions of conversations.
+    pub conversation_updates: Vec<ConversationUpdate>,
+    /// Deleted conversations.
+    pub conversation_deletions: Vec<ConversationDeletion>,
+    /// New credentials. Their order in listings is assigned when they are written.
+    pub credentials: Vec<Credential>,
+    /// Revoked credentials.
+    pub revocations: Vec<Revocation>,
+    /// The changes of the state of the store.
+    pub state: StateChange,
+    /// New turns.
+    pub turns: Vec<TurnRow>,
+    /// Turns that end.
+    pub ends: Vec<TurnEnd>,
+    /// Queued turns that start.
+    pub starts: Vec<TurnStart>,
+    /// New messages.
+    pub messages: Vec<MessageRow>,
+    /// Messages that become superseded.
+    pub superseded: Vec<SupersededMessages>,
+    /// Stored user messages that another turn answers.
+    pub answered: Vec<MessageTurn>,
+    /// Messages that are copied.
+    pub copies: Vec<MessageCopy>,
+    /// New events.
+    pub events: Vec<EventRow>,
+    /// Newly used keys. An existing record of such a key is expired or released, and is replaced.
+    pub idempotency: Vec<IdempotencyRow>,
+    /// Keys that are released for another use.
+    pub released: Vec<ReleasedKey>,
+    /// The newest event of each tenant whose log grew.
+    pub heads: Vec<(TenantId, Seq)>,
+}
+
+/// A row of `events`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EventRow {
+    /// The tenant that owns the log.
+    pub tenant: TenantId,
+    /// Its position.
+    pub seq: Seq,
+    /// The type of the event.
+    pub kind: EventType,
+    /// The time.
+    pub time: Timestamp,
+    /// The agent that it refers to.
+    pub agent_id: Option<AgentId>,
+    /// The conversation that it refers to.
+    pub conversation_id: Option<ConversationId>,
+    /// The user that the conversation belongs to.
+    pub user_id: Option<String>,
+    /// The turn that it refers to.
+    pub turn_id: Option<TurnId>,
+    /// The principal that made the change.
+    pub actor: PrincipalId,
+    /// The tombstone of a deleted entity, or the range of superseded messages.
+    pub data: Option<Value>,
+    /// The agent after `agent.created` or `agent.updated`. All other content is joined when the
+    /// log is read.
+    pub snapshot: Option<Value>,
+}
+
+/// A row of `idempotency_records`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IdempotencyRow {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The entry.
+    pub idempotency: IdempotencyEntry,
+    /// The turn that it began, for chats.
+    pub turn_id: Option<TurnId>,
+}
+
+impl IdempotencyRow {
+    /// Builds the record of an entry that began no turn.
+    pub fn without_turn(tenant: &TenantId, idempotency: Option<&IdempotencyEntry>) -> Option<Self> {
+        idempotency.map(|idempotency| Self {
+            tenant: tenant.clone(),
+            idempotency: idempotency.clone(),
+            turn_id: None,
+        })
+    }
+}
+
+/// A key that a failed turn releases for another use.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReleasedKey {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The principal that sent the key.
+    pub principal: PrincipalId,
+    /// The key.
+    pub name: KeyName,
+    /// The turn that the key began. A record of another turn is not changed.
+    pub turn_id: TurnId,
+    /// The conversation of that turn.
+    pub conversation_id: ConversationId,
+}

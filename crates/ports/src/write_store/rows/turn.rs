@@ -1,0 +1,175 @@
+//! Rows of `turns`.
+
+use crate::{AnsweredMessage, FoundTurn, TurnMessages};
+use domain::{
+    LEVEL, Message, MessageId, NodeId, PrincipalId, Problem, Role, Seq, TenantId, Timestamp,
+    ToolCall, Turn, TurnId, TurnStatus,
+};
+
+/// A row of `turns`. The turn's reply is a row of `messages`, and is only set here if it was
+/// joined.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnRow {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The turn as clients see it.
+    pub turn: Turn,
+    /// The principal that sent the message.
+    pub principal: PrincipalId,
+    /// The id of the user's message.
+    pub message_id: MessageId,
+    /// True if an earlier turn stored the user's message.
+    pub reuses_message: bool,
+    /// The id of the agent's message; `None` for a turn of an earlier version.
+    pub reply_id: Option<MessageId>,
+    /// Its sort key in listings: the position of its first event.
+    pub sort_seq: Seq,
+    /// The position of the user's message in the conversation; set when the turn starts.
+    pub message_seq: Option<i64>,
+    /// The number of the turn in its conversation, from 0; set when it starts.
+    pub turn_number: Option<i64>,
+    /// The position of the agent's message in the conversation.
+    pub reply_seq: Option<i64>,
+    /// The node that runs the turn, or ran it last.
+    pub node: Option<NodeId>,
+    /// The position of its `turn.queued` event.
+    pub queued_seq: Option<Seq>,
+    /// The idempotency key with which it began.
+    pub idempotency: Option<KeyName>,
+    /// The lowest level of the nodes that may end or start it by themselves; `None` for all nodes.
+    pub level: Option<i32>,
+}
+
+impl TurnRow {
+    /// Returns whether only nodes of a newer version may end or start the turn without a caller that
+    /// demands it.
+    pub fn is_left_to_newer(&self) -> bool {
+        self.level.is_some_and(|level| level > LEVEL)
+    }
+
+    /// Builds the user's message that the turn has stored; `None` until it has started, and if an
+    /// earlier turn has stored the message.
+    pub fn user_message(&self) -> Option<Message> {
+        if self.reuses_message {
+            return None;
+        }
+        Some(Message {
+            id: self.message_id,
+            conversation_id: self.turn.conversation_id,
+            turn_id: Some(self.turn.id),
+            seq: self.message_seq?,
+            role: Role::User,
+            content: self.turn.input.clone(),
+            created_at: self.turn.started_at?,
+            engine: None,
+            agent_version: None,
+            finish_reason: None,
+            usage: None,
+            client_message_id: self.turn.client_message_id.clone(),
+            turn_status: None,
+            error: None,
+            tool_calls: Vec::new(),
+            superseded_at: None,
+        })
+    }
+
+    /// The messages of the turn, once it has started; `last_message_seq` is that of its
+    /// conversation.
+    pub fn place(&self, last_message_seq: i64) -> Option<TurnMessages> {
+        let seq = self.message_seq?;
+        let next_seq = if self.reuses_message {
+            last_message_seq + 1
+        } else {
+            seq + 1
+        };
+        Some(TurnMessages {
+            message: AnsweredMessage {
+                id: self.message_id,
+                seq,
+            },
+            reply_seq: self.reply_seq.unwrap_or(next_seq),
+            turn_number: self.turn_number?,
+            retry_of: self.turn.retry_of,
+        })
+    }
+
+    /// Adds the joined reply, and its properties that the turn repeats.
+    #[must_use]
+    pub fn with_reply(mut self, reply: Option<Message>) -> Self {
+        if let Some(reply) = reply {
+            self.turn.engine.clone_from(&reply.engine);
+            self.turn.finish_reason = reply.finish_reason;
+            self.turn.usage = reply.usage;
+            self.turn.reply = Some(reply);
+        }
+        self
+    }
+
+    /// Converts the row to the result of a search; `user_id` is that of the turn's conversation.
+    pub fn into_found_turn(self, user_id: Option<String>) -> FoundTurn {
+        FoundTurn {
+            turn: self.turn,
+            message_id: self.message_id,
+            reply_id: self.reply_id,
+            principal: self.principal,
+            user_id,
+        }
+    }
+}
+
+/// The name of an idempotency key within its principal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyName {
+    /// The operation that the key belongs to.
+    pub operation: String,
+    /// The client's key.
+    pub key: String,
+}
+
+impl KeyName {
+    /// Builds the name from two columns that are both set or both null.
+    pub fn from_columns(operation: Option<String>, key: Option<String>) -> Option<Self> {
+        let (operation, key) = operation.zip(key)?;
+        Some(Self { operation, key })
+    }
+}
+
+/// The columns that the end of a turn changes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnEnd {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The turn.
+    pub id: TurnId,
+    /// Its final status.
+    pub status: TurnStatus,
+    /// The position of the agent's message, if there is one.
+    pub reply_seq: Option<i64>,
+    /// True if a fallback engine replied.
+    pub degraded: bool,
+    /// The tool calls.
+    pub tool_calls: Vec<ToolCall>,
+    /// The reason of a failure.
+    pub error: Option<Problem>,
+    /// The time.
+    pub finished_at: Timestamp,
+}
+
+/// The columns that the start of a queued turn changes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnStart {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The turn.
+    pub id: TurnId,
+    /// The node that runs the turn.
+    pub node: NodeId,
+    /// The agent's version at the start.
+    pub agent_version: i64,
+    /// The number of the turn in its conversation, from 0.
+    pub turn_number: i64,
+    /// The position of the user's message in the conversation.
+    pub message_seq: i64,
+    /// The time.
+    pub started_at: Timestamp,
+}

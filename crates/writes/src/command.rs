@@ -1,0 +1,96 @@
+//! What every command states about itself.
+
+use domain::{AgentId, ConversationId, TenantId};
+use ports::{ConversationName, Facts, FactsQuery, RepositoryError, write_store::RecordKey};
+
+use crate::Planner;
+
+/// A change that is decided on facts and written together with others.
+pub trait Command: Send + Sync + 'static {
+    /// What its caller learns.
+    type Outcome: Send + 'static;
+
+    /// Returns whose data it changes, and what it must not share a transaction with.
+    fn scope(&self) -> Scope;
+
+    /// Returns `true` if it takes the store so long that the writes of others must not wait for it. It
+    /// is then committed in a transaction of its own.
+    fn is_long(&self) -> bool {
+        false
+    }
+
+    /// Returns `true` if it may start a turn that its caller has to run. The caller then waits for
+    /// the outcome without a limit.
+    fn starts_a_turn(&self) -> bool {
+        false
+    }
+
+    /// Adds the keys of the facts that it needs.
+    fn needs(&self, query: &mut FactsQuery);
+
+    /// Adds the keys of the facts that it needs because of those read so far.
+    fn needs_more(&self, _facts: &Facts, _query: &mut FactsQuery) {}
+
+    /// Returns the outcome that an earlier attempt has stored, whose commit was not confirmed; `None`
+    /// if it has stored nothing, or the command can be repeated.
+    fn stored(&self, facts: &Facts) -> Option<Self::Outcome>;
+
+    /// Decides, and adds its rows to the plan. Adds none if it returns an error.
+    fn plan(&self, planner: &mut Planner<'_>) -> Result<Planned<Self::Outcome>, RepositoryError>;
+}
+
+/// The outcome of a command, once the plan is committed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Planned<T> {
+    /// It is applied as requested.
+    Applied(T),
+    /// It is not, for a reason that the facts show. A decision on facts that were not read again is
+    /// not trusted with that.
+    Rejected(T),
+}
+
+impl<T> Planned<T> {
+    /// Returns the outcome.
+    pub fn into_outcome(self) -> T {
+        match self {
+            Self::Applied(outcome) | Self::Rejected(outcome) => outcome,
+        }
+    }
+}
+
+/// Whose data a command changes, and what it must not share a transaction with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scope {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// Two commands with an equal part are never decided together.
+    pub parts: Vec<Part>,
+}
+
+/// A thing whose facts a command changes or relies on.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// A conversation that it creates, changes or copies.
+    Conversation(ConversationId),
+    /// The name of a conversation that it creates.
+    Name(ConversationName),
+    /// An agent that it creates or changes.
+    Agent(AgentId),
+    /// An idempotency key that it uses.
+    Key(RecordKey),
+}
+
+impl Scope {
+    /// Returns the scope of a command on these parts.
+    pub fn new(tenant: &TenantId, parts: impl IntoIterator<Item = Part>) -> Self {
+        Self {
+            tenant: tenant.clone(),
+            parts: parts.into_iter().collect(),
+        }
+    }
+
+    /// Returns whether it changes an agent.
+    pub(crate) fn changes_agent(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Agent(_)))
+    }
+}

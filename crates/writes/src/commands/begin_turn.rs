@@ -1,0 +1,120 @@
+//! The start of a turn, which runs at once or is queued.
+
+use domain::{EventType, admission::Admission};
+use ports::{BeginOutcome, BeginTurn, Facts, FactsQuery, RepositoryError};
+
+use super::{
+    conversation_state::{ConversationState, Rejection},
+    in_doubt,
+    new_turn::{self, LastMessage, turn_ids, turn_row},
+};
+use crate::{Command, Planned, Planner, Scope, planner::committed};
+
+impl Command for BeginTurn {
+    type Outcome = BeginOutcome;
+
+    fn scope(&self) -> Scope {
+        new_turn::scope(self)
+    }
+
+    fn starts_a_turn(&self) -> bool {
+        true
+    }
+
+    fn needs(&self, query: &mut FactsQuery) {
+        new_turn::needs(self, query);
+        query.nodes.insert(self.node);
+    }
+
+    fn needs_more(&self, facts: &Facts, query: &mut FactsQuery) {
+        new_turn::needs_more(self, facts, query);
+    }
+
+    /// A turn that was queued first is reported as queued, even if it has started since.
+    fn stored(&self, facts: &Facts) -> Option<Self::Outcome> {
+        let event = |kind| in_doubt::turn_event(facts, &self.tenant, self.turn_id, kind);
+        if let Some(queued) = event(EventType::TurnQueued) {
+            return Some(BeginOutcome::Queued(committed(queued, queued)));
+        }
+        let started = event(EventType::TurnStarted)?;
+        Some(BeginOutcome::Started {
+            committed: committed(in_doubt::first_event(facts, self, started), started),
+            place: in_doubt::stored_place(facts, self)?,
+        })
+    }
+
+    fn plan(&self, planner: &mut Planner<'_>) -> Result<Planned<Self::Outcome>, RepositoryError> {
+        let facts = planner.facts;
+        let state = match ConversationState::resolve(facts, self) {
+            Ok(state) => state,
+            Err(rejection) => return Ok(Planned::Rejected(rejection.into())),
+        };
+        if !facts.live_nodes.contains(&self.node) {
+            return Ok(Planned::Rejected(BeginOutcome::NodeDead));
+        }
+        match state.admit(self) {
+            Admission::Start => {
+                state.check(facts, self)?;
+                Ok(Planned::Applied(start(planner, self, &state)))
+            }
+            Admission::Queue => Ok(Planned::Applied(queue(planner, self, &state))),
+            Admission::Busy => Ok(Planned::Rejected(BeginOutcome::Busy)),
+        }
+    }
+}
+
+fn start(
+    planner: &mut Planner<'_>,
+    begin: &BeginTurn,
+    state: &ConversationState<'_>,
+) -> BeginOutcome {
+    let first = planner.head(&begin.tenant).plus(1);
+    let place = state.place(planner.facts, begin);
+    let mut row = planner.start_turn(begin, state, &place);
+    row.node = Some(begin.node);
+    let last = planner.head(&begin.tenant);
+    planner.rows.turns.push(row);
+    let after = LastMessage {
+        seq: place.message.seq.max(state.last_message_seq()),
+        content: &begin.input,
+        at: begin.stamp.time,
+    };
+    planner.write_conversation(begin, state, after);
+    planner.push_record(begin);
+    BeginOutcome::Started {
+        committed: committed(first, last),
+        place,
+    }
+}
+
+/// Queues a turn. It adds no message. The version of the agent that will reply is not known yet.
+fn queue(
+    planner: &mut Planner<'_>,
+    begin: &BeginTurn,
+    state: &ConversationState<'_>,
+) -> BeginOutcome {
+    let queued = planner.log_turn(
+        &begin.tenant,
+        &begin.stamp,
+        EventType::TurnQueued,
+        turn_ids(begin, state),
+    );
+    let mut row = turn_row(begin, queued);
+    row.queued_seq = Some(queued);
+    planner.rows.turns.push(row);
+    if let ConversationState::Existing(found) = state {
+        planner.touch((&begin.tenant, begin.target.id()), found);
+    }
+    planner.push_record(begin);
+    BeginOutcome::Queued(committed(queued, queued))
+}
+
+impl From<Rejection> for BeginOutcome {
+    fn from(rejection: Rejection) -> Self {
+        match rejection {
+            Rejection::Replayed(record) => Self::Replayed(*record),
+            Rejection::AgentNotFound => Self::AgentNotFound,
+            Rejection::ConversationNotFound => Self::ConversationNotFound,
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The cancellation of a turn by a caller.
+
+use domain::{ConversationId, EventType, NodeId, Stamp, TenantId, TurnId, TurnStatus};
+use ports::{CancelOutcome, Facts, FactsQuery, Reply, RepositoryError};
+
+use super::{ending::Ending, in_doubt};
+use crate::{Command, Part, Planned, Planner, Scope, planner::committed};
+
+/// Cancels a queued or running turn, with `turn.cancelled`. If it was running, the first queued turn
+/// of its conversation starts, and `partial` is stored: its text as the agent's message unless empty,
+/// and the tools that were called with the turn.
+#[derive(Debug, Clone)]
+pub struct CancelTurn {
+    /// The tenant.
+    pub tenant: TenantId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// The conversation of the turn.
+    pub conversation_id: ConversationId,
+    /// The reply up to now.
+    pub partial: Option<Reply>,
+    /// The node on which the next queued turn starts, if it is alive; `None` starts none.
+    pub node: Option<NodeId>,
+    /// The time and the actor.
+    pub stamp: Stamp,
+}
+
+impl Command for CancelTurn {
+    type Outcome = CancelOutcome;
+
+    fn scope(&self) -> Scope {
+        Scope::new(&self.tenant, [Part::Conversation(self.conversation_id)])
+    }
+
+    fn starts_a_turn(&self) -> bool {
+        self.node.is_some()
+    }
+
+    fn needs(&self, query: &mut FactsQuery) {
+        let conversation = (self.tenant.clone(), self.conversation_id);
+        query.conversations.insert(conversation);
+        query.nodes.extend(self.node);
+    }
+
+    fn needs_more(&self, facts: &Facts, query: &mut FactsQuery) {
+        let found = facts.conversation(&self.tenant, self.conversation_id);
+        let waiting = found.filter(|_| self.node.is_some());
+        let turns = [
+            Some(self.turn_id),
+            waiting.and_then(|found| found.first_waiting),
+        ];
+        let turns = turns.into_iter().flatten();
+        query
+            .turns
+            .extend(turns.map(|turn| (self.tenant.clone(), turn)));
+    }
+
+    fn stored(&self, facts: &Facts) -> Option<Self::Outcome> {
+        let (tenant, kind) = (&self.tenant, EventType::TurnCancelled);
+        let first = in_doubt::stamped_turn_event(facts, tenant, self.turn_id, &self.stamp, kind)?;
+        let promoted = self.node.and_then(|node| {
+            in_doubt::promoted_turn(facts, (tenant, self.conversation_id), node, first)
+        });
+        let last = promoted.as_ref().map_or(first, |_| first.plus(1));
+        Some(CancelOutcome::Cancelled {
+            committed: committed(first, last),
+            promoted: promoted.map(Box::new),
+        })
+    }
+
+    fn plan(&self, planner: &mut Planner<'_>) -> Result<Planned<Self::Outcome>, RepositoryError> {
+        let facts = planner.facts;
+        let found = facts.turn(&self.tenant, self.turn_id);
+        let found = found.filter(|row| row.turn.conversation_id == self.conversation_id);
+        let Some(row) = found else {
+            return Ok(Planned::Rejected(CancelOutcome::NotFound));
+        };
+        if row.turn.status.is_final() {
+            return Ok(Planned::Rejected(CancelOutcome::AlreadyFinal));
+        }
+        let Some(conversation) = facts.conversation(&self.tenant, self.conversation_id) else {
+            // Deleting a conversation cancels its turns, so the conversation of an open turn exists.
+            return Ok(Planned::Rejected(CancelOutcome::NotFound));
+        };
+        let partial = self.partial.as_ref();
+        let end = Ending {
+            kind: EventType::TurnCancelled,
+            status: TurnStatus::Cancelled,
+            reply: partial.filter(|reply| !reply.content.is_empty()),
+            tool_calls: partial.map_or(&[], |reply| &reply.tool_calls),
+            error: None,
+        };
+        let (first, last, promoted) = planner.end(row, conversation, &end, self.node, &self.stamp);
+        Ok(Planned::Applied(CancelOutcome::Cancelled {
+            committed: committed(first, last),
+            promoted: promoted.map(Box::new),
+        }))
+    }
+}

@@ -1,0 +1,145 @@
+//! The creation of a conversation.
+
+use domain::{Conversation, EventType, IdempotencyEntry, Stamp, TenantId};
+use ports::{
+    Committed, ConversationName, Facts, FactsQuery, FirstMessages, Idempotent, RepositoryError,
+    SORT_SEQ_OF_RESULT,
+    write_store::{ConversationRow, IdempotencyRow, MessageCopy, RecordKey},
+};
+use serde_json::Value;
+
+use super::in_doubt;
+use crate::{Command, Part, Planned, Planner, Scope, event_rows, planner::committed};
+
+/// Stores a new conversation with its first messages, whose number is `conversation.message_count`.
+/// Writes `conversation.created` and the idempotency entry; writes nothing if the entry's key was
+/// used before. `Applied(None)` if the agent does not exist. `Stale` if a conversation has its name,
+/// or the conversation to copy from is missing or has another turn count than assumed.
+#[derive(Debug, Clone)]
+pub struct CreateConversation {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The new conversation.
+    pub conversation: Conversation,
+    /// Its first messages.
+    pub first_messages: FirstMessages,
+    /// The time and the actor.
+    pub stamp: Stamp,
+    /// The idempotency entry.
+    pub idempotency: Option<IdempotencyEntry>,
+}
+
+impl CreateConversation {
+    fn key(&self) -> Option<RecordKey> {
+        RecordKey::of(&self.tenant, self.idempotency.as_ref())
+    }
+
+    /// The writes that the transaction makes besides the conversation: its first messages.
+    fn push_first_messages(&self, planner: &mut Planner<'_>) {
+        match &self.first_messages {
+            FirstMessages::None => {}
+            FirstMessages::Greeting(greeting) => {
+                planner.push_message(&self.tenant, greeting.clone());
+            }
+            FirstMessages::Forked(copied) => planner.rows.copies.push(MessageCopy {
+                tenant: self.tenant.clone(),
+                from: copied.from,
+                to_seq: copied.to_seq,
+                into: self.conversation.id,
+            }),
+        }
+    }
+
+    fn check_assumptions(&self, facts: &Facts) -> Result<(), RepositoryError> {
+        let is_copied_current = match &self.first_messages {
+            FirstMessages::None | FirstMessages::Greeting(_) => true,
+            FirstMessages::Forked(copied) => facts
+                .conversation(&self.tenant, copied.from)
+                .is_some_and(|found| found.turn_count == copied.turn_count),
+        };
+        if facts.is_name_used(&self.tenant, &self.conversation) || !is_copied_current {
+            return Err(RepositoryError::Stale {
+                what: "conversation",
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Command for CreateConversation {
+    type Outcome = Idempotent<Option<Committed>>;
+
+    fn scope(&self) -> Scope {
+        let copied = match &self.first_messages {
+            FirstMessages::Forked(copied) => Some(copied.from),
+            FirstMessages::None | FirstMessages::Greeting(_) => None,
+        };
+        let conversations = [self.conversation.id].into_iter().chain(copied);
+        let parts = conversations.map(Part::Conversation);
+        let name = ConversationName::of(&self.conversation).map(Part::Name);
+        Scope::new(
+            &self.tenant,
+            parts.chain(name).chain(self.key().map(Part::Key)),
+        )
+    }
+
+    fn needs(&self, query: &mut FactsQuery) {
+        let tenant = || self.tenant.clone();
+        query.idempotency.extend(self.key());
+        query.agents.insert((tenant(), self.conversation.agent_id));
+        let name = ConversationName::of(&self.conversation);
+        query.new_names.extend(name.map(|name| (tenant(), name)));
+        query
+            .new_conversations
+            .push((tenant(), self.conversation.id));
+        if let FirstMessages::Forked(copied) = &self.first_messages {
+            query.conversations.insert((tenant(), copied.from));
+        }
+    }
+
+    fn stored(&self, facts: &Facts) -> Option<Self::Outcome> {
+        let (id, kind) = (self.conversation.id, EventType::ConversationCreated);
+        let at = in_doubt::conversation_event(facts, &self.tenant, id, &self.stamp, kind)?;
+        Some(Idempotent::Applied(Some(committed(at, at))))
+    }
+
+    /// Checks the idempotency key first, then whether the agent exists, and then what the caller
+    /// assumed: that the name is unused, and the turn count of the conversation to copy from.
+    fn plan(&self, planner: &mut Planner<'_>) -> Result<Planned<Self::Outcome>, RepositoryError> {
+        let Self {
+            tenant,
+            conversation,
+            stamp,
+            idempotency,
+            ..
+        } = self;
+        if let Some(record) = planner.facts.existing_record(tenant, idempotency.as_ref()) {
+            return Ok(Planned::Rejected(Idempotent::Replayed(record.clone())));
+        }
+        let agent = (tenant.clone(), conversation.agent_id);
+        if !planner.facts.agents.contains_key(&agent) {
+            return Ok(Planned::Rejected(Idempotent::Applied(None)));
+        }
+        self.check_assumptions(planner.facts)?;
+        let created = planner.log(tenant, stamp, |position| {
+            event_rows::conversation_created(position, conversation)
+        });
+        planner.rows.conversations.push(ConversationRow {
+            tenant: tenant.clone(),
+            conversation: conversation.clone(),
+            turn_count: 0,
+            sort_seq: created,
+        });
+        self.push_first_messages(planner);
+        let mut record = IdempotencyRow::without_turn(tenant, idempotency.as_ref());
+        if let Some(Value::Object(result)) = record
+            .as_mut()
+            .and_then(|record| record.idempotency.result.as_mut())
+        {
+            result.insert(SORT_SEQ_OF_RESULT.to_owned(), created.0.into());
+        }
+        planner.rows.idempotency.extend(record);
+        let committed = committed(created, created);
+        Ok(Planned::Applied(Idempotent::Applied(Some(committed))))
+    }
+}

@@ -1,0 +1,170 @@
+//! The end of a running turn by the node that ran it.
+
+use domain::{EventType, TurnStatus};
+use ports::{
+    Committed, Facts, FactsQuery, FinishOutcome, FinishTurn, PromotedTurn, RepositoryError,
+    TurnEnding,
+    write_store::{ConversationFacts, TurnRow},
+};
+
+use super::{ending::Ending, in_doubt};
+use crate::{Command, Part, Planned, Planner, Scope, planner::committed};
+
+impl Command for FinishTurn {
+    type Outcome = FinishOutcome;
+
+    fn scope(&self) -> Scope {
+        Scope::new(&self.tenant, [Part::Conversation(self.conversation_id)])
+    }
+
+    fn starts_a_turn(&self) -> bool {
+        self.promote
+    }
+
+    fn needs(&self, query: &mut FactsQuery) {
+        let conversation = (self.tenant.clone(), self.conversation_id);
+        query.conversations.insert(conversation);
+        if self.promote {
+            query.nodes.insert(self.node);
+        }
+    }
+
+    /// Adds the turn, the one to promote, and the running one: an earlier attempt to end the same turn
+    /// may have started it.
+    fn needs_more(&self, facts: &Facts, query: &mut FactsQuery) {
+        let found = facts.conversation(&self.tenant, self.conversation_id);
+        let waiting = found.filter(|_| self.promote);
+        let turns = [
+            Some(self.turn_id),
+            found.and_then(|found| found.running),
+            waiting.and_then(|found| found.first_waiting),
+        ];
+        let turns = turns.into_iter().flatten();
+        query
+            .turns
+            .extend(turns.map(|turn| (self.tenant.clone(), turn)));
+    }
+
+    /// Only this node completes the turn, but a sweep may have failed it for another reason, so the
+    /// endings are compared.
+    fn stored(&self, facts: &Facts) -> Option<Self::Outcome> {
+        let row = facts.turn(&self.tenant, self.turn_id)?;
+        let (kind, is_own) = match &self.ending {
+            TurnEnding::Completed(_) => (EventType::TurnCompleted, row.node == Some(self.node)),
+            TurnEnding::Failed { problem, .. } => (
+                EventType::TurnFailed,
+                row.turn.error.as_ref() == Some(problem),
+            ),
+        };
+        let first = in_doubt::turn_event(facts, &self.tenant, self.turn_id, kind);
+        let first = first.filter(|_| is_own)?;
+        let conversation = (&self.tenant, self.conversation_id);
+        let promoted = in_doubt::promoted_turn(facts, conversation, self.node, first);
+        let last = promoted.as_ref().map_or(first, |_| first.plus(1));
+        Some(FinishOutcome::Finished {
+            committed: committed(first, last),
+            promoted: promoted.map(Box::new),
+        })
+    }
+
+    fn plan(&self, planner: &mut Planner<'_>) -> Result<Planned<Self::Outcome>, RepositoryError> {
+        let facts = planner.facts;
+        let own = facts.turn(&self.tenant, self.turn_id).filter(|row| {
+            row.node == Some(self.node) && row.turn.conversation_id == self.conversation_id
+        });
+        if let Some(row) = own.filter(|row| is_stored(row, &self.ending)) {
+            return Ok(Planned::Applied(repeated_outcome(facts, self, row)));
+        }
+        let running = own.filter(|row| row.turn.status == TurnStatus::InProgress);
+        let conversation = facts.conversation(&self.tenant, self.conversation_id);
+        let (Some(row), Some(conversation)) = (running, conversation) else {
+            return Ok(Planned::Rejected(FinishOutcome::NotOwned));
+        };
+        let node = self.promote.then_some(self.node);
+        let end = Ending::of(&self.ending);
+        let (first, last, promoted) = planner.end(row, conversation, &end, node, &self.stamp);
+        Ok(Planned::Applied(FinishOutcome::Finished {
+            committed: committed(first, last),
+            promoted: promoted.map(Box::new),
+        }))
+    }
+}
+
+impl<'a> Ending<'a> {
+    fn of(ending: &'a TurnEnding) -> Self {
+        match ending {
+            TurnEnding::Completed(reply) => Self {
+                kind: EventType::TurnCompleted,
+                status: TurnStatus::Completed,
+                reply: Some(reply),
+                tool_calls: &reply.tool_calls,
+                error: None,
+            },
+            TurnEnding::Failed {
+                problem,
+                tool_calls,
+            } => Self {
+                kind: EventType::TurnFailed,
+                status: TurnStatus::Failed,
+                reply: None,
+                tool_calls,
+                error: Some(problem),
+            },
+        }
+    }
+}
+
+/// Returns true if the turn has already ended in this way: an earlier call succeeded, but its caller
+/// did not receive the outcome.
+fn is_stored(row: &TurnRow, ending: &TurnEnding) -> bool {
+    match ending {
+        TurnEnding::Completed(reply) => {
+            let stored = row.turn.reply.as_ref().map(|message| message.id);
+            row.turn.status == TurnStatus::Completed && stored == Some(reply.message_id)
+        }
+        TurnEnding::Failed { problem, .. } => {
+            row.turn.status == TurnStatus::Failed && row.turn.error.as_ref() == Some(problem)
+        }
+    }
+}
+
+/// Returns the outcome of the earlier call again. The range of its events is empty: no index leads
+/// to them.
+fn repeated_outcome(facts: &Facts, finish: &FinishTurn, ended: &TurnRow) -> FinishOutcome {
+    let head = facts.heads.get(&finish.tenant).copied().unwrap_or_default();
+    FinishOutcome::Finished {
+        committed: Committed {
+            first: head.plus(1),
+            last: head,
+        },
+        promoted: promoted_turn_of(facts, finish, ended).map(Box::new),
+    }
+}
+
+/// The running turn that the end of `ended` started. Its number and its start time show that this
+/// end started it.
+fn promoted_turn_of(facts: &Facts, finish: &FinishTurn, ended: &TurnRow) -> Option<PromotedTurn> {
+    let conversation = facts.conversation(&finish.tenant, finish.conversation_id)?;
+    let row = facts.turn(&finish.tenant, conversation.running?)?;
+    let is_next = row.turn_number == Some(ended.turn_number? + 1);
+    let promoted_at = ended.turn.finished_at?.max(row.turn.created_at);
+    let started_then = row.queued_seq.is_some() && row.turn.started_at == Some(promoted_at);
+    (is_next && started_then && row.node == Some(finish.node))
+        .then(|| to_promoted_turn(row, conversation))
+        .flatten()
+}
+
+/// Converts the stored turn `row` for the node that is to run it.
+pub(super) fn to_promoted_turn(
+    row: &TurnRow,
+    conversation: &ConversationFacts,
+) -> Option<PromotedTurn> {
+    Some(PromotedTurn {
+        tenant: row.tenant.clone(),
+        turn: row.turn.clone(),
+        principal: row.principal.clone(),
+        user_id: conversation.user_id.clone(),
+        place: row.place(conversation.last_message_seq)?,
+        reply_id: row.reply_id,
+    })
+}

@@ -1,0 +1,46 @@
+//! The commands, one per file, and what several of them share.
+
+mod begin_turn;
+mod cancel_turn;
+mod conversation_state;
+mod create_agent;
+mod create_conversation;
+mod create_credential;
+mod delete_agent;
+mod delete_conversation;
+mod ending;
+mod fail_queued_turn;
+mod finish_turn;
+mod in_doubt;
+mod new_turn;
+mod open_turns;
+mod record_completed_turn;
+mod revoke_credential;
+mod sweep;
+mod update_agent;
+mod update_conversation;
+
+use ports::RepositoryError;
+
+pub use self::{
+    cancel_turn::CancelTurn, create_agent::CreateAgent, create_conversation::CreateConversation,
+    create_credential::CreateCredential, delete_agent::DeleteAgent,
+    delete_conversation::DeleteConversation, fail_queued_turn::FailQueuedTurn,
+    revoke_credential::RevokeCredential, update_agent::UpdateAgent,
+    update_conversation::UpdateConversation,
+};
+
+/// Checks the version that a caller expects of an entity: `Stale` if the stored one differs.
+fn check_version(
+    what: &'static str,
+    stored: i64,
+    expected: Option<i64>,
+) -> Result<(), RepositoryError> {
+    if expected.is_some_and(|expected| expected != stored) {
+        return Err(RepositoryError::Stale { what });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,235 @@
+//! The rows that every new turn writes.
+
+use domain::{
+    AgentId, Conversation, EventType, Message, Seq, TenantId, Timestamp, Turn,
+    conversation::excerpt,
+};
+use ports::{
+    BeginTurn, ConversationName, ConversationTarget, Facts, FactsQuery, TurnMessages,
+    write_store::{
+        ConversationAdvance, ConversationRow, IdempotencyRow, InTenant, KeyName, MessageRow,
+        MessageTurn, RecordKey, SupersededMessages, TurnRow,
+    },
+};
+
+use super::conversation_state::ConversationState;
+use crate::{
+    Part, Planner, Scope,
+    event_rows::{self, TurnIds},
+};
+
+fn key(begin: &BeginTurn) -> Option<RecordKey> {
+    RecordKey::of(&begin.tenant, begin.idempotency.as_ref())
+}
+
+fn agent(begin: &BeginTurn) -> InTenant<AgentId> {
+    (begin.tenant.clone(), begin.agent_id)
+}
+
+/// The name of the conversation that the turn creates, if the client has named it.
+fn new_name(begin: &BeginTurn) -> Option<ConversationName> {
+    match &begin.target {
+        ConversationTarget::New(conversation) => ConversationName::of(conversation),
+        ConversationTarget::Existing { .. } => None,
+    }
+}
+
+/// The scope of a command that begins a turn.
+pub(super) fn scope(begin: &BeginTurn) -> Scope {
+    let conversation = Part::Conversation(begin.target.id());
+    let name = new_name(begin).map(Part::Name);
+    let key = key(begin).map(Part::Key);
+    Scope::new(
+        &begin.tenant,
+        [conversation].into_iter().chain(name).chain(key),
+    )
+}
+
+/// Adds the keys of the facts that a new turn needs.
+pub(super) fn needs(begin: &BeginTurn, query: &mut FactsQuery) {
+    query.idempotency.extend(key(begin));
+    let conversation = (begin.tenant.clone(), begin.target.id());
+    match begin.target {
+        ConversationTarget::New(_) => {
+            query.agents.insert(agent(begin));
+            query.new_conversations.push(conversation);
+        }
+        ConversationTarget::Existing { .. } => {
+            query.conversations.insert(conversation);
+        }
+    }
+    let name = new_name(begin).map(|name| (begin.tenant.clone(), name));
+    query.new_names.extend(name);
+}
+
+/// Adds the agent, if it is not that of the existing conversation, whose version is known with it; and
+/// the failed turn that has released the key.
+pub(super) fn needs_more(begin: &BeginTurn, facts: &Facts, query: &mut FactsQuery) {
+    let is_in_existing = matches!(begin.target, ConversationTarget::Existing { .. });
+    if is_in_existing && facts.agent_version(begin).is_none() {
+        query.agents.insert(agent(begin));
+    }
+    let record = key(begin).and_then(|key| facts.idempotency.get(&key));
+    if let Some(failed) = record.and_then(|record| record.released_by) {
+        query.turns.insert((begin.tenant.clone(), failed));
+    }
+}
+
+/// The last message of a conversation that is not superseded.
+#[derive(Clone, Copy)]
+pub(super) struct LastMessage<'a> {
+    /// Its position, or that of a later message that is superseded.
+    pub(super) seq: i64,
+    /// Its text.
+    pub(super) content: &'a str,
+    /// The time of the change.
+    pub(super) at: Timestamp,
+}
+
+impl Planner<'_> {
+    /// Logs the start of a turn, and stores the user's message unless the turn answers a stored one.
+    /// Returns the row of the turn.
+    pub(super) fn start_turn(
+        &mut self,
+        begin: &BeginTurn,
+        state: &ConversationState<'_>,
+        place: &TurnMessages,
+    ) -> TurnRow {
+        let (tenant, stamp) = (&begin.tenant, &begin.stamp);
+        if let ConversationState::New(conversation) = state {
+            self.log(tenant, stamp, |position| {
+                event_rows::conversation_created(position, conversation)
+            });
+        }
+        let ids = turn_ids(begin, state);
+        if let Some(supersession) = begin.supersession {
+            self.supersede(begin, ids, supersession.from_seq, state.last_message_seq());
+        }
+        let started = self.log_turn(tenant, stamp, EventType::TurnStarted, ids);
+        let mut row = turn_row(begin, started);
+        row.turn = Turn {
+            retry_of: place.retry_of,
+            ..begin.started()
+        };
+        row.message_id = place.message.id;
+        row.message_seq = Some(place.message.seq);
+        row.turn_number = Some(place.turn_number);
+        row.reuses_message = place.message.seq <= state.last_message_seq();
+        match row.user_message() {
+            Some(message) => self.push_message(tenant, message),
+            None => self.rows.answered.push(MessageTurn {
+                tenant: tenant.clone(),
+                conversation_id: begin.target.id(),
+                seq: place.message.seq,
+                turn_id: begin.turn_id,
+            }),
+        }
+        row
+    }
+
+    /// Marks messages as superseded, and logs it.
+    fn supersede(&mut self, begin: &BeginTurn, ids: TurnIds<'_>, from_seq: i64, to_seq: i64) {
+        self.log(&begin.tenant, &begin.stamp, |position| {
+            event_rows::messages_superseded(position, ids, from_seq, to_seq)
+        });
+        self.rows.superseded.push(SupersededMessages {
+            tenant: begin.tenant.clone(),
+            conversation_id: begin.target.id(),
+            from_seq,
+            at: begin.stamp.time,
+        });
+    }
+
+    /// Writes the conversation of a started turn: a new row, or an update of the stored one.
+    pub(super) fn write_conversation(
+        &mut self,
+        begin: &BeginTurn,
+        state: &ConversationState<'_>,
+        last: LastMessage<'_>,
+    ) {
+        let LastMessage { seq, content, at } = last;
+        let turn_count = state.turn_count() + 1;
+        let sort_seq = self.head(&begin.tenant);
+        match state {
+            ConversationState::New(conversation) => self.rows.conversations.push(ConversationRow {
+                tenant: begin.tenant.clone(),
+                conversation: Conversation {
+                    message_count: seq,
+                    excerpt: Some(excerpt(content)),
+                    updated_at: at.max(conversation.updated_at),
+                    last_message_at: Some(at.max(conversation.created_at)),
+                    ..(*conversation).clone()
+                },
+                turn_count,
+                sort_seq,
+            }),
+            ConversationState::Existing(found) => self.advance(
+                found,
+                ConversationAdvance {
+                    tenant: begin.tenant.clone(),
+                    id: begin.target.id(),
+                    last_message_seq: seq,
+                    superseded_count: state.superseded_count(begin),
+                    turn_count,
+                    updated_at: at,
+                    last_message_at: (seq > found.last_message_seq).then_some(at),
+                    excerpt: Some(excerpt(content)),
+                    sort_seq,
+                },
+            ),
+        }
+    }
+
+    /// Writes the idempotency record of the turn.
+    pub(super) fn push_record(&mut self, begin: &BeginTurn) {
+        self.rows
+            .idempotency
+            .extend(begin.idempotency.iter().map(|idempotency| IdempotencyRow {
+                tenant: begin.tenant.clone(),
+                idempotency: idempotency.clone(),
+                turn_id: Some(begin.turn_id),
+            }));
+    }
+
+    /// Writes a message.
+    pub(super) fn push_message(&mut self, tenant: &TenantId, message: Message) {
+        self.rows.messages.push(MessageRow {
+            tenant: tenant.clone(),
+            message,
+        });
+    }
+}
+
+/// Builds the row of a queued turn. `sort_seq` is the position of its first event; the caller sets
+/// `queued_seq`.
+pub(super) fn turn_row(begin: &BeginTurn, sort_seq: Seq) -> TurnRow {
+    TurnRow {
+        tenant: begin.tenant.clone(),
+        turn: begin.queued(),
+        principal: begin.stamp.actor.clone(),
+        message_id: begin.message_id,
+        reuses_message: false,
+        reply_id: Some(begin.reply_id),
+        sort_seq,
+        message_seq: None,
+        turn_number: None,
+        reply_seq: None,
+        node: None,
+        queued_seq: None,
+        idempotency: begin.idempotency.as_ref().map(|idempotency| KeyName {
+            operation: idempotency.operation.to_owned(),
+            key: idempotency.key.as_str().to_owned(),
+        }),
+        level: None,
+    }
+}
+
+/// The ids for the events of the turn.
+pub(super) fn turn_ids<'a>(begin: &BeginTurn, state: &ConversationState<'a>) -> TurnIds<'a> {
+    TurnIds {
+        turn: begin.turn_id,
+        conversation: begin.target.id(),
+        agent: begin.agent_id,
+        user: state.user_id(),
+    }
+}

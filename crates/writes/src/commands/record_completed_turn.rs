@@ -1,0 +1,105 @@
+//! A complete turn whose reply was computed before it was stored.
+
+use domain::{EventType, Stamp, TurnStatus};
+use ports::{CompletedTurn, Facts, FactsQuery, RecordTurnOutcome, RepositoryError};
+
+use super::{
+    conversation_state::{ConversationState, Rejection},
+    in_doubt,
+    new_turn::{self, LastMessage, turn_ids},
+};
+use crate::{Command, Planned, Planner, Scope, planner::committed};
+
+impl Command for CompletedTurn {
+    type Outcome = RecordTurnOutcome;
+
+    fn scope(&self) -> Scope {
+        new_turn::scope(&self.begin)
+    }
+
+    fn needs(&self, query: &mut FactsQuery) {
+        new_turn::needs(&self.begin, query);
+    }
+
+    fn needs_more(&self, facts: &Facts, query: &mut FactsQuery) {
+        new_turn::needs_more(&self.begin, facts, query);
+    }
+
+    fn stored(&self, facts: &Facts) -> Option<Self::Outcome> {
+        let begin = &self.begin;
+        let event = |kind| in_doubt::turn_event(facts, &begin.tenant, begin.turn_id, kind);
+        let started = event(EventType::TurnStarted)?;
+        let completed = event(EventType::TurnCompleted)?;
+        Some(RecordTurnOutcome::Recorded {
+            committed: committed(in_doubt::first_event(facts, begin, started), completed),
+            place: in_doubt::stored_place(facts, begin)?,
+        })
+    }
+
+    fn plan(&self, planner: &mut Planner<'_>) -> Result<Planned<Self::Outcome>, RepositoryError> {
+        let facts = planner.facts;
+        let state = match ConversationState::resolve(facts, &self.begin) {
+            Ok(state) => state,
+            Err(rejection) => return Ok(Planned::Rejected(rejection.into())),
+        };
+        if state.has_open_turns() {
+            return Ok(Planned::Rejected(RecordTurnOutcome::Busy));
+        }
+        state.check(facts, &self.begin)?;
+        Ok(Planned::Applied(write(planner, self, &state)))
+    }
+}
+
+fn write(
+    planner: &mut Planner<'_>,
+    completed_turn: &CompletedTurn,
+    state: &ConversationState<'_>,
+) -> RecordTurnOutcome {
+    let CompletedTurn {
+        begin,
+        reply,
+        finished_at,
+    } = completed_turn;
+    let finished_at = (*finished_at).max(begin.stamp.time);
+    let tenant = &begin.tenant;
+    let finished = Stamp {
+        time: finished_at,
+        actor: begin.stamp.actor.clone(),
+    };
+    let first = planner.head(tenant).plus(1);
+    let place = state.place(planner.facts, begin);
+    let mut row = planner.start_turn(begin, state, &place);
+    let ids = turn_ids(begin, state);
+    let last = planner.log_turn(tenant, &finished, EventType::TurnCompleted, ids);
+    planner.push_message(
+        tenant,
+        reply.message(&row.turn, place.reply_seq, finished_at),
+    );
+    row.reply_seq = Some(place.reply_seq);
+    row.turn.status = TurnStatus::Completed;
+    row.turn.degraded = reply.degraded;
+    row.turn.tool_calls.clone_from(&reply.tool_calls);
+    row.turn.finished_at = Some(finished_at);
+    planner.rows.turns.push(row);
+    let after = LastMessage {
+        seq: place.reply_seq,
+        content: &reply.content,
+        at: finished_at,
+    };
+    planner.write_conversation(begin, state, after);
+    planner.push_record(begin);
+    RecordTurnOutcome::Recorded {
+        committed: committed(first, last),
+        place,
+    }
+}
+
+impl From<Rejection> for RecordTurnOutcome {
+    fn from(rejection: Rejection) -> Self {
+        match rejection {
+            Rejection::Replayed(record) => Self::Replayed(*record),
+            Rejection::AgentNotFound => Self::AgentNotFound,
+            Rejection::ConversationNotFound => Self::ConversationNotFound,
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Tests of changes of agents, conversations and credentials.
+
+use domain::{EventType, Stamp};
+use ports::{
+    DeleteOutcome, Idempotent,
+    write_store::{CredentialFacts, EventInDoubt, OpenTurnsOf, StateChange},
+};
+
+use super::*;
+use crate::commands::{
+    CreateCredential, DeleteConversation, RevokeCredential, UpdateAgent, UpdateConversation,
+};
+
+fn update_agent(version: i64) -> UpdateAgent {
+    UpdateAgent {
+        tenant: fixture::tenant(),
+        agent: Agent { version, ..agent() },
+        stamp: fixture::stamp(9),
+    }
+}
+
+fn update_conversation(version: i64) -> UpdateConversation {
+    let conversation = fixture::conversation(1, agent().id);
+    UpdateConversation {
+        tenant: fixture::tenant(),
+        conversation: domain::Conversation {
+            version,
+            ..conversation
+        },
+        stamp: fixture::stamp(9),
+    }
+}
+
+fn delete_conversation(expected: Option<i64>) -> DeleteConversation {
+    DeleteConversation {
+        tenant: fixture::tenant(),
+        id: fixture::conversation_id(1),
+        expected,
+        stamp: fixture::stamp(9),
+    }
+}
+
+fn create_key() -> CreateCredential {
+    CreateCredential {
+        credential: fixture::key(1),
+        idempotency: Some(fixture::entry("once")),
+    }
+}
+
+fn revoke_key() -> RevokeCredential {
+    RevokeCredential {
+        tenant: fixture::tenant(),
+        kind: fixture::key(1).kind,
+        id: fixture::key(1).id,
+        at: fixture::at(9),
+    }
+}
+
+fn insert_key(facts: &mut Facts, is_revoked: bool) {
+    let key = fixture::key(1);
+    let stored = CredentialFacts {
+        tenant: key.tenant,
+        kind: key.kind,
+        is_revoked,
+    };
+    facts.credentials.insert(key.id, stored);
+}
+
+#[test]
+fn an_update_of_the_next_version_is_logged_once() {
+    let (rows, outcome) = carried_out(&update_agent(2), &facts());
+    assert_eq!(outcome, Some(committed(11, 11)));
+    assert_eq!(events(&rows), [(11, "agent.updated")]);
+    assert_eq!(rows.agent_updates[0].agent.version, 2);
+
+    let (rows, outcome) = carried_out(&update_conversation(2), &facts());
+    let (at, stored) = outcome.unwrap();
+    assert_eq!((at, stored.message_count), (committed(11, 11), 4));
+    assert_eq!(events(&rows), [(11, "conversation.updated")]);
+}
+
+#[test]
+fn changes_of_another_version_are_stale() {
+    assert_stale(&update_agent(3), &facts());
+    assert_stale(&update_conversation(3), &facts());
+    assert_stale(&delete_conversation(Some(2)), &facts());
+}
+
+#[test]
+fn a_change_of_a_missing_entity_writes_nothing() {
+    let facts = Facts::default();
+    assert_eq!(rejected(&update_agent(2), &facts).unwrap(), None);
+    assert_eq!(rejected(&update_conversation(2), &facts).unwrap(), None);
+    let deleted = rejected(&delete_conversation(None), &facts).unwrap();
+    assert_eq!(deleted, DeleteOutcome::NotFound);
+    assert!(!rejected(&revoke_key(), &facts).unwrap());
+}
+
+#[test]
+fn a_deletion_cancels_the_open_turns_first() {
+    let mut facts = busy_facts();
+    let turns = OpenTurnsOf {
+        agent: agent().id,
+        conversation: Some(fixture::conversation_id(1)),
+    };
+    let open = vec![open_turn(8), open_turn(9)];
+    facts.open_turns.insert((fixture::tenant(), turns), open);
+    let (rows, outcome) = carried_out(&delete_conversation(Some(1)), &facts);
+    assert_eq!(outcome, DeleteOutcome::Deleted(committed(11, 13)));
+    let expected = [
+        (11, "turn.cancelled"),
+        (12, "turn.cancelled"),
+        (13, "conversation.deleted"),
+    ];
+    assert_eq!(events(&rows), expected);
+    assert_eq!(rows.conversation_deletions.len(), 1);
+}
+
+#[test]
+fn a_key_is_created_once() {
+    let mut facts = facts();
+    let (rows, outcome) = carried_out(&create_key(), &facts);
+    assert_eq!(outcome, Idempotent::Applied(()));
+    let expected = StateChange {
+        raises_access_version: false,
+        records_key: true,
+    };
+    assert_eq!(rows.state, expected);
+    assert_eq!((rows.credentials.len(), rows.idempotency.len()), (1, 1));
+
+    insert_key(&mut facts, false);
+    let again = rejected(&create_key(), &facts);
+    assert!(matches!(again, Err(RepositoryError::Conflict { .. })));
+    facts
+        .idempotency
+        .extend([record_of(&fixture::entry("once"))]);
+    let again = rejected(&create_key(), &facts).unwrap();
+    assert!(matches!(again, Idempotent::Replayed(_)));
+}
+
+#[test]
+fn a_revocation_raises_the_access_version_once() {
+    let mut facts = facts();
+    insert_key(&mut facts, false);
+    let (rows, outcome) = carried_out(&revoke_key(), &facts);
+    assert!(outcome);
+    assert!(rows.state.raises_access_version && !rows.state.records_key);
+    insert_key(&mut facts, true);
+    assert!(repeated(&revoke_key(), &facts));
+}
+
+fn logged(seq: i64, kind: EventType, stamp: Stamp) -> EventInDoubt {
+    EventInDoubt {
+        tenant: fixture::tenant(),
+        seq: Seq(seq),
+        kind,
+        stamp,
+        agent_id: Some(agent().id),
+        conversation_id: Some(fixture::conversation_id(1)),
+        turn_id: None,
+    }
+}
+
+#[test]
+fn stored_changes_in_doubt_are_reported() {
+    let mut facts = facts();
+    facts.agents.clear();
+    facts.conversation_mut().version = 2;
+    facts.logged = vec![
+        logged(11, EventType::AgentUpdated, fixture::stamp(9)),
+        logged(12, EventType::ConversationUpdated, fixture::stamp(9)),
+        logged(13, EventType::TurnCancelled, fixture::stamp(8)),
+        logged(14, EventType::TurnCancelled, fixture::stamp(9)),
+        logged(15, EventType::ConversationDeleted, fixture::stamp(9)),
+    ];
+    insert_key(&mut facts, false);
+    let updated = stored(&update_agent(2), &facts);
+    assert_eq!(updated, Some(committed(11, 11)));
+    let (updated, _) = stored(&update_conversation(2), &facts).unwrap();
+    assert_eq!(updated, committed(12, 12));
+    let deleted = stored(&delete_conversation(Some(1)), &facts);
+    assert_eq!(deleted, DeleteOutcome::Deleted(committed(14, 15)));
+    assert_eq!(stored(&create_key(), &facts), Idempotent::Applied(()));
+}
+
+#[test]
+fn a_change_by_another_caller_is_not_taken_for_the_own_one() {
+    let mut facts = facts();
+    facts.conversation_mut().version = 2;
+    facts.logged = vec![logged(
+        11,
+        EventType::ConversationUpdated,
+        fixture::stamp(8),
+    )];
+    let (rows, outcome) = not_stored(&update_conversation(2), &facts);
+    assert_eq!(rows, Rows::default());
+    assert!(matches!(outcome, Err(RepositoryError::Stale { .. })));
+}

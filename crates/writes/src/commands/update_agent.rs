@@ -1,0 +1,65 @@
+//! The next version of an agent.
+
+use domain::{Agent, EventType, MemorySize as _, Stamp, TenantId};
+use ports::{Committed, Facts, FactsQuery, RepositoryError, write_store::AgentUpdate};
+
+use super::{check_version, in_doubt};
+use crate::{Command, Part, Planned, Planner, Scope, event_rows, planner::committed};
+
+/// The size of the largest agent that is written together with others. A larger one takes the
+/// database many milliseconds, for which the writes of other tenants must not wait.
+pub(super) const MAX_GROUPED_BYTES: usize = 32 * 1024;
+
+/// Replaces an agent with its next version. Writes `agent.updated` with the new snapshot. `Stale`
+/// unless the stored version is `agent.version - 1`; `None` if the agent does not exist.
+#[derive(Debug, Clone)]
+pub struct UpdateAgent {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The next version of the agent.
+    pub agent: Agent,
+    /// The time and the actor.
+    pub stamp: Stamp,
+}
+
+impl Command for UpdateAgent {
+    type Outcome = Option<Committed>;
+
+    fn scope(&self) -> Scope {
+        Scope::new(&self.tenant, [Part::Agent(self.agent.id)])
+    }
+
+    fn is_long(&self) -> bool {
+        self.agent.memory_bytes() > MAX_GROUPED_BYTES
+    }
+
+    fn needs(&self, query: &mut FactsQuery) {
+        query.agents.insert((self.tenant.clone(), self.agent.id));
+    }
+
+    fn stored(&self, facts: &Facts) -> Option<Self::Outcome> {
+        let kind = EventType::AgentUpdated;
+        let at = in_doubt::agent_event(facts, &self.tenant, self.agent.id, &self.stamp, kind)?;
+        Some(Some(committed(at, at)))
+    }
+
+    fn plan(&self, planner: &mut Planner<'_>) -> Result<Planned<Self::Outcome>, RepositoryError> {
+        let Self {
+            tenant,
+            agent,
+            stamp,
+        } = self;
+        let Some(stored) = planner.facts.agents.get(&(tenant.clone(), agent.id)) else {
+            return Ok(Planned::Rejected(None));
+        };
+        check_version("agent", *stored, Some(agent.version - 1))?;
+        let updated = planner.log(tenant, stamp, |position| {
+            event_rows::agent_updated(position, agent)
+        });
+        planner.rows.agent_updates.push(AgentUpdate {
+            tenant: tenant.clone(),
+            agent: agent.clone(),
+        });
+        Ok(Planned::Applied(Some(committed(updated, updated))))
+    }
+}

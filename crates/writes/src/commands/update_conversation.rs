@@ -1,0 +1,86 @@
+//! The next version of a conversation.
+
+use domain::{Conversation, EventType, Stamp, TenantId};
+use ports::{
+    Committed, Facts, FactsQuery, RepositoryError,
+    write_store::{ConversationFacts, ConversationUpdate},
+};
+
+use super::{check_version, in_doubt};
+use crate::{Command, Part, Planned, Planner, Scope, event_rows, planner::committed};
+
+/// Replaces the columns of a conversation that clients can change, and returns it as stored. Writes
+/// `conversation.updated`. `Stale` unless the stored version is `conversation.version - 1`; `None`
+/// if the conversation does not exist.
+#[derive(Debug, Clone)]
+pub struct UpdateConversation {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The next version of the conversation.
+    pub conversation: Conversation,
+    /// The time and the actor.
+    pub stamp: Stamp,
+}
+
+impl Command for UpdateConversation {
+    type Outcome = Option<(Committed, Conversation)>;
+
+    fn scope(&self) -> Scope {
+        Scope::new(&self.tenant, [Part::Conversation(self.conversation.id)])
+    }
+
+    fn needs(&self, query: &mut FactsQuery) {
+        let conversation = (self.tenant.clone(), self.conversation.id);
+        query.conversations.insert(conversation);
+    }
+
+    /// Returns the conversation as it is stored now: it may have changed again since.
+    fn stored(&self, facts: &Facts) -> Option<Self::Outcome> {
+        let (changed, kind) = (&self.conversation, EventType::ConversationUpdated);
+        let at = in_doubt::conversation_event(facts, &self.tenant, changed.id, &self.stamp, kind)?;
+        let stored = facts.conversation(&self.tenant, changed.id);
+        let conversation = stored.map_or_else(
+            || changed.clone(),
+            |stored| updated_conversation(stored, changed),
+        );
+        Some(Some((committed(at, at), conversation)))
+    }
+
+    fn plan(&self, planner: &mut Planner<'_>) -> Result<Planned<Self::Outcome>, RepositoryError> {
+        let Self {
+            tenant,
+            conversation,
+            stamp,
+        } = self;
+        let Some(stored) = planner.facts.conversation(tenant, conversation.id) else {
+            return Ok(Planned::Rejected(None));
+        };
+        let before = conversation.version - 1;
+        check_version("conversation", stored.version, Some(before))?;
+        let conversation = updated_conversation(stored, conversation);
+        let sort_seq = planner.log(tenant, stamp, |position| {
+            event_rows::conversation_updated(position, &conversation)
+        });
+        planner.rows.conversation_updates.push(ConversationUpdate {
+            tenant: tenant.clone(),
+            conversation: conversation.clone(),
+            sort_seq,
+        });
+        let committed = committed(sort_seq, sort_seq);
+        Ok(Planned::Applied(Some((committed, conversation))))
+    }
+}
+
+/// Applies the client's changes in `changed` to the stored conversation. Its times never run
+/// backwards.
+fn updated_conversation(stored: &ConversationFacts, changed: &Conversation) -> Conversation {
+    Conversation {
+        agent_id: stored.agent_id,
+        user_id: stored.user_id.clone(),
+        message_count: stored.message_count(),
+        created_at: stored.created_at,
+        updated_at: changed.updated_at.max(stored.updated_at),
+        last_message_at: stored.last_message_at,
+        ..changed.clone()
+    }
+}

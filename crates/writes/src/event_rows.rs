@@ -1,0 +1,152 @@
+//! Construction of the rows of the event log, one function per kind of event.
+
+use domain::{
+    Agent, AgentId, Conversation, ConversationId, EventType, Seq, Stamp, TenantId, TurnId,
+    event_data::{SupersededRange, Tombstone},
+};
+use serde::Serialize;
+use serde_json::Value;
+
+use ports::write_store::{ConversationFacts, EventRow};
+
+/// The position and origin of an event.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LogPosition<'a> {
+    /// The tenant that owns the log.
+    pub(crate) tenant: &'a TenantId,
+    /// The position.
+    pub(crate) seq: Seq,
+    /// The time and the actor.
+    pub(crate) stamp: &'a Stamp,
+}
+
+/// The ids that an event of a turn contains.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TurnIds<'a> {
+    /// The turn.
+    pub(crate) turn: TurnId,
+    /// Its conversation.
+    pub(crate) conversation: ConversationId,
+    /// Its agent.
+    pub(crate) agent: AgentId,
+    /// The user that its conversation belongs to.
+    pub(crate) user: Option<&'a str>,
+}
+
+/// `agent.created`, with a copy of the agent, since it may change before the log is read.
+pub(crate) fn agent_created(position: LogPosition<'_>, agent: &Agent) -> EventRow {
+    agent_event(position, EventType::AgentCreated, agent)
+}
+
+/// `agent.updated`, with a copy of the agent after the change.
+pub(crate) fn agent_updated(position: LogPosition<'_>, agent: &Agent) -> EventRow {
+    agent_event(position, EventType::AgentUpdated, agent)
+}
+
+/// `agent.deleted`, with the agent's tombstone.
+pub(crate) fn agent_deleted(position: LogPosition<'_>, id: AgentId, version: i64) -> EventRow {
+    EventRow {
+        agent_id: Some(id),
+        data: Some(json(&Tombstone::new(id, version))),
+        ..base_row(position, EventType::AgentDeleted)
+    }
+}
+
+/// `conversation.created`.
+pub(crate) fn conversation_created(
+    position: LogPosition<'_>,
+    conversation: &Conversation,
+) -> EventRow {
+    conversation_event(position, EventType::ConversationCreated, conversation)
+}
+
+/// `conversation.updated`.
+pub(crate) fn conversation_updated(
+    position: LogPosition<'_>,
+    conversation: &Conversation,
+) -> EventRow {
+    conversation_event(position, EventType::ConversationUpdated, conversation)
+}
+
+/// `messages.superseded`, with the range of the messages.
+pub(crate) fn messages_superseded(
+    position: LogPosition<'_>,
+    ids: TurnIds<'_>,
+    from_seq: i64,
+    to_seq: i64,
+) -> EventRow {
+    let range = SupersededRange { from_seq, to_seq };
+    EventRow {
+        data: Some(json(&range)),
+        ..turn_event(position, EventType::MessagesSuperseded, ids)
+    }
+}
+
+/// `conversation.deleted`, with the conversation's tombstone.
+pub(crate) fn conversation_deleted(
+    position: LogPosition<'_>,
+    id: ConversationId,
+    conversation: &ConversationFacts,
+) -> EventRow {
+    let tombstone = Tombstone::new(id, conversation.version);
+    EventRow {
+        agent_id: Some(conversation.agent_id),
+        conversation_id: Some(id),
+        user_id: conversation.user_id.clone(),
+        data: Some(json(&tombstone)),
+        ..base_row(position, EventType::ConversationDeleted)
+    }
+}
+
+/// `turn.*`.
+pub(crate) fn turn_event(position: LogPosition<'_>, kind: EventType, ids: TurnIds<'_>) -> EventRow {
+    EventRow {
+        agent_id: Some(ids.agent),
+        conversation_id: Some(ids.conversation),
+        user_id: ids.user.map(str::to_owned),
+        turn_id: Some(ids.turn),
+        ..base_row(position, kind)
+    }
+}
+
+fn agent_event(position: LogPosition<'_>, kind: EventType, agent: &Agent) -> EventRow {
+    EventRow {
+        agent_id: Some(agent.id),
+        snapshot: Some(json(agent)),
+        ..base_row(position, kind)
+    }
+}
+
+fn conversation_event(
+    position: LogPosition<'_>,
+    kind: EventType,
+    conversation: &Conversation,
+) -> EventRow {
+    EventRow {
+        agent_id: Some(conversation.agent_id),
+        conversation_id: Some(conversation.id),
+        user_id: conversation.user_id.clone(),
+        ..base_row(position, kind)
+    }
+}
+
+fn base_row(position: LogPosition<'_>, kind: EventType) -> EventRow {
+    EventRow {
+        tenant: position.tenant.clone(),
+        seq: position.seq,
+        kind,
+        time: position.stamp.time,
+        agent_id: None,
+        conversation_id: None,
+        user_id: None,
+        turn_id: None,
+        actor: position.stamp.actor.clone(),
+        data: None,
+        snapshot: None,
+    }
+}
+
+fn json(data: &impl Serialize) -> Value {
+    // Agents and tombstones consist of text, numbers and maps with text keys: this cannot fail.
+    serde_json::to_value(data).unwrap_or_default()
+}

@@ -1,0 +1,225 @@
+//! Recording what a committed transaction has read and written.
+
+use domain::{AgentId, ConversationId, Seq, TenantId, TurnStatus};
+
+use super::{KnownFacts, KnownTenant, MAX_SKIPPED_BATCHES, Recorded};
+use ports::{
+    Facts, Rows,
+    write_store::{
+        ConversationAdvance, ConversationFacts, ConversationRow, ConversationUpdate, InTenant,
+        TurnEnd, TurnRow, TurnStart,
+    },
+};
+
+impl KnownFacts {
+    /// Records `facts`, which a transaction read under the lock of its tenants or assumed and
+    /// confirmed, and the changes of `rows`, which it wrote.
+    pub(crate) fn record(&mut self, facts: &Facts, rows: &Rows) {
+        for (tenant, head) in &facts.heads {
+            self.enter(tenant, *head);
+        }
+        for (key, version) in &facts.agents {
+            self.keep_agent(key, *version);
+        }
+        for (key, conversation) in &facts.conversations {
+            self.keep_agent(
+                &(key.0.clone(), conversation.agent_id),
+                conversation.agent_version,
+            );
+            self.keep_conversation(key, conversation.clone());
+        }
+        for turn in facts.turns.values() {
+            self.keep_turn(turn);
+        }
+        for row in &rows.agents {
+            self.keep_agent(&(row.tenant.clone(), row.agent.id), row.agent.version);
+        }
+        for row in &rows.agent_updates {
+            self.keep_agent(&(row.tenant.clone(), row.agent.id), row.agent.version);
+        }
+        for row in &rows.conversations {
+            self.add_conversation(row);
+        }
+        for row in &rows.advances {
+            self.advance(row);
+        }
+        for row in &rows.conversation_updates {
+            self.update_conversation(row);
+        }
+        for row in &rows.turns {
+            self.add_turn(row);
+        }
+        for row in &rows.ends {
+            self.end_turn(row);
+        }
+        for row in &rows.starts {
+            self.start_turn(row);
+        }
+        for row in &rows.conversation_deletions {
+            self.conversations.remove(&(row.tenant.clone(), row.id));
+        }
+        for (tenant, head) in &rows.heads {
+            if let Some(mut known) = self.tenants.get_mut(tenant) {
+                known.head = *head;
+            }
+        }
+    }
+
+    /// Makes the facts of a tenant valid at `head`; those recorded with another head are dropped.
+    fn enter(&mut self, tenant: &TenantId, head: Seq) {
+        let known = self.tenants.get(tenant).copied();
+        if known.is_some_and(|known| known.head == head) {
+            return;
+        }
+        self.last_epoch += 1;
+        // A head that was known and is another one now was raised elsewhere.
+        let misses = known.map_or(0, |known| known.misses.saturating_add(1));
+        let known = KnownTenant {
+            head,
+            epoch: self.last_epoch,
+            misses,
+            // None after the first miss, then 1, 3, 7 …
+            skipped: ((1 << misses.min(16)) / 2_u32)
+                .saturating_sub(1)
+                .min(MAX_SKIPPED_BATCHES),
+        };
+        self.tenants.insert(tenant.clone(), known);
+    }
+
+    /// Drops all facts of a tenant but its head.
+    fn forget(&mut self, tenant: &TenantId) {
+        self.last_epoch += 1;
+        if let Some(mut known) = self.tenants.get_mut(tenant) {
+            known.epoch = self.last_epoch;
+        }
+    }
+
+    fn recorded<T>(&self, tenant: &TenantId, value: T) -> Option<Recorded<T>> {
+        let epoch = self.tenants.get(tenant)?.epoch;
+        Some(Recorded { epoch, value })
+    }
+
+    fn keep_agent(&mut self, key: &InTenant<AgentId>, version: i64) {
+        if let Some(recorded) = self.recorded(&key.0, version) {
+            self.agents.insert(key.clone(), recorded);
+        }
+    }
+
+    fn keep_conversation(&mut self, key: &InTenant<ConversationId>, facts: ConversationFacts) {
+        if let Some(recorded) = self.recorded(&key.0, facts) {
+            self.conversations.insert(key.clone(), recorded);
+        }
+    }
+
+    /// Keeps a turn that has not ended; an ended one is needed only for repeated writes.
+    fn keep_turn(&mut self, row: &TurnRow) {
+        let key = (row.tenant.clone(), row.turn.id);
+        if row.turn.status.is_final() {
+            self.turns.remove(&key);
+        } else if let Some(recorded) = self.recorded(&row.tenant, row.clone()) {
+            self.turns.insert(key, recorded);
+        }
+    }
+
+    fn add_conversation(&mut self, row: &ConversationRow) {
+        let conversation = &row.conversation;
+        let agent = (row.tenant.clone(), conversation.agent_id);
+        let Some(agent_version) = self.current(&self.agents, &agent) else {
+            return;
+        };
+        let facts =
+            ConversationFacts::without_open_turns(conversation, row.turn_count, agent_version);
+        self.keep_conversation(&(row.tenant.clone(), conversation.id), facts);
+    }
+
+    fn advance(&mut self, row: &ConversationAdvance) {
+        self.change((&row.tenant, row.id), |facts| {
+            if row.superseded_count != facts.superseded_count {
+                // The newest message that is not superseded is not known.
+                return false;
+            }
+            if row.last_message_seq > facts.last_message_seq {
+                facts.last_message_seq = row.last_message_seq;
+                facts.visible_message_seq = row.last_message_seq;
+            }
+            facts.turn_count = row.turn_count;
+            facts.updated_at = row.updated_at;
+            facts.last_message_at = row.last_message_at.or(facts.last_message_at);
+            true
+        });
+    }
+
+    fn update_conversation(&mut self, row: &ConversationUpdate) {
+        self.change((&row.tenant, row.conversation.id), |facts| {
+            facts.version = row.conversation.version;
+            facts.updated_at = row.conversation.updated_at;
+            true
+        });
+    }
+
+    fn add_turn(&mut self, row: &TurnRow) {
+        self.keep_turn(row);
+        let id = row.turn.id;
+        self.change((&row.tenant, row.turn.conversation_id), |facts| {
+            match row.turn.status {
+                TurnStatus::InProgress => facts.running = Some(id),
+                TurnStatus::Queued => {
+                    facts.waiting += 1;
+                    facts.first_waiting.get_or_insert(id);
+                }
+                TurnStatus::Completed | TurnStatus::Failed | TurnStatus::Cancelled => {}
+            }
+            true
+        });
+    }
+
+    fn end_turn(&mut self, row: &TurnEnd) {
+        let Some((_, ended)) = self.turns.remove(&(row.tenant.clone(), row.id)) else {
+            return self.forget(&row.tenant);
+        };
+        let conversation = ended.value.turn.conversation_id;
+        self.change((&row.tenant, conversation), |facts| {
+            // The next of several queued turns is not known.
+            facts.running.take() == Some(row.id)
+        });
+    }
+
+    fn start_turn(&mut self, row: &TurnStart) {
+        let Some((_, started)) = self.turns.remove(&(row.tenant.clone(), row.id)) else {
+            return self.forget(&row.tenant);
+        };
+        let mut turn = started.value;
+        turn.turn.status = TurnStatus::InProgress;
+        turn.turn.agent_version = Some(row.agent_version);
+        turn.turn.started_at = Some(row.started_at);
+        turn.node = Some(row.node);
+        turn.turn_number = Some(row.turn_number);
+        turn.message_seq = Some(row.message_seq);
+        self.change((&row.tenant, turn.turn.conversation_id), |facts| {
+            facts.running = Some(row.id);
+            facts.waiting = facts.waiting.saturating_sub(1);
+            facts.first_waiting = None;
+            // The next of several queued turns is not known.
+            facts.waiting == 0
+        });
+        self.keep_turn(&turn);
+    }
+
+    /// Changes the facts of a conversation, if they are known. They are dropped if `change` returns
+    /// false.
+    fn change(
+        &mut self,
+        (tenant, id): (&TenantId, ConversationId),
+        change: impl FnOnce(&mut ConversationFacts) -> bool,
+    ) {
+        let key = (tenant.clone(), id);
+        let Some(mut facts) = self.current(&self.conversations, &key) else {
+            return;
+        };
+        if change(&mut facts) {
+            self.keep_conversation(&key, facts);
+        } else {
+            self.conversations.remove(&key);
+        }
+    }
+}

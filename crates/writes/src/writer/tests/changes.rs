@@ -1,0 +1,128 @@
+//! Changes of every kind.
+
+use domain::{Conversation, NodeId, TurnId};
+use ports::FirstMessages;
+
+use super::{any_command::AnyCommand, writing::Writing, *};
+use crate::commands::{
+    CancelTurn, CreateAgent, CreateConversation, CreateCredential, DeleteConversation,
+    FailQueuedTurn, RevokeCredential, UpdateAgent, UpdateConversation,
+};
+
+impl Writing {
+    /// The creation of an agent.
+    pub(super) fn create_agent(&mut self) -> CreateAgent {
+        self.last_number += 1;
+        CreateAgent {
+            tenant: fixture::tenant(),
+            agent: fixture::agent(self.last_number),
+            stamp: fixture::stamp(1),
+            idempotency: None,
+        }
+    }
+
+    /// The update of the agent to its next version.
+    pub(super) fn update_agent(&mut self) -> UpdateAgent {
+        self.agent.version += 1;
+        UpdateAgent {
+            tenant: fixture::tenant(),
+            agent: self.agent.clone(),
+            stamp: fixture::stamp(1),
+        }
+    }
+
+    /// The creation of a conversation.
+    pub(super) fn create_conversation(&mut self) -> CreateConversation {
+        self.last_number += 1;
+        CreateConversation {
+            tenant: fixture::tenant(),
+            conversation: fixture::conversation(self.last_number, self.agent.id),
+            first_messages: FirstMessages::None,
+            stamp: fixture::stamp(1),
+            idempotency: None,
+        }
+    }
+
+    /// The update of a conversation to its next version, if it exists.
+    pub(super) fn update_conversation(&self, number: u32) -> Option<UpdateConversation> {
+        let conversation = fixture::conversation(number, self.agent.id);
+        let key = (fixture::tenant(), conversation.id);
+        let version = self.model.0.lock().conversations.get(&key)?.version;
+        Some(UpdateConversation {
+            tenant: fixture::tenant(),
+            conversation: Conversation {
+                version: version + 1,
+                ..conversation
+            },
+            stamp: fixture::stamp(1),
+        })
+    }
+
+    /// One of six changes.
+    pub(super) fn change(&mut self, change: u64, conversation: u32, key: u64) -> AnyCommand {
+        match change {
+            0 => AnyCommand::new(self.create_agent()),
+            1 => AnyCommand::new(self.update_agent()),
+            2 => match self.update_conversation(conversation) {
+                Some(update) => AnyCommand::new(update),
+                None => AnyCommand::new(self.create_conversation()),
+            },
+            3 => AnyCommand::new(delete_conversation(conversation)),
+            4 => AnyCommand::new(self.create_key()),
+            _ => AnyCommand::new(revoke_key(101 + u32::try_from(key).unwrap())),
+        }
+    }
+
+    /// The creation of a key.
+    pub(super) fn create_key(&mut self) -> CreateCredential {
+        self.last_number += 1;
+        CreateCredential {
+            credential: fixture::key(self.last_number),
+            idempotency: None,
+        }
+    }
+}
+
+/// The deletion of a conversation.
+pub(super) fn delete_conversation(number: u32) -> DeleteConversation {
+    DeleteConversation {
+        tenant: fixture::tenant(),
+        id: fixture::conversation_id(number),
+        expected: None,
+        stamp: fixture::stamp(1),
+    }
+}
+
+/// The cancellation of a turn of a conversation. With `node`, the next queued turn starts.
+pub(super) fn cancel(conversation: u32, turn_id: TurnId, node: Option<NodeId>) -> CancelTurn {
+    CancelTurn {
+        tenant: fixture::tenant(),
+        turn_id,
+        conversation_id: fixture::conversation_id(conversation),
+        partial: None,
+        node,
+        stamp: fixture::stamp(1),
+    }
+}
+
+/// The failure of a queued turn of a conversation.
+pub(super) fn fail_queued(conversation: u32, turn_id: TurnId) -> FailQueuedTurn {
+    FailQueuedTurn {
+        tenant: fixture::tenant(),
+        turn_id,
+        conversation_id: fixture::conversation_id(conversation),
+        problem: fixture::lasting_problem(),
+        stamp: fixture::stamp(1),
+    }
+}
+
+/// The revocation of a key.
+pub(super) fn revoke_key(number: u32) -> RevokeCredential {
+    let key = fixture::key(number);
+    RevokeCredential {
+        tenant: key.tenant,
+        kind: key.kind,
+        id: key.id,
+        at: fixture::at(1),
+    }
+}
