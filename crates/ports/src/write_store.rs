@@ -112,9 +112,17 @@ pub trait WriteStore: Send + Sync {
         lane: Lane,
     ) -> Result<Transacted, WriteError>;
 
-    /// Writes the rows in one round trip and returns `true` if every condition holds, which MUST be
-    /// checked under the locks of the tenants: after a wait for a lock, what was committed meanwhile
-    /// counts. MUST write nothing and return `false` otherwise. Belongs to [`Lane::Group`].
+    /// Writes the rows in one round trip and returns `true` if every condition holds. MUST write
+    /// nothing and return `false` otherwise. Belongs to [`Lane::Group`].
+    ///
+    /// The heads MUST be compared under the locks of the tenants: after a wait for a lock, what was
+    /// committed meanwhile counts. The other conditions may be checked as of before the wait, since
+    /// nothing wrong can be written then:
+    /// - Names, and the keys of turns, agents and conversations, are used with an event, which raises
+    ///   the head.
+    /// - A key or credential of the rows that exists by then MUST make the write fail, and a credential
+    ///   that is revoked by then MUST NOT be revoked again.
+    /// - Nodes are marked dead without a lock, so possibly right after the check.
     async fn write_if(&self, write: Arc<ConditionalRows>) -> Result<bool, WriteError>;
 
     /// Reads the heads of the tenants and the versions of the agents of `query` at one point in

@@ -1,9 +1,8 @@
 //! The conditions under which a planned batch is written: the facts on which it was decided hold.
 //!
-//! Nodes, keys, credentials and names are read as they were before a wait for the lock of a tenant. That is
-//! the same for keys of turns, agents and conversations and for names, which change together with the head.
-//! Nodes are marked dead without the lock, an inserted key or credential that exists is rejected, and a
-//! revoked credential is not revoked again.
+//! Nodes, keys, credentials and names are read as they were before a wait for the lock of a tenant, which
+//! [`ports::WriteStore::write_if`] permits: a key or credential that exists is rejected when it is inserted,
+//! and a revoked credential is not revoked again.
 
 use domain::{NodeId, Seq, TenantId};
 use ports::{ConditionalRows, Conditions};
