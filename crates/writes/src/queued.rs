@@ -14,7 +14,7 @@ const WITHDRAWN: u8 = 2;
 
 type Outcome<C> = Result<<C as Command>::Outcome, RepositoryError>;
 
-/// A command whose caller waits for its outcome.
+/// A command and its outcome, for which a caller may wait.
 pub(crate) struct Queued<C: Command> {
     command: C,
     scope: Scope,
@@ -29,13 +29,26 @@ impl<C: Command> Queued<C> {
     pub(crate) fn new(command: C) -> (Self, oneshot::Receiver<Outcome<C>>) {
         let (caller, outcome) = oneshot::channel();
         let queued = Self {
+            caller: Mutex::new(Some(caller)),
+            ..Self::without_caller(command)
+        };
+        (queued, outcome)
+    }
+
+    /// Returns a command that is never in a queue; its outcome is taken with [`Self::take_planned`].
+    pub(crate) fn without_caller(command: C) -> Self {
+        Self {
             scope: command.scope(),
             command,
             state: AtomicU8::new(WAITING),
             planned: Mutex::new(None),
-            caller: Mutex::new(Some(caller)),
-        };
-        (queued, outcome)
+            caller: Mutex::new(None),
+        }
+    }
+
+    /// Takes the outcome of the last plan.
+    pub(crate) fn take_planned(&self) -> Option<Outcome<C>> {
+        self.planned.lock().take()
     }
 
     /// Takes the command out of the queue; returns false if its transaction has begun.
@@ -120,7 +133,7 @@ impl<C: Command> AnyQueued for Queued<C> {
     }
 
     fn deliver(&self) {
-        if let Some(outcome) = self.planned.lock().take() {
+        if let Some(outcome) = self.take_planned() {
             self.send(outcome);
         }
     }

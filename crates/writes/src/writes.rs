@@ -106,6 +106,9 @@ impl Writes {
 
     /// Commits `command` with the next batch, or in a transaction of its own if that would take long.
     pub async fn write<C: Command>(&self, command: C) -> Result<C::Outcome, RepositoryError> {
+        if self.closing.is_cancelled() {
+            return Err(unavailable("the store is closed"));
+        }
         if command.is_long() {
             self.write_alone(command).await
         } else {
@@ -147,20 +150,18 @@ impl Writes {
 
     /// The outcome of a commit that was not confirmed stays unknown to the caller.
     async fn write_alone<C: Command>(&self, command: C) -> Result<C::Outcome, RepositoryError> {
-        let (queued, mut outcome) = Queued::new(command);
-        let queued: Arc<dyn AnyQueued> = Arc::new(queued);
+        let queued = Arc::new(Queued::without_caller(command));
+        let command: Arc<dyn AnyQueued> = Arc::<Queued<C>>::clone(&queued);
         let batch = Batch {
-            commands: [Arc::clone(&queued)].into(),
+            commands: [command].into(),
             in_doubt_since: None,
         };
         let written = self.store.transact(Arc::new(batch), Lane::Alone).await;
         if let Err(WriteError::Failed(source) | WriteError::Unknown { source, .. }) = written {
             return Err(source);
         }
-        queued.deliver();
-        outcome
-            .try_recv()
-            .unwrap_or_else(|_none| Err(unavailable("the store decided nothing")))
+        let planned = queued.take_planned();
+        planned.unwrap_or_else(|| Err(unavailable("the store decided nothing")))
     }
 }
 

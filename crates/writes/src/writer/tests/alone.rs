@@ -15,7 +15,7 @@ fn delete_agent() -> DeleteAgent {
     }
 }
 
-fn sweep() -> Sweep {
+pub(super) fn sweep() -> Sweep {
     Sweep {
         tenant: fixture::tenant(),
         node: None,

@@ -1,6 +1,6 @@
 //! Tests of the end of the writer.
 
-use super::*;
+use super::{alone::sweep, *};
 
 #[tokio::test(start_paused = true)]
 async fn a_closed_writer_completes_the_queued_writes_and_ends() {
@@ -60,4 +60,13 @@ async fn nobody_waits_for_a_writer_that_panicked() {
         assert!(write.await.unwrap().unwrap_err().is_retryable());
     }
     assert_eq!(started_at.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_closed_writer_rejects_commands_that_need_no_queue() {
+    let fixture = Fixture::start(0, []);
+    fixture.writes.close().await;
+    let error = fixture.writes.write(sweep()).await.unwrap_err();
+    assert!(error.is_retryable());
+    assert!(fixture.calls.lock().is_empty());
 }
