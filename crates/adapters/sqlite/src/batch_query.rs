@@ -29,13 +29,21 @@ impl BatchQuery {
         let keys: Vec<J> = keys.into_iter().collect();
         Ok(Self(statement, to_json(&keys)?))
     }
+
+    fn has_no_keys(&self) -> bool {
+        self.1 == "[]"
+    }
 }
 
-/// Runs all `queries`, and returns the rows of each.
+/// Runs all `queries` unless none has keys, and returns the rows of each.
 pub(crate) async fn fetch<const N: usize>(
     connection: &mut SqliteConnection,
     queries: [BatchQuery; N],
 ) -> Result<[Vec<SqliteRow>; N], RepositoryError> {
+    let mut found = [const { Vec::new() }; N];
+    if queries.iter().all(BatchQuery::has_no_keys) {
+        return Ok(found);
+    }
     let (statements, keys): (Vec<_>, Vec<_>) = queries
         .map(|BatchQuery(statement, keys)| (statement, keys))
         .into_iter()
@@ -43,7 +51,6 @@ pub(crate) async fn fetch<const N: usize>(
     // The text consists of constants; all values are parameters.
     let query = sqlx::query(AssertSqlSafe(statements.join(";")));
     let query: Query<'_, Sqlite, SqliteArguments> = keys.into_iter().fold(query, Query::bind);
-    let mut found = [const { Vec::new() }; N];
     let mut statements = found.iter_mut();
     let mut rows = statements.next();
     let mut results = connection.fetch_many(query);

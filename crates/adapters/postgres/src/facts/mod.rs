@@ -2,8 +2,6 @@
 
 mod statements;
 
-use std::collections::HashMap;
-
 use domain::{CredentialId, IdempotencyRecord, NodeId, TenantId};
 use ports::{
     ConversationName, Facts, FactsQuery, RepositoryError,
@@ -43,23 +41,24 @@ pub(crate) async fn read(
     if !query.tenants.is_empty() {
         let ids: Vec<_> = query.tenants.iter().map(TenantId::as_str).collect();
         let lock = sqlx::query(LOCK).bind(ids);
-        facts.heads = fetch(connection, lock, "tenants", head).await?;
+        add(connection, &mut facts.heads, lock, "tenants", head).await?;
     }
     conversations_and_nodes(connection, query, facts).await?;
     if !query.idempotency.is_empty() {
-        facts.idempotency = idempotency(connection, &query.idempotency).await?;
+        idempotency(connection, &query.idempotency, facts).await?;
     }
     if let Some(query) = &query.logged {
-        facts.logged = logged(connection, query).await?;
+        facts.logged.extend(logged(connection, query).await?);
     }
     if !query.agents.is_empty() {
         let agents = by_ids(AGENTS, &query.agents, |id| id.uuid());
-        let found: Vec<_> = fetch(connection, agents, "agents", agent_version).await?;
-        facts.agents.extend(found);
+        let found = &mut facts.agents;
+        add(connection, found, agents, "agents", agent_version).await?;
     }
     if !query.new_agents.is_empty() {
         let existing = by_ids(EXISTING_AGENTS, &query.new_agents, |id| id.uuid());
-        facts.existing_agents = fetch(connection, existing, "agents", agent_id).await?;
+        let found = &mut facts.existing_agents;
+        add(connection, found, existing, "agents", agent_id).await?;
     }
     if !query.new_names.is_empty() {
         let [tenants, owners, keys] = name_texts(&query.new_names);
@@ -68,20 +67,21 @@ pub(crate) async fn read(
             .bind(name_agents(&query.new_names))
             .bind(owners)
             .bind(keys);
-        facts.named = fetch(connection, named, "conversations", self::named).await?;
+        let found = &mut facts.named;
+        add(connection, found, named, "conversations", self::named).await?;
     }
     credentials(connection, query, facts).await?;
     if !query.turns.is_empty() {
         let turns = by_ids(TURNS, &query.turns, |id| id.uuid());
-        let found: Vec<_> = fetch(connection, turns, "turns", turn).await?;
-        facts.turns.extend(found);
+        add(connection, &mut facts.turns, turns, "turns", turn).await?;
     }
     for key in &query.open_turns {
         let open = turns::open_turns(connection, key).await?;
         facts.open_turns.insert(key.clone(), open);
     }
     if let Some(query) = &query.swept {
-        facts.swept = recovery::swept(connection, query).await?;
+        let swept = recovery::swept(connection, query).await?;
+        facts.swept.extend(swept);
     }
     Ok(())
 }
@@ -96,7 +96,8 @@ async fn credentials(
     if !ids.is_empty() {
         let ids: Vec<_> = ids.into_iter().map(CredentialId::as_str).collect();
         let credentials = sqlx::query(CREDENTIALS).bind(ids);
-        facts.credentials = fetch(connection, credentials, "credentials", credential).await?;
+        let found = &mut facts.credentials;
+        add(connection, found, credentials, "credentials", credential).await?;
     }
     Ok(())
 }
@@ -126,18 +127,21 @@ pub(crate) async fn read_ahead(
     Ok(facts)
 }
 
-/// Reads the rows of a statement on `table`.
-async fn fetch<R, T, C: FromIterator<T>>(
+/// Adds the rows of a statement on `table` to `facts`.
+async fn add<R, T>(
     connection: &mut PgConnection,
+    facts: &mut impl Extend<T>,
     query: Query<'static, Postgres, PgArguments>,
     table: &'static str,
     into: impl Fn(R) -> Result<T, RepositoryError>,
-) -> Result<C, RepositoryError>
+) -> Result<(), RepositoryError>
 where
     R: for<'r> FromRow<'r, PgRow>,
 {
     let rows = query.fetch_all(connection).await.map_err(from_sqlx)?;
-    read::rows(table, rows, into)
+    let found: Vec<T> = read::rows(table, rows, into)?;
+    facts.extend(found);
+    Ok(())
 }
 
 /// Binds all `wanted` ids to `statement`.
@@ -203,20 +207,26 @@ fn name_agents(names: &[InTenant<ConversationName>]) -> Vec<Uuid> {
 async fn idempotency(
     connection: &mut PgConnection,
     wanted: &[RecordKey],
-) -> Result<HashMap<RecordKey, IdempotencyRecord>, RepositoryError> {
+    facts: &mut Facts,
+) -> Result<(), RepositoryError> {
     let column = |text: fn(&RecordKey) -> &str| wanted.iter().map(text).collect::<Vec<_>>();
     let query = sqlx::query(RECORDS)
         .bind(column(|key| key.tenant.as_str()))
         .bind(column(|key| key.principal.as_str()))
         .bind(column(|key| &key.operation))
         .bind(column(|key| &key.key));
-    fetch(
+    add(
         connection,
+        &mut facts.idempotency,
         query,
         "idempotency_records",
-        |row: StoredRecordWithKey| row.try_into(),
+        record,
     )
     .await
+}
+
+fn record(row: StoredRecordWithKey) -> Result<(RecordKey, IdempotencyRecord), RepositoryError> {
+    row.try_into()
 }
 
 async fn logged(
@@ -232,7 +242,8 @@ async fn logged(
         .bind(heads)
         .bind(conversations.collect::<Vec<_>>())
         .bind(agents.collect::<Vec<_>>());
-    let events = fetch(connection, query, "events", StoredEventInDoubt::into_event);
-    let events: Vec<Option<EventInDoubt>> = events.await?;
+    let rows = query.fetch_all(connection).await.map_err(from_sqlx)?;
+    let events: Vec<Option<EventInDoubt>> =
+        read::rows("events", rows, StoredEventInDoubt::into_event)?;
     Ok(events.into_iter().flatten().collect())
 }

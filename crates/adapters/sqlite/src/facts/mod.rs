@@ -35,34 +35,23 @@ pub(crate) async fn read(
     query: &FactsQuery,
     facts: &mut Facts,
 ) -> Result<(), RepositoryError> {
-    if names_entities(query) {
-        entities(connection, query, facts).await?;
-    }
-    if !query.turns.is_empty() {
-        let query = BatchQuery::new(TURNS, query.turns.iter().map(turn_key))?;
-        let [found] = fetch(connection, [query]).await?;
-        add(&mut facts.turns, "turns", found, turn)?;
-    }
+    entities(connection, query, facts).await?;
+    // Apart, since later queries of a decision often name turns alone.
+    let turns = BatchQuery::new(TURNS, query.turns.iter().map(turn_key))?;
+    let [found] = fetch(connection, [turns]).await?;
+    add(&mut facts.turns, "turns", found, turn)?;
     for key in &query.open_turns {
         let open = turns::open_turns(connection, key).await?;
         facts.open_turns.insert(key.clone(), open);
     }
     if let Some(query) = &query.logged {
-        facts.logged = logged(connection, query).await?;
+        facts.logged.extend(logged(connection, query).await?);
     }
     if let Some(query) = &query.swept {
-        facts.swept = recovery::swept(connection, query).await?;
+        let swept = recovery::swept(connection, query).await?;
+        facts.swept.extend(swept);
     }
     Ok(())
-}
-
-/// Returns whether [`entities`] has anything to read. Later queries of a decision often name turns
-/// alone.
-fn names_entities(query: &FactsQuery) -> bool {
-    !(query.tenants.is_empty()
-        && query.conversations.is_empty()
-        && query.agents.is_empty()
-        && query.nodes.is_empty())
 }
 
 /// Adds the facts that one round trip to SQLite's thread reads.
