@@ -12,9 +12,14 @@ use ports::{
 };
 
 impl KnownFacts {
-    /// Records `facts`, which a transaction read under the lock of its tenants or assumed and
-    /// confirmed, and the changes of `rows`, which it wrote.
+    /// Records `facts`, which were read at one point in time, or assumed and confirmed, and the changes
+    /// of `rows`, which the same transaction wrote.
     pub(crate) fn record(&mut self, facts: &Facts, rows: &Rows) {
+        self.record_read(facts);
+        self.record_written(rows);
+    }
+
+    fn record_read(&mut self, facts: &Facts) {
         for (tenant, head) in &facts.heads {
             self.enter(tenant, *head);
         }
@@ -31,34 +36,56 @@ impl KnownFacts {
         for turn in facts.turns.values() {
             self.keep_turn(turn);
         }
-        for row in &rows.agents {
-            self.keep_agent(&(row.tenant.clone(), row.agent.id), row.agent.version);
+    }
+
+    fn record_written(&mut self, rows: &Rows) {
+        // Every kind of row is named here, so that a new one is considered, too.
+        let Rows {
+            agents,
+            agent_updates,
+            agent_deletions,
+            conversations,
+            advances,
+            conversation_updates,
+            conversation_deletions,
+            credentials: _,
+            revocations: _,
+            state: _,
+            turns,
+            ends,
+            starts,
+            messages: _,
+            superseded: _,
+            answered: _,
+            copies: _,
+            events: _,
+            idempotency: _,
+            released: _,
+            heads,
+        } = rows;
+        let created = agents.iter().map(|row| (&row.tenant, &row.agent));
+        let updated = agent_updates.iter().map(|row| (&row.tenant, &row.agent));
+        for (tenant, agent) in created.chain(updated) {
+            self.keep_agent(&(tenant.clone(), agent.id), agent.version);
         }
-        for row in &rows.agent_updates {
-            self.keep_agent(&(row.tenant.clone(), row.agent.id), row.agent.version);
-        }
-        for row in &rows.conversations {
+        for row in conversations {
             self.add_conversation(row);
         }
-        for row in &rows.advances {
-            self.advance(row);
-        }
-        for row in &rows.conversation_updates {
-            self.update_conversation(row);
-        }
-        for row in &rows.turns {
-            self.add_turn(row);
-        }
-        for row in &rows.ends {
-            self.end_turn(row);
-        }
-        for row in &rows.starts {
-            self.start_turn(row);
-        }
-        for row in &rows.conversation_deletions {
+        advances.iter().for_each(|row| self.advance(row));
+        conversation_updates
+            .iter()
+            .for_each(|row| self.update_conversation(row));
+        turns.iter().for_each(|row| self.add_turn(row));
+        ends.iter().for_each(|row| self.end_turn(row));
+        starts.iter().for_each(|row| self.start_turn(row));
+        for row in conversation_deletions {
             self.conversations.remove(&(row.tenant.clone(), row.id));
         }
-        for (tenant, head) in &rows.heads {
+        // The conversations of an agent that is not known are not used.
+        for row in agent_deletions {
+            self.agents.remove(&(row.tenant.clone(), row.id));
+        }
+        for (tenant, head) in heads {
             if let Some(mut known) = self.tenants.get_mut(tenant) {
                 known.head = *head;
             }
@@ -205,8 +232,7 @@ impl KnownFacts {
         self.keep_turn(&turn);
     }
 
-    /// Changes the facts of a conversation, if they are known. They are dropped if `change` returns
-    /// false.
+    /// Changes the known facts of a conversation, or drops them if `change` returns false.
     fn change(
         &mut self,
         (tenant, id): (&TenantId, ConversationId),

@@ -13,7 +13,7 @@ use ports::{
 };
 
 use super::*;
-use crate::{Command, Planner};
+use crate::{Command, Planner, commands::DeleteAgent};
 
 fn in_tenant<Id>(id: Id) -> InTenant<Id> {
     (fixture::tenant(), id)
@@ -261,4 +261,20 @@ fn a_turn_that_has_ended_is_unknown() {
     let conversation = &facts.conversations[&in_tenant(fixture::conversation_id(1))];
     assert_eq!(conversation.running, None);
     assert_eq!(conditions.heads, [in_tenant(Seq(12))].into());
+}
+
+#[test]
+fn a_deleted_agent_and_its_conversations_are_unknown() {
+    let delete = DeleteAgent {
+        tenant: fixture::tenant(),
+        id: fixture::agent(1).id,
+        expected: None,
+        stamp: fixture::stamp(1),
+    };
+    let mut known = KnownFacts::default();
+    known.record(&facts(), &rows_of(&delete, &facts()));
+    let [agent, conversation, _] = queries_of_entities(1);
+    for query in [agent, conversation] {
+        assert!(answer(&known, &query).is_none(), "{query:?}");
+    }
 }
