@@ -250,7 +250,7 @@ pub async fn turns_of_a_higher_level_are_left_to_it(store: &impl SharedStore) {
     let waiting = left.waiting[0].turn_id;
     let failed = store
         .recovery
-        .fail_queued(&tenant, waiting, &problem, &fixture::stamp(9))
+        .fail_queued(&tenant, waiting, &problem, fixture::at(9))
         .await;
     assert_eq!(failed.success(), None);
     assert_eq!(log::head(store, &tenant).await, head);

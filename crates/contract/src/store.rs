@@ -273,7 +273,7 @@ impl Recovery {
         tenant: &TenantId,
         id: TurnId,
         problem: &Problem,
-        stamp: &Stamp,
+        time: Timestamp,
     ) -> Result<Option<Committed>> {
         let Some(found) = self.turns.find(tenant, id).await?.value else {
             return Ok(None);
@@ -283,7 +283,7 @@ impl Recovery {
             turn_id: id,
             conversation_id: found.turn.conversation_id,
             problem: problem.clone(),
-            stamp: stamp.clone(),
+            time,
         };
         self.turns.writes.write(fail).await
     }

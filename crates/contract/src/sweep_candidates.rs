@@ -90,11 +90,11 @@ pub async fn tenants_with_stuck_queued_turns_need_a_sweep(storage: &Store) {
 pub async fn a_queued_turn_can_be_failed(storage: &Store) {
     let agent = two_nodes(storage).await;
     let queue = TurnQueue::begin(storage, &agent, 1, 2).await;
-    let (tenant, stamp) = (fixture::tenant(), fixture::stamp(800));
+    let (tenant, time) = (fixture::tenant(), fixture::at(800));
     let (failed, problem) = (&queue.waiting[0], fixture::retryable_problem());
     let result = storage
         .recovery
-        .fail_queued(&tenant, failed.turn_id, &problem, &stamp);
+        .fail_queued(&tenant, failed.turn_id, &problem, time);
     let committed = result.await.success().expect("the turn waits");
     assert_eq!(event_count(committed), 1);
     let event = log::events_of(storage, committed).await.remove(0);
@@ -102,14 +102,15 @@ pub async fn a_queued_turn_can_be_failed(storage: &Store) {
         (event.kind, event.turn_id),
         (EventType::TurnFailed, Some(failed.turn_id))
     );
-    assert_eq!((event.time, event.actor), (stamp.time, stamp.actor));
+    let actor = failed.stamp.actor.clone();
+    assert_eq!((event.time, event.actor), (time, actor));
     let turn = lookup::turn(storage, failed.turn_id).await;
     let turn = turn.expect("the turn is kept");
     assert_eq!(
         (turn.status, turn.error),
         (TurnStatus::Failed, Some(problem))
     );
-    assert_eq!(turn.finished_at, Some(fixture::at(800)));
+    assert_eq!(turn.finished_at, Some(time));
     let record = lookup::record(
         storage,
         failed
@@ -140,7 +141,7 @@ pub async fn only_queued_turns_can_be_failed(storage: &Store) {
     let ended = queue.waiting[1].turn_id;
     setup::cancel_turn(storage, &queue.waiting[1], None).await;
     let ours = fixture::tenant();
-    let (problem, stamp) = (fixture::lasting_problem(), fixture::stamp(800));
+    let (problem, time) = (fixture::lasting_problem(), fixture::at(800));
     let head = log::head(storage, &ours).await;
     for (tenant, turn) in [
         (&ours, queue.running.turn_id),
@@ -148,7 +149,7 @@ pub async fn only_queued_turns_can_be_failed(storage: &Store) {
         (&ours, fixture::turn_id(404)),
         (&other, queue.waiting[0].turn_id),
     ] {
-        let result = storage.recovery.fail_queued(tenant, turn, &problem, &stamp);
+        let result = storage.recovery.fail_queued(tenant, turn, &problem, time);
         assert_eq!(result.await.success(), None, "{turn} of {tenant}");
     }
     assert_eq!(log::head(storage, &ours).await, head);

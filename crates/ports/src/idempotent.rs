@@ -11,6 +11,16 @@ pub struct Committed {
     pub last: Seq,
 }
 
+impl Committed {
+    /// Returns the position of a change with one event.
+    pub const fn at(seq: Seq) -> Self {
+        Self {
+            first: seq,
+            last: seq,
+        }
+    }
+}
+
 /// The outcome of a write that may have an idempotency entry.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Idempotent<T> {

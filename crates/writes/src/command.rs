@@ -32,8 +32,11 @@ pub trait Command: Send + Sync + 'static {
     fn needs_more(&self, _facts: &Facts, _query: &mut FactsQuery) {}
 
     /// Returns the outcome that an earlier attempt has stored, whose commit was not confirmed; `None`
-    /// if it has stored nothing, or the command can be repeated.
-    fn stored(&self, facts: &Facts) -> Option<Self::Outcome>;
+    /// if it has stored nothing, or the command can be repeated. A long command is attempted once, so it
+    /// is never in doubt.
+    fn stored(&self, _facts: &Facts) -> Option<Self::Outcome> {
+        None
+    }
 
     /// Decides, and adds its rows to the plan. Adds none if it returns an error.
     fn plan(&self, planner: &mut Planner<'_>) -> Result<Planned<Self::Outcome>, RepositoryError>;

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use domain::{EventType, Seq, Stamp, TenantId};
+use domain::{EventType, IdempotencyEntry, Seq, Stamp, TenantId, TurnId};
 use ports::{
-    Committed, Facts, Rows,
-    write_store::{ConversationAdvance, ConversationFacts, EventRow},
+    Facts, Idempotent, Rows,
+    write_store::{ConversationAdvance, ConversationFacts, EventRow, IdempotencyRow},
 };
 
-use crate::event_rows::{self, LogPosition, TurnIds};
+use crate::{
+    Planned,
+    event_rows::{self, LogPosition, TurnIds},
+};
 
 /// Collects the rows to write and assigns event positions.
 pub struct Planner<'a> {
@@ -38,6 +41,31 @@ impl<'a> Planner<'a> {
         let known = self.heads.get(tenant);
         let known = known.or_else(|| self.facts.heads.get(tenant));
         known.copied().unwrap_or_default()
+    }
+
+    /// Returns the outcome of a creation whose idempotency key was used before.
+    pub(crate) fn replayed<T>(
+        &self,
+        tenant: &TenantId,
+        idempotency: Option<&IdempotencyEntry>,
+    ) -> Option<Planned<Idempotent<T>>> {
+        let record = self.facts.existing_record(tenant, idempotency)?;
+        Some(Planned::Rejected(Idempotent::Replayed(record.clone())))
+    }
+
+    /// Writes the record of a key that is used, and has begun `turn_id` if that is given.
+    pub(crate) fn push_record(
+        &mut self,
+        tenant: &TenantId,
+        idempotency: Option<IdempotencyEntry>,
+        turn_id: Option<TurnId>,
+    ) {
+        let row = idempotency.map(|idempotency| IdempotencyRow {
+            tenant: tenant.clone(),
+            idempotency,
+            turn_id,
+        });
+        self.rows.idempotency.extend(row);
     }
 
     /// Appends an event to its tenant's log; `row` builds it for its position.
@@ -85,9 +113,4 @@ impl<'a> Planner<'a> {
         self.rows.advances.pop_if(is_same);
         self.rows.advances.push(advance);
     }
-}
-
-/// The positions of the events from `first` to `last`.
-pub(crate) const fn committed(first: Seq, last: Seq) -> Committed {
-    Committed { first, last }
 }

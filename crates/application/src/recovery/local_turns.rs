@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use domain::{PrincipalId, Problem, ProblemCode, Stamp, TurnId};
+use domain::{Problem, ProblemCode, Stamp, TurnId};
 use ports::{FinishOutcome, FinishTurn, RepositoryError, TurnAddress, TurnEnding, TurnRecovery};
 use tokio_util::sync::CancellationToken;
 use writes::commands::FailQueuedTurn;
@@ -121,7 +121,10 @@ impl LocalTurnReconciler {
             conversation_id: turn.conversation_id,
             node,
             ending: TurnEnding::failed(Problem::new(ProblemCode::Interrupted)),
-            stamp: self.stamp(found.principal),
+            stamp: Stamp {
+                time: self.context.ports.clock.now(),
+                actor: found.principal,
+            },
             promote: self.runner.promotes_to().is_some(),
         };
         if let FinishOutcome::Finished {
@@ -143,14 +146,12 @@ impl LocalTurnReconciler {
         let mut outcome = Ok(());
         for turn in own {
             let subject = turn.subject();
-            let started_by = subject.started_by.clone();
             let turn = TurnAddress {
                 tenant: subject.tenant.clone(),
                 conversation_id: subject.conversation_id,
                 turn_id: subject.turn_id,
             };
-            let failed = self.fail_one(turn, started_by);
-            outcome = outcome.and(failed.await);
+            outcome = outcome.and(self.fail_one(turn).await);
         }
         if self.recovery.is_single_process() {
             outcome = outcome.and(self.fail_all_queued().await);
@@ -167,29 +168,12 @@ impl LocalTurnReconciler {
     async fn fail_all_queued(&self) -> Result<(), RepositoryError> {
         let mut outcome = Ok(());
         for turn in self.recovery.queued().await? {
-            outcome = outcome.and(self.fail_stored(turn).await);
+            outcome = outcome.and(self.fail_one(turn).await);
         }
         outcome
     }
 
-    async fn fail_stored(&self, turn: TurnAddress) -> Result<(), RepositoryError> {
-        let found = self
-            .context
-            .ports
-            .turns
-            .find(&turn.tenant, turn.turn_id)
-            .await?;
-        match found.value {
-            Some(found) => self.fail_one(turn, found.principal).await,
-            None => Ok(()),
-        }
-    }
-
-    async fn fail_one(
-        &self,
-        turn: TurnAddress,
-        started_by: PrincipalId,
-    ) -> Result<(), RepositoryError> {
+    async fn fail_one(&self, turn: TurnAddress) -> Result<(), RepositoryError> {
         let problem = Problem::new(ProblemCode::Interrupted);
         let id = turn.turn_id;
         let fail = FailQueuedTurn {
@@ -197,7 +181,7 @@ impl LocalTurnReconciler {
             turn_id: id,
             conversation_id: turn.conversation_id,
             problem: problem.clone(),
-            stamp: self.stamp(started_by),
+            time: self.context.ports.clock.now(),
         };
         let failed = self.context.ports.writes.write(fail).await?;
         if failed.is_some()
@@ -206,12 +190,5 @@ impl LocalTurnReconciler {
             turn.end(TurnOutcome::Failed(problem));
         }
         Ok(())
-    }
-
-    fn stamp(&self, actor: PrincipalId) -> Stamp {
-        Stamp {
-            time: self.context.ports.clock.now(),
-            actor,
-        }
     }
 }

@@ -1,14 +1,14 @@
 //! The start of a turn, which runs at once or is queued.
 
 use domain::{EventType, admission::Admission};
-use ports::{BeginOutcome, BeginTurn, Facts, FactsQuery, RepositoryError};
+use ports::{BeginOutcome, BeginTurn, Committed, Facts, FactsQuery, RepositoryError};
 
 use super::{
     conversation_state::{ConversationState, Rejection},
     in_doubt,
     new_turn::{self, LastMessage, turn_ids, turn_row},
 };
-use crate::{Command, Planned, Planner, Scope, planner::committed};
+use crate::{Command, Planned, Planner, Scope};
 
 impl Command for BeginTurn {
     type Outcome = BeginOutcome;
@@ -32,13 +32,20 @@ impl Command for BeginTurn {
 
     /// A turn that was queued first is reported as queued, even if it has started since.
     fn stored(&self, facts: &Facts) -> Option<Self::Outcome> {
-        let event = |kind| in_doubt::turn_event(facts, &self.tenant, self.turn_id, kind);
+        let event = |kind| {
+            in_doubt::find(facts, &self.tenant, kind, |event| {
+                event.turn_id == Some(self.turn_id)
+            })
+        };
         if let Some(queued) = event(EventType::TurnQueued) {
-            return Some(BeginOutcome::Queued(committed(queued, queued)));
+            return Some(BeginOutcome::Queued(Committed::at(queued)));
         }
         let started = event(EventType::TurnStarted)?;
         Some(BeginOutcome::Started {
-            committed: committed(in_doubt::first_event(facts, self, started), started),
+            committed: Committed {
+                first: in_doubt::first_event(facts, self, started),
+                last: started,
+            },
             place: in_doubt::stored_place(facts, self)?,
         })
     }
@@ -80,9 +87,13 @@ fn start(
         at: begin.stamp.time,
     };
     planner.write_conversation(begin, state, after);
-    planner.push_record(begin);
+    planner.push_record(
+        &begin.tenant,
+        begin.idempotency.clone(),
+        Some(begin.turn_id),
+    );
     BeginOutcome::Started {
-        committed: committed(first, last),
+        committed: Committed { first, last },
         place,
     }
 }
@@ -105,8 +116,12 @@ fn queue(
     if let ConversationState::Existing(found) = state {
         planner.touch((&begin.tenant, begin.target.id()), found);
     }
-    planner.push_record(begin);
-    BeginOutcome::Queued(committed(queued, queued))
+    planner.push_record(
+        &begin.tenant,
+        begin.idempotency.clone(),
+        Some(begin.turn_id),
+    );
+    BeginOutcome::Queued(Committed::at(queued))
 }
 
 impl From<Rejection> for BeginOutcome {

@@ -3,8 +3,11 @@
 use domain::{ConversationId, EventType, NodeId, Stamp, TenantId, TurnId, TurnStatus};
 use ports::{CancelOutcome, Facts, FactsQuery, Reply, RepositoryError};
 
-use super::{ending::Ending, in_doubt};
-use crate::{Command, Part, Planned, Planner, Scope, planner::committed};
+use super::{
+    ending::{self, Ended, Ending},
+    in_doubt,
+};
+use crate::{Command, Part, Planned, Planner, Scope};
 
 /// Cancels a queued or running turn, with `turn.cancelled`. If it was running, the first queued turn
 /// of its conversation starts, and `partial` is stored: its text as the agent's message unless empty,
@@ -43,29 +46,17 @@ impl Command for CancelTurn {
     }
 
     fn needs_more(&self, facts: &Facts, query: &mut FactsQuery) {
-        let found = facts.conversation(&self.tenant, self.conversation_id);
-        let waiting = found.filter(|_| self.node.is_some());
-        let turns = [
-            Some(self.turn_id),
-            waiting.and_then(|found| found.first_waiting),
-        ];
-        let turns = turns.into_iter().flatten();
-        query
-            .turns
-            .extend(turns.map(|turn| (self.tenant.clone(), turn)));
+        let key = (&self.tenant, self.conversation_id);
+        ending::needs_more(key, self.turn_id, self.node.is_some(), facts, query);
     }
 
     fn stored(&self, facts: &Facts) -> Option<Self::Outcome> {
-        let (tenant, kind) = (&self.tenant, EventType::TurnCancelled);
-        let first = in_doubt::stamped_turn_event(facts, tenant, self.turn_id, &self.stamp, kind)?;
-        let promoted = self.node.and_then(|node| {
-            in_doubt::promoted_turn(facts, (tenant, self.conversation_id), node, first)
-        });
-        let last = promoted.as_ref().map_or(first, |_| first.plus(1));
-        Some(CancelOutcome::Cancelled {
-            committed: committed(first, last),
-            promoted: promoted.map(Box::new),
-        })
+        let kind = EventType::TurnCancelled;
+        let first = in_doubt::find(facts, &self.tenant, kind, |event| {
+            event.turn_id == Some(self.turn_id) && event.stamp == self.stamp
+        })?;
+        let key = (&self.tenant, self.conversation_id);
+        Some(in_doubt::ended(facts, key, self.node, first).into())
     }
 
     fn plan(&self, planner: &mut Planner<'_>) -> Result<Planned<Self::Outcome>, RepositoryError> {
@@ -84,16 +75,26 @@ impl Command for CancelTurn {
         };
         let partial = self.partial.as_ref();
         let end = Ending {
-            kind: EventType::TurnCancelled,
             status: TurnStatus::Cancelled,
             reply: partial.filter(|reply| !reply.content.is_empty()),
             tool_calls: partial.map_or(&[], |reply| &reply.tool_calls),
             error: None,
         };
-        let (first, last, promoted) = planner.end(row, conversation, &end, self.node, &self.stamp);
-        Ok(Planned::Applied(CancelOutcome::Cancelled {
-            committed: committed(first, last),
-            promoted: promoted.map(Box::new),
-        }))
+        let ended = planner.end(row, conversation, &end, self.node, &self.stamp);
+        Ok(Planned::Applied(ended.into()))
+    }
+}
+
+impl From<Ended> for CancelOutcome {
+    fn from(
+        Ended {
+            committed,
+            promoted,
+        }: Ended,
+    ) -> Self {
+        Self::Cancelled {
+            committed,
+            promoted,
+        }
     }
 }

@@ -3,11 +3,11 @@
 use domain::{Agent, EventType, IdempotencyEntry, MemorySize as _, Stamp, TenantId};
 use ports::{
     Committed, Facts, FactsQuery, Idempotent, RepositoryError,
-    write_store::{AgentRow, IdempotencyRow, RecordKey},
+    write_store::{AgentRow, RecordKey},
 };
 
-use super::{in_doubt, update_agent::MAX_GROUPED_BYTES};
-use crate::{Command, Part, Planned, Planner, Scope, event_rows, planner::committed};
+use super::{MAX_GROUPED_BYTES, in_doubt};
+use crate::{Command, Part, Planned, Planner, Scope, event_rows};
 
 /// Stores a new agent. Writes `agent.created` with a snapshot of the agent, and the idempotency
 /// entry; writes nothing if the entry's key was used before. `Conflict` if the id exists.
@@ -50,8 +50,10 @@ impl Command for CreateAgent {
 
     fn stored(&self, facts: &Facts) -> Option<Self::Outcome> {
         let kind = EventType::AgentCreated;
-        let at = in_doubt::agent_event(facts, &self.tenant, self.agent.id, &self.stamp, kind)?;
-        Some(Idempotent::Applied(committed(at, at)))
+        let at = in_doubt::find(facts, &self.tenant, kind, |event| {
+            event.agent_id == Some(self.agent.id) && event.stamp == self.stamp
+        })?;
+        Some(Idempotent::Applied(Committed::at(at)))
     }
 
     /// Checks the idempotency key first, then whether the id is unused.
@@ -62,8 +64,8 @@ impl Command for CreateAgent {
             stamp,
             idempotency,
         } = self;
-        if let Some(record) = planner.facts.existing_record(tenant, idempotency.as_ref()) {
-            return Ok(Planned::Rejected(Idempotent::Replayed(record.clone())));
+        if let Some(replayed) = planner.replayed(tenant, idempotency.as_ref()) {
+            return Ok(replayed);
         }
         let key = (tenant.clone(), agent.id);
         if planner.facts.existing_agents.contains(&key) {
@@ -77,9 +79,8 @@ impl Command for CreateAgent {
             agent: agent.clone(),
             sort_seq: created,
         });
-        let record = IdempotencyRow::without_turn(tenant, idempotency.as_ref());
-        planner.rows.idempotency.extend(record);
-        let committed = committed(created, created);
+        planner.push_record(tenant, idempotency.clone(), None);
+        let committed = Committed::at(created);
         Ok(Planned::Applied(Idempotent::Applied(committed)))
     }
 }

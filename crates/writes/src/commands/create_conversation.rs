@@ -4,17 +4,21 @@ use domain::{Conversation, EventType, IdempotencyEntry, Stamp, TenantId};
 use ports::{
     Committed, ConversationName, Facts, FactsQuery, FirstMessages, Idempotent, RepositoryError,
     SORT_SEQ_OF_RESULT,
-    write_store::{ConversationRow, IdempotencyRow, MessageCopy, RecordKey},
+    write_store::{ConversationRow, MessageCopy, RecordKey},
 };
 use serde_json::Value;
 
 use super::in_doubt;
-use crate::{Command, Part, Planned, Planner, Scope, event_rows, planner::committed};
+use crate::{Command, Part, Planned, Planner, Scope, event_rows};
 
 /// Stores a new conversation with its first messages, whose number is `conversation.message_count`.
-/// Writes `conversation.created` and the idempotency entry; writes nothing if the entry's key was
-/// used before. `Applied(None)` if the agent does not exist. `Stale` if a conversation has its name,
-/// or the conversation to copy from is missing or has another turn count than assumed.
+/// Writes `conversation.created` and the idempotency entry, to whose result it adds the position of
+/// the conversation as [`SORT_SEQ_OF_RESULT`]; writes nothing if the entry's key was used before.
+/// `Applied(None)` if the agent does not exist. `Stale` if a conversation has its name, or the
+/// conversation to copy from is missing or has another turn count than assumed.
+///
+/// Copied messages are those that are not superseded, numbered from 1. They keep their ids, turns and
+/// times.
 #[derive(Debug, Clone)]
 pub struct CreateConversation {
     /// The tenant that owns the data.
@@ -99,8 +103,10 @@ impl Command for CreateConversation {
 
     fn stored(&self, facts: &Facts) -> Option<Self::Outcome> {
         let (id, kind) = (self.conversation.id, EventType::ConversationCreated);
-        let at = in_doubt::conversation_event(facts, &self.tenant, id, &self.stamp, kind)?;
-        Some(Idempotent::Applied(Some(committed(at, at))))
+        let at = in_doubt::find(facts, &self.tenant, kind, |event| {
+            event.conversation_id == Some(id) && event.stamp == self.stamp
+        })?;
+        Some(Idempotent::Applied(Some(Committed::at(at))))
     }
 
     /// Checks the idempotency key first, then whether the agent exists, and then what the caller
@@ -113,8 +119,8 @@ impl Command for CreateConversation {
             idempotency,
             ..
         } = self;
-        if let Some(record) = planner.facts.existing_record(tenant, idempotency.as_ref()) {
-            return Ok(Planned::Rejected(Idempotent::Replayed(record.clone())));
+        if let Some(replayed) = planner.replayed(tenant, idempotency.as_ref()) {
+            return Ok(replayed);
         }
         let agent = (tenant.clone(), conversation.agent_id);
         if !planner.facts.agents.contains_key(&agent) {
@@ -131,15 +137,13 @@ impl Command for CreateConversation {
             sort_seq: created,
         });
         self.push_first_messages(planner);
-        let mut record = IdempotencyRow::without_turn(tenant, idempotency.as_ref());
-        if let Some(Value::Object(result)) = record
-            .as_mut()
-            .and_then(|record| record.idempotency.result.as_mut())
-        {
+        let mut idempotency = idempotency.clone();
+        let result = idempotency.as_mut().and_then(|it| it.result.as_mut());
+        if let Some(Value::Object(result)) = result {
             result.insert(SORT_SEQ_OF_RESULT.to_owned(), created.0.into());
         }
-        planner.rows.idempotency.extend(record);
-        let committed = committed(created, created);
+        planner.push_record(tenant, idempotency, None);
+        let committed = Committed::at(created);
         Ok(Planned::Applied(Idempotent::Applied(Some(committed))))
     }
 }

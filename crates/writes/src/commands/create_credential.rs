@@ -1,10 +1,7 @@
 //! The creation of a credential.
 
 use domain::{Credential, CredentialKind, IdempotencyEntry};
-use ports::{
-    Facts, FactsQuery, Idempotent, RepositoryError,
-    write_store::{IdempotencyRow, RecordKey},
-};
+use ports::{Facts, FactsQuery, Idempotent, RepositoryError, write_store::RecordKey};
 
 use crate::{Command, Part, Planned, Planner, Scope};
 
@@ -49,8 +46,8 @@ impl Command for CreateCredential {
             idempotency,
         } = self;
         let tenant = &credential.tenant;
-        if let Some(record) = planner.facts.existing_record(tenant, idempotency.as_ref()) {
-            return Ok(Planned::Rejected(Idempotent::Replayed(record.clone())));
+        if let Some(replayed) = planner.replayed(tenant, idempotency.as_ref()) {
+            return Ok(replayed);
         }
         if planner.facts.credentials.contains_key(&credential.id) {
             return Err(RepositoryError::Conflict {
@@ -59,8 +56,7 @@ impl Command for CreateCredential {
         }
         planner.rows.credentials.push(credential.clone());
         planner.rows.state.records_key |= credential.kind == CredentialKind::Key;
-        let record = IdempotencyRow::without_turn(tenant, idempotency.as_ref());
-        planner.rows.idempotency.extend(record);
+        planner.push_record(tenant, idempotency.clone(), None);
         Ok(Planned::Applied(Idempotent::Applied(())))
     }
 }

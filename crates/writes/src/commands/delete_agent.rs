@@ -2,12 +2,12 @@
 
 use domain::{AgentId, Stamp, TenantId};
 use ports::{
-    DeleteOutcome, Facts, FactsQuery, RepositoryError,
+    Committed, DeleteOutcome, Facts, FactsQuery, RepositoryError,
     write_store::{AgentDeletion, InTenant, OpenTurnsOf},
 };
 
 use super::check_version;
-use crate::{Command, Part, Planned, Planner, Scope, event_rows, planner::committed};
+use crate::{Command, Part, Planned, Planner, Scope, event_rows};
 
 /// Marks an agent as deleted, cancels its queued and running turns (one `turn.cancelled` each, in
 /// the order of the turn ids), and writes `agent.deleted` last. `Stale` if `expected` is given and
@@ -59,11 +59,6 @@ impl Command for DeleteAgent {
         }
     }
 
-    /// A deletion is not repeated.
-    fn stored(&self, _facts: &Facts) -> Option<Self::Outcome> {
-        None
-    }
-
     fn plan(&self, planner: &mut Planner<'_>) -> Result<Planned<Self::Outcome>, RepositoryError> {
         let Self {
             tenant,
@@ -87,7 +82,7 @@ impl Command for DeleteAgent {
             id: *id,
             deleted_at: stamp.time,
         });
-        let deleted = DeleteOutcome::Deleted(committed(first, last));
+        let deleted = DeleteOutcome::Deleted(Committed { first, last });
         Ok(Planned::Applied(deleted))
     }
 }

@@ -2,12 +2,12 @@
 
 use domain::{ConversationId, EventType, Seq, Stamp, TenantId};
 use ports::{
-    DeleteOutcome, Facts, FactsQuery, RepositoryError,
+    Committed, DeleteOutcome, Facts, FactsQuery, RepositoryError,
     write_store::{ConversationDeletion, ConversationFacts, InTenant, OpenTurnsOf},
 };
 
 use super::{check_version, in_doubt};
-use crate::{Command, Part, Planned, Planner, Scope, event_rows, planner::committed};
+use crate::{Command, Part, Planned, Planner, Scope, event_rows};
 
 /// Cancels the open turns of a conversation (one `turn.cancelled` each, in the order of the turn
 /// ids) and marks it as deleted; writes `conversation.deleted` last. `Stale` if `expected` is given
@@ -67,12 +67,14 @@ impl Command for DeleteConversation {
     /// its own.
     fn stored(&self, facts: &Facts) -> Option<Self::Outcome> {
         let kind = EventType::ConversationDeleted;
-        let last = in_doubt::conversation_event(facts, &self.tenant, self.id, &self.stamp, kind)?;
+        let last = in_doubt::find(facts, &self.tenant, kind, |event| {
+            event.conversation_id == Some(self.id) && event.stamp == self.stamp
+        })?;
         let mut first = last;
         while self.is_cancelled(facts, Seq(first.0 - 1)) {
             first = Seq(first.0 - 1);
         }
-        Some(DeleteOutcome::Deleted(committed(first, last)))
+        Some(DeleteOutcome::Deleted(Committed { first, last }))
     }
 
     fn plan(&self, planner: &mut Planner<'_>) -> Result<Planned<Self::Outcome>, RepositoryError> {
@@ -99,7 +101,7 @@ impl Command for DeleteConversation {
             deleted_at: stamp.time,
         };
         planner.rows.conversation_deletions.push(deletion);
-        let deleted = DeleteOutcome::Deleted(committed(first, last));
+        let deleted = DeleteOutcome::Deleted(Committed { first, last });
         Ok(Planned::Applied(deleted))
     }
 }

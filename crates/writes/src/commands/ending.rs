@@ -1,22 +1,18 @@
-//! The end of a turn for any reason, and the start of the next one.
+//! The end of a turn for any reason.
 
 use domain::{
-    ConversationId, EventType, NodeId, Problem, Seq, Stamp, TenantId, Timestamp, ToolCall, Turn,
+    ConversationId, EventType, NodeId, Problem, Seq, Stamp, TenantId, ToolCall, Turn, TurnId,
     TurnStatus, conversation::excerpt,
 };
 use ports::{
-    AnsweredMessage, PromotedTurn, Reply, TurnMessages,
-    write_store::{
-        ConversationAdvance, ConversationFacts, ReleasedKey, TurnEnd, TurnRow, TurnStart,
-    },
+    Committed, Facts, FactsQuery, PromotedTurn, Reply,
+    write_store::{ConversationAdvance, ConversationFacts, ReleasedKey, TurnEnd, TurnRow},
 };
 
 use crate::{Planner, event_rows::TurnIds};
 
 /// The end of a turn.
 pub(super) struct Ending<'a> {
-    /// The event of the end.
-    pub(super) kind: EventType,
     /// The final status.
     pub(super) status: TurnStatus,
     /// The agent's reply.
@@ -31,7 +27,6 @@ impl<'a> Ending<'a> {
     /// The failure of a turn whose tool calls, if it had any, were only in the memory of its node.
     pub(super) const fn failure(problem: &'a Problem) -> Self {
         Self {
-            kind: EventType::TurnFailed,
             status: TurnStatus::Failed,
             reply: None,
             tool_calls: &[],
@@ -40,9 +35,33 @@ impl<'a> Ending<'a> {
     }
 }
 
+/// What the end of a turn has written.
+pub(super) struct Ended {
+    /// The positions of its events.
+    pub(super) committed: Committed,
+    /// The turn that it started.
+    pub(super) promoted: Option<Box<PromotedTurn>>,
+}
+
+/// Adds a turn that ends and, if the end `promotes` one, the turn that starts then.
+pub(super) fn needs_more(
+    (tenant, conversation): (&TenantId, ConversationId),
+    ending: TurnId,
+    promotes: bool,
+    facts: &Facts,
+    query: &mut FactsQuery,
+) {
+    let found = facts.conversation(tenant, conversation);
+    let next = found
+        .filter(|_| promotes)
+        .and_then(|found| found.first_waiting);
+    let turns = [ending].into_iter().chain(next);
+    query.turns.extend(turns.map(|turn| (tenant.clone(), turn)));
+}
+
 impl Planner<'_> {
     /// Ends a turn. If it was running, starts the next queued turn on `node`, if that is given and
-    /// alive. Returns the positions of the first and last event.
+    /// alive.
     pub(super) fn end(
         &mut self,
         row: &TurnRow,
@@ -50,11 +69,11 @@ impl Planner<'_> {
         end: &Ending<'_>,
         node: Option<NodeId>,
         stamp: &Stamp,
-    ) -> (Seq, Seq, Option<PromotedTurn>) {
+    ) -> Ended {
         let was_running = row.turn.status == TurnStatus::InProgress;
         let reply = end.reply.filter(|_| was_running);
         let ids = turn_ids(&row.turn, conversation);
-        let first = self.log_turn(&row.tenant, stamp, end.kind, ids);
+        let first = self.log_turn(&row.tenant, stamp, event_of(end.status), ids);
         let key = (&row.tenant, row.turn.conversation_id);
         // A node with another clock may have started the turn.
         let finished_at = stamp.time.max(row.turn.latest_time());
@@ -87,9 +106,14 @@ impl Planner<'_> {
         let promoted = node
             .filter(|_| was_running)
             .and_then(|node| self.promote(conversation, &mut after, node, finished_at));
-        let last = promoted.as_ref().map_or(first, |(seq, _)| *seq);
         self.advance(conversation, after);
-        (first, last, promoted.map(|(_, turn)| turn))
+        Ended {
+            committed: Committed {
+                first,
+                last: self.head(&row.tenant),
+            },
+            promoted: promoted.map(Box::new),
+        }
     }
 
     /// Releases a turn's idempotency key for another turn in the same conversation.
@@ -113,101 +137,20 @@ impl Planner<'_> {
     ) {
         self.advance(conversation, unchanged(key, conversation));
     }
-
-    /// Starts the next queued turn of a conversation without a running turn, if `node` is alive.
-    pub(super) fn promote_next(
-        &mut self,
-        key: (&TenantId, ConversationId),
-        conversation: &ConversationFacts,
-        node: NodeId,
-        at: Timestamp,
-    ) -> Option<PromotedTurn> {
-        let mut after = unchanged(key, conversation);
-        let (_, promoted) = self.promote(conversation, &mut after, node, at)?;
-        self.advance(conversation, after);
-        Some(promoted)
-    }
-
-    /// Starts the next queued turn. The actor of its event is the principal that sent the message.
-    fn promote(
-        &mut self,
-        conversation: &ConversationFacts,
-        after: &mut ConversationAdvance,
-        node: NodeId,
-        at: Timestamp,
-    ) -> Option<(Seq, PromotedTurn)> {
-        let facts = self.facts;
-        let waiting = facts.turn(&after.tenant, conversation.first_waiting?)?;
-        if waiting.is_left_to_newer() || !facts.live_nodes.contains(&node) {
-            return None;
-        }
-        let at = at.max(waiting.turn.created_at);
-        after.last_message_seq += 1;
-        after.updated_at = after.updated_at.max(at);
-        after.last_message_at = Some(at);
-        after.excerpt = Some(excerpt(&waiting.turn.input));
-        let row = TurnRow {
-            turn: Turn {
-                status: TurnStatus::InProgress,
-                agent_version: Some(conversation.agent_version),
-                started_at: Some(at),
-                ..waiting.turn.clone()
-            },
-            message_seq: Some(after.last_message_seq),
-            turn_number: Some(after.turn_count),
-            ..waiting.clone()
-        };
-        let by_caller = Stamp {
-            time: at,
-            actor: row.principal.clone(),
-        };
-        let ids = turn_ids(&row.turn, conversation);
-        let seq = self.log_turn(&after.tenant, &by_caller, EventType::TurnStarted, ids);
-        if let Some(message) = row.user_message() {
-            self.push_message(&after.tenant, message);
-        }
-        self.rows.starts.push(TurnStart {
-            tenant: after.tenant.clone(),
-            id: row.turn.id,
-            node,
-            agent_version: conversation.agent_version,
-            turn_number: after.turn_count,
-            message_seq: after.last_message_seq,
-            started_at: at,
-        });
-        let promoted = promoted_turn(row, conversation, after);
-        after.turn_count += 1;
-        Some((seq, promoted))
-    }
 }
 
-/// The started turn of `row`, whose message is the last one of the conversation.
-fn promoted_turn(
-    row: TurnRow,
-    conversation: &ConversationFacts,
-    after: &ConversationAdvance,
-) -> PromotedTurn {
-    let place = TurnMessages {
-        message: AnsweredMessage {
-            id: row.message_id,
-            seq: after.last_message_seq,
-        },
-        reply_seq: after.last_message_seq + 1,
-        turn_number: after.turn_count,
-        retry_of: None,
-    };
-    PromotedTurn {
-        tenant: after.tenant.clone(),
-        turn: row.turn,
-        principal: row.principal,
-        user_id: conversation.user_id.clone(),
-        place,
-        reply_id: row.reply_id,
+/// The event of a turn that ends with a status.
+const fn event_of(status: TurnStatus) -> EventType {
+    match status {
+        TurnStatus::Completed => EventType::TurnCompleted,
+        TurnStatus::Cancelled => EventType::TurnCancelled,
+        // No turn ends with the last two.
+        TurnStatus::Failed | TurnStatus::Queued | TurnStatus::InProgress => EventType::TurnFailed,
     }
 }
 
 /// The changed columns of a conversation before any change is added.
-fn unchanged(
+pub(super) fn unchanged(
     (tenant, id): (&TenantId, ConversationId),
     conversation: &ConversationFacts,
 ) -> ConversationAdvance {
@@ -224,7 +167,8 @@ fn unchanged(
     }
 }
 
-fn turn_ids<'a>(turn: &Turn, conversation: &'a ConversationFacts) -> TurnIds<'a> {
+/// The ids for the events of a turn.
+pub(super) fn turn_ids<'a>(turn: &Turn, conversation: &'a ConversationFacts) -> TurnIds<'a> {
     TurnIds {
         turn: turn.id,
         conversation: turn.conversation_id,

@@ -1,13 +1,13 @@
 //! The failure of a queued turn that cannot start any more.
 
-use domain::{ConversationId, EventType, Problem, Stamp, TenantId, TurnId, TurnStatus};
+use domain::{ConversationId, EventType, Problem, Stamp, TenantId, Timestamp, TurnId, TurnStatus};
 use ports::{Committed, Facts, FactsQuery, RepositoryError};
 
 use super::{ending::Ending, in_doubt};
-use crate::{Command, Part, Planned, Planner, Scope, planner::committed};
+use crate::{Command, Part, Planned, Planner, Scope};
 
-/// Fails a queued turn, with `turn.failed`. The outcome is `None` if the turn is not queued (any
-/// more), or left to nodes of a newer version.
+/// Fails a queued turn, with `turn.failed`, whose actor is the principal that sent the message. The
+/// outcome is `None` if the turn is not queued (any more), or left to nodes of a newer version.
 #[derive(Debug, Clone)]
 pub struct FailQueuedTurn {
     /// The tenant.
@@ -18,8 +18,8 @@ pub struct FailQueuedTurn {
     pub conversation_id: ConversationId,
     /// The reason.
     pub problem: Problem,
-    /// The time and the actor.
-    pub stamp: Stamp,
+    /// The time.
+    pub time: Timestamp,
 }
 
 impl Command for FailQueuedTurn {
@@ -36,9 +36,11 @@ impl Command for FailQueuedTurn {
     }
 
     fn stored(&self, facts: &Facts) -> Option<Self::Outcome> {
-        let (tenant, kind) = (&self.tenant, EventType::TurnFailed);
-        let at = in_doubt::stamped_turn_event(facts, tenant, self.turn_id, &self.stamp, kind)?;
-        Some(Some(committed(at, at)))
+        let kind = EventType::TurnFailed;
+        let at = in_doubt::find(facts, &self.tenant, kind, |event| {
+            event.turn_id == Some(self.turn_id) && event.stamp.time == self.time
+        })?;
+        Some(Some(Committed::at(at)))
     }
 
     fn plan(&self, planner: &mut Planner<'_>) -> Result<Planned<Self::Outcome>, RepositoryError> {
@@ -54,7 +56,11 @@ impl Command for FailQueuedTurn {
             return Ok(Planned::Rejected(None));
         };
         let end = Ending::failure(&self.problem);
-        let (first, last, _) = planner.end(row, conversation, &end, None, &self.stamp);
-        Ok(Planned::Applied(Some(committed(first, last))))
+        let by_caller = Stamp {
+            time: self.time,
+            actor: row.principal.clone(),
+        };
+        let ended = planner.end(row, conversation, &end, None, &by_caller);
+        Ok(Planned::Applied(Some(ended.committed)))
     }
 }

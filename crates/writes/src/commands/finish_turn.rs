@@ -3,12 +3,15 @@
 use domain::{EventType, TurnStatus};
 use ports::{
     Committed, Facts, FactsQuery, FinishOutcome, FinishTurn, PromotedTurn, RepositoryError,
-    TurnEnding,
-    write_store::{ConversationFacts, TurnRow},
+    TurnEnding, write_store::TurnRow,
 };
 
-use super::{ending::Ending, in_doubt};
-use crate::{Command, Part, Planned, Planner, Scope, planner::committed};
+use super::{
+    ending::{self, Ended, Ending},
+    in_doubt,
+    promotion::promoted_turn,
+};
+use crate::{Command, Part, Planned, Planner, Scope};
 
 impl Command for FinishTurn {
     type Outcome = FinishOutcome;
@@ -32,17 +35,13 @@ impl Command for FinishTurn {
     /// Adds the turn, the one to promote, and the running one: an earlier attempt to end the same turn
     /// may have started it.
     fn needs_more(&self, facts: &Facts, query: &mut FactsQuery) {
+        let key = (&self.tenant, self.conversation_id);
+        ending::needs_more(key, self.turn_id, self.promote, facts, query);
         let found = facts.conversation(&self.tenant, self.conversation_id);
-        let waiting = found.filter(|_| self.promote);
-        let turns = [
-            Some(self.turn_id),
-            found.and_then(|found| found.running),
-            waiting.and_then(|found| found.first_waiting),
-        ];
-        let turns = turns.into_iter().flatten();
+        let running = found.and_then(|found| found.running);
         query
             .turns
-            .extend(turns.map(|turn| (self.tenant.clone(), turn)));
+            .extend(running.map(|turn| (self.tenant.clone(), turn)));
     }
 
     /// Only this node completes the turn, but a sweep may have failed it for another reason, so the
@@ -56,15 +55,12 @@ impl Command for FinishTurn {
                 row.turn.error.as_ref() == Some(problem),
             ),
         };
-        let first = in_doubt::turn_event(facts, &self.tenant, self.turn_id, kind);
+        let first = in_doubt::find(facts, &self.tenant, kind, |event| {
+            event.turn_id == Some(self.turn_id)
+        });
         let first = first.filter(|_| is_own)?;
-        let conversation = (&self.tenant, self.conversation_id);
-        let promoted = in_doubt::promoted_turn(facts, conversation, self.node, first);
-        let last = promoted.as_ref().map_or(first, |_| first.plus(1));
-        Some(FinishOutcome::Finished {
-            committed: committed(first, last),
-            promoted: promoted.map(Box::new),
-        })
+        let key = (&self.tenant, self.conversation_id);
+        Some(in_doubt::ended(facts, key, Some(self.node), first).into())
     }
 
     fn plan(&self, planner: &mut Planner<'_>) -> Result<Planned<Self::Outcome>, RepositoryError> {
@@ -82,11 +78,22 @@ impl Command for FinishTurn {
         };
         let node = self.promote.then_some(self.node);
         let end = Ending::of(&self.ending);
-        let (first, last, promoted) = planner.end(row, conversation, &end, node, &self.stamp);
-        Ok(Planned::Applied(FinishOutcome::Finished {
-            committed: committed(first, last),
-            promoted: promoted.map(Box::new),
-        }))
+        let ended = planner.end(row, conversation, &end, node, &self.stamp);
+        Ok(Planned::Applied(ended.into()))
+    }
+}
+
+impl From<Ended> for FinishOutcome {
+    fn from(
+        Ended {
+            committed,
+            promoted,
+        }: Ended,
+    ) -> Self {
+        Self::Finished {
+            committed,
+            promoted,
+        }
     }
 }
 
@@ -94,7 +101,6 @@ impl<'a> Ending<'a> {
     fn of(ending: &'a TurnEnding) -> Self {
         match ending {
             TurnEnding::Completed(reply) => Self {
-                kind: EventType::TurnCompleted,
                 status: TurnStatus::Completed,
                 reply: Some(reply),
                 tool_calls: &reply.tool_calls,
@@ -104,7 +110,6 @@ impl<'a> Ending<'a> {
                 problem,
                 tool_calls,
             } => Self {
-                kind: EventType::TurnFailed,
                 status: TurnStatus::Failed,
                 reply: None,
                 tool_calls,
@@ -150,21 +155,6 @@ fn promoted_turn_of(facts: &Facts, finish: &FinishTurn, ended: &TurnRow) -> Opti
     let promoted_at = ended.turn.finished_at?.max(row.turn.created_at);
     let started_then = row.queued_seq.is_some() && row.turn.started_at == Some(promoted_at);
     (is_next && started_then && row.node == Some(finish.node))
-        .then(|| to_promoted_turn(row, conversation))
+        .then(|| promoted_turn(row, conversation))
         .flatten()
-}
-
-/// Converts the stored turn `row` for the node that is to run it.
-pub(super) fn to_promoted_turn(
-    row: &TurnRow,
-    conversation: &ConversationFacts,
-) -> Option<PromotedTurn> {
-    Some(PromotedTurn {
-        tenant: row.tenant.clone(),
-        turn: row.turn.clone(),
-        principal: row.principal.clone(),
-        user_id: conversation.user_id.clone(),
-        place: row.place(conversation.last_message_seq)?,
-        reply_id: row.reply_id,
-    })
 }

@@ -3,67 +3,16 @@
 //! They prove it, since other writes may have changed its rows again. They are read under the tenant
 //! lock, which waits until the transaction of the earlier attempt has ended.
 
-use domain::{
-    AgentId, ConversationId, EventType, NodeId, Seq, Stamp, TenantId, TurnId, TurnStatus,
-};
+use domain::{ConversationId, EventType, NodeId, Seq, TenantId, TurnStatus};
 use ports::{
-    BeginTurn, ConversationTarget, Facts, PromotedTurn, TurnMessages,
+    BeginTurn, Committed, ConversationTarget, Facts, PromotedTurn, TurnMessages,
     write_store::{EventInDoubt, TurnRow},
 };
 
-use super::finish_turn::to_promoted_turn;
-
-/// Returns the position of a turn's event of this kind.
-pub(super) fn turn_event(
-    facts: &Facts,
-    tenant: &TenantId,
-    turn: TurnId,
-    kind: EventType,
-) -> Option<Seq> {
-    find_event(facts, tenant, kind, |event| event.turn_id == Some(turn))
-}
-
-/// Returns the position of a turn's event of this kind, with this stamp.
-pub(super) fn stamped_turn_event(
-    facts: &Facts,
-    tenant: &TenantId,
-    turn: TurnId,
-    stamp: &Stamp,
-    kind: EventType,
-) -> Option<Seq> {
-    find_event(facts, tenant, kind, |event| {
-        event.turn_id == Some(turn) && event.stamp == *stamp
-    })
-}
-
-/// Returns the position of a conversation's event of this kind, with this stamp.
-pub(super) fn conversation_event(
-    facts: &Facts,
-    tenant: &TenantId,
-    conversation: ConversationId,
-    stamp: &Stamp,
-    kind: EventType,
-) -> Option<Seq> {
-    find_event(facts, tenant, kind, |event| {
-        event.conversation_id == Some(conversation) && event.stamp == *stamp
-    })
-}
-
-/// Returns the position of an agent's event of this kind, with this stamp.
-pub(super) fn agent_event(
-    facts: &Facts,
-    tenant: &TenantId,
-    agent: AgentId,
-    stamp: &Stamp,
-    kind: EventType,
-) -> Option<Seq> {
-    find_event(facts, tenant, kind, |event| {
-        event.agent_id == Some(agent) && event.stamp == *stamp
-    })
-}
+use super::{ending::Ended, promotion::promoted_turn};
 
 /// Returns the position of the first event of this kind that matches.
-fn find_event(
+pub(super) fn find(
     facts: &Facts,
     tenant: &TenantId,
     kind: EventType,
@@ -87,26 +36,43 @@ pub(super) fn stored_place(facts: &Facts, begin: &BeginTurn) -> Option<TurnMessa
 /// messages before its start.
 pub(super) fn first_event(facts: &Facts, begin: &BeginTurn, started: Seq) -> Seq {
     let first = match &begin.target {
-        ConversationTarget::New(conversation) => conversation_event(
-            facts,
-            &begin.tenant,
-            conversation.id,
-            &begin.stamp,
-            EventType::ConversationCreated,
-        ),
-        ConversationTarget::Existing { .. } => turn_event(
-            facts,
-            &begin.tenant,
-            begin.turn_id,
-            EventType::MessagesSuperseded,
-        ),
+        ConversationTarget::New(conversation) => {
+            let kind = EventType::ConversationCreated;
+            find(facts, &begin.tenant, kind, |event| {
+                event.conversation_id == Some(conversation.id) && event.stamp == begin.stamp
+            })
+        }
+        ConversationTarget::Existing { .. } => {
+            let kind = EventType::MessagesSuperseded;
+            find(facts, &begin.tenant, kind, |event| {
+                event.turn_id == Some(begin.turn_id)
+            })
+        }
     };
     first.unwrap_or(started)
 }
 
+/// What the end of a turn with the event at `first` has written: it may have started the next turn of
+/// the conversation on `node`.
+pub(super) fn ended(
+    facts: &Facts,
+    key: (&TenantId, ConversationId),
+    node: Option<NodeId>,
+    first: Seq,
+) -> Ended {
+    let promoted = node.and_then(|node| promoted_turn_after(facts, key, node, first));
+    Ended {
+        committed: Committed {
+            first,
+            last: promoted.as_ref().map_or(first, |_| first.plus(1)),
+        },
+        promoted: promoted.map(Box::new),
+    }
+}
+
 /// The turn that `node` started with the event after the end of another turn of the conversation. A
 /// turn that has ended since needs no runner.
-pub(super) fn promoted_turn(
+fn promoted_turn_after(
     facts: &Facts,
     (tenant, conversation): (&TenantId, ConversationId),
     node: NodeId,
@@ -121,5 +87,5 @@ pub(super) fn promoted_turn(
     let row: &TurnRow = facts
         .turn(tenant, start.turn_id?)
         .filter(|row| row.turn.status == TurnStatus::InProgress && row.node == Some(node))?;
-    to_promoted_turn(row, facts.conversation(tenant, conversation)?)
+    promoted_turn(row, facts.conversation(tenant, conversation)?)
 }

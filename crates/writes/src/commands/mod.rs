@@ -14,6 +14,7 @@ mod finish_turn;
 mod in_doubt;
 mod new_turn;
 mod open_turns;
+mod promotion;
 mod record_completed_turn;
 mod revoke_credential;
 mod sweep;
@@ -29,6 +30,10 @@ pub use self::{
     revoke_credential::RevokeCredential, update_agent::UpdateAgent,
     update_conversation::UpdateConversation,
 };
+
+/// The size of the largest agent that is written together with others. A larger one takes the
+/// database many milliseconds, for which the writes of other tenants must not wait.
+const MAX_GROUPED_BYTES: usize = 32 * 1024;
 
 /// Checks the version that a caller expects of an entity: `Stale` if the stored one differs.
 fn check_version(

@@ -7,8 +7,8 @@ use domain::{
 use ports::{
     BeginTurn, ConversationName, ConversationTarget, Facts, FactsQuery, TurnMessages,
     write_store::{
-        ConversationAdvance, ConversationRow, IdempotencyRow, InTenant, KeyName, MessageRow,
-        MessageTurn, RecordKey, SupersededMessages, TurnRow,
+        ConversationAdvance, ConversationRow, InTenant, KeyName, MessageRow, MessageTurn,
+        RecordKey, SupersededMessages, TurnRow,
     },
 };
 
@@ -178,17 +178,6 @@ impl Planner<'_> {
                 },
             ),
         }
-    }
-
-    /// Writes the idempotency record of the turn.
-    pub(super) fn push_record(&mut self, begin: &BeginTurn) {
-        self.rows
-            .idempotency
-            .extend(begin.idempotency.iter().map(|idempotency| IdempotencyRow {
-                tenant: begin.tenant.clone(),
-                idempotency: idempotency.clone(),
-                turn_id: Some(begin.turn_id),
-            }));
     }
 
     /// Writes a message.

@@ -1,14 +1,14 @@
 //! A complete turn whose reply was computed before it was stored.
 
 use domain::{EventType, Stamp, TurnStatus};
-use ports::{CompletedTurn, Facts, FactsQuery, RecordTurnOutcome, RepositoryError};
+use ports::{Committed, CompletedTurn, Facts, FactsQuery, RecordTurnOutcome, RepositoryError};
 
 use super::{
     conversation_state::{ConversationState, Rejection},
     in_doubt,
     new_turn::{self, LastMessage, turn_ids},
 };
-use crate::{Command, Planned, Planner, Scope, planner::committed};
+use crate::{Command, Planned, Planner, Scope};
 
 impl Command for CompletedTurn {
     type Outcome = RecordTurnOutcome;
@@ -27,11 +27,18 @@ impl Command for CompletedTurn {
 
     fn stored(&self, facts: &Facts) -> Option<Self::Outcome> {
         let begin = &self.begin;
-        let event = |kind| in_doubt::turn_event(facts, &begin.tenant, begin.turn_id, kind);
+        let event = |kind| {
+            in_doubt::find(facts, &begin.tenant, kind, |event| {
+                event.turn_id == Some(begin.turn_id)
+            })
+        };
         let started = event(EventType::TurnStarted)?;
         let completed = event(EventType::TurnCompleted)?;
         Some(RecordTurnOutcome::Recorded {
-            committed: committed(in_doubt::first_event(facts, begin, started), completed),
+            committed: Committed {
+                first: in_doubt::first_event(facts, begin, started),
+                last: completed,
+            },
             place: in_doubt::stored_place(facts, begin)?,
         })
     }
@@ -87,9 +94,13 @@ fn write(
         at: finished_at,
     };
     planner.write_conversation(begin, state, after);
-    planner.push_record(begin);
+    planner.push_record(
+        &begin.tenant,
+        begin.idempotency.clone(),
+        Some(begin.turn_id),
+    );
     RecordTurnOutcome::Recorded {
-        committed: committed(first, last),
+        committed: Committed { first, last },
         place,
     }
 }

@@ -2,7 +2,7 @@
 
 use domain::{CredentialId, CredentialKind, TenantId, Timestamp};
 use ports::{
-    Facts, FactsQuery, RepositoryError,
+    FactsQuery, RepositoryError,
     write_store::{CredentialKey, Revocation},
 };
 
@@ -35,11 +35,6 @@ impl Command for RevokeCredential {
             tenant: self.tenant.clone(),
             kind: self.kind,
         });
-    }
-
-    /// It can be repeated.
-    fn stored(&self, _facts: &Facts) -> Option<Self::Outcome> {
-        None
     }
 
     fn plan(&self, planner: &mut Planner<'_>) -> Result<Planned<Self::Outcome>, RepositoryError> {

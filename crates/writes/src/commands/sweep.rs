@@ -8,7 +8,7 @@ use ports::{
 };
 
 use super::ending::Ending;
-use crate::{Command, Planned, Planner, Scope, planner::committed};
+use crate::{Command, Planned, Planner, Scope};
 
 impl Command for Sweep {
     type Outcome = SweepOutcome;
@@ -41,11 +41,6 @@ impl Command for Sweep {
             let turns = conversation.turns().map(|turn| (tenant(), turn));
             query.turns.extend(turns);
         }
-    }
-
-    /// It can be repeated.
-    fn stored(&self, _facts: &Facts) -> Option<Self::Outcome> {
-        None
     }
 
     /// Fails lost and expired turns, and starts the next queued turns, until the limit is reached.
@@ -88,7 +83,10 @@ impl SweepPass<'_, '_> {
         let tenant: &TenantId = &self.sweep.tenant;
         let last = self.planner.heads.get(tenant)?;
         let before = self.planner.facts.heads.get(tenant).copied();
-        Some(committed(before.unwrap_or_default().plus(1), *last))
+        Some(Committed {
+            first: before.unwrap_or_default().plus(1),
+            last: *last,
+        })
     }
 
     fn conversation(&mut self, swept: &SweptConversation, found: &ConversationFacts) {

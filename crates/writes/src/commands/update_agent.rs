@@ -3,12 +3,8 @@
 use domain::{Agent, EventType, MemorySize as _, Stamp, TenantId};
 use ports::{Committed, Facts, FactsQuery, RepositoryError, write_store::AgentUpdate};
 
-use super::{check_version, in_doubt};
-use crate::{Command, Part, Planned, Planner, Scope, event_rows, planner::committed};
-
-/// The size of the largest agent that is written together with others. A larger one takes the
-/// database many milliseconds, for which the writes of other tenants must not wait.
-pub(super) const MAX_GROUPED_BYTES: usize = 32 * 1024;
+use super::{MAX_GROUPED_BYTES, check_version, in_doubt};
+use crate::{Command, Part, Planned, Planner, Scope, event_rows};
 
 /// Replaces an agent with its next version. Writes `agent.updated` with the new snapshot. `Stale`
 /// unless the stored version is `agent.version - 1`; `None` if the agent does not exist.
@@ -39,8 +35,10 @@ impl Command for UpdateAgent {
 
     fn stored(&self, facts: &Facts) -> Option<Self::Outcome> {
         let kind = EventType::AgentUpdated;
-        let at = in_doubt::agent_event(facts, &self.tenant, self.agent.id, &self.stamp, kind)?;
-        Some(Some(committed(at, at)))
+        let at = in_doubt::find(facts, &self.tenant, kind, |event| {
+            event.agent_id == Some(self.agent.id) && event.stamp == self.stamp
+        })?;
+        Some(Some(Committed::at(at)))
     }
 
     fn plan(&self, planner: &mut Planner<'_>) -> Result<Planned<Self::Outcome>, RepositoryError> {
@@ -60,6 +58,6 @@ impl Command for UpdateAgent {
             tenant: tenant.clone(),
             agent: agent.clone(),
         });
-        Ok(Planned::Applied(Some(committed(updated, updated))))
+        Ok(Planned::Applied(Some(Committed::at(updated))))
     }
 }

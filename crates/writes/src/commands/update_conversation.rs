@@ -7,7 +7,7 @@ use ports::{
 };
 
 use super::{check_version, in_doubt};
-use crate::{Command, Part, Planned, Planner, Scope, event_rows, planner::committed};
+use crate::{Command, Part, Planned, Planner, Scope, event_rows};
 
 /// Replaces the columns of a conversation that clients can change, and returns it as stored. Writes
 /// `conversation.updated`. `Stale` unless the stored version is `conversation.version - 1`; `None`
@@ -37,13 +37,15 @@ impl Command for UpdateConversation {
     /// Returns the conversation as it is stored now: it may have changed again since.
     fn stored(&self, facts: &Facts) -> Option<Self::Outcome> {
         let (changed, kind) = (&self.conversation, EventType::ConversationUpdated);
-        let at = in_doubt::conversation_event(facts, &self.tenant, changed.id, &self.stamp, kind)?;
+        let at = in_doubt::find(facts, &self.tenant, kind, |event| {
+            event.conversation_id == Some(changed.id) && event.stamp == self.stamp
+        })?;
         let stored = facts.conversation(&self.tenant, changed.id);
         let conversation = stored.map_or_else(
             || changed.clone(),
             |stored| updated_conversation(stored, changed),
         );
-        Some(Some((committed(at, at), conversation)))
+        Some(Some((Committed::at(at), conversation)))
     }
 
     fn plan(&self, planner: &mut Planner<'_>) -> Result<Planned<Self::Outcome>, RepositoryError> {
@@ -66,7 +68,7 @@ impl Command for UpdateConversation {
             conversation: conversation.clone(),
             sort_seq,
         });
-        let committed = committed(sort_seq, sort_seq);
+        let committed = Committed::at(sort_seq);
         Ok(Planned::Applied(Some((committed, conversation))))
     }
 }

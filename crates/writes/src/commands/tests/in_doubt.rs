@@ -176,7 +176,7 @@ fn fail_queued() -> FailQueuedTurn {
         turn_id: fixture::turn_id(9),
         conversation_id: fixture::conversation_id(1),
         problem: fixture::lasting_problem(),
-        stamp: fixture::stamp(1),
+        time: fixture::at(1),
     }
 }
 

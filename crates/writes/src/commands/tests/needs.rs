@@ -125,7 +125,7 @@ fn the_end_of_a_turn_asks_for_its_facts() {
         turn_id: fixture::turn_id(9),
         conversation_id: fixture::conversation_id(1),
         problem: fixture::lasting_problem(),
-        stamp: stamp(),
+        time: stamp().time,
     };
     assert_eq!(asks_enough(&fail).ends.len(), 1);
     let sweep = Sweep {

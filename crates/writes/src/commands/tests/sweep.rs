@@ -200,7 +200,7 @@ fn a_turn_fails_only_while_it_is_queued() {
         turn_id: fixture::turn_id(9),
         conversation_id: fixture::conversation_id(1),
         problem: fixture::lasting_problem(),
-        stamp: fixture::stamp(9),
+        time: fixture::at(9),
     };
     let mut facts = busy_facts();
     let (rows, outcome) = carried_out(&fail, &facts);

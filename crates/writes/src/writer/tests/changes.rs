@@ -112,7 +112,7 @@ pub(super) fn fail_queued(conversation: u32, turn_id: TurnId) -> FailQueuedTurn 
         turn_id,
         conversation_id: fixture::conversation_id(conversation),
         problem: fixture::lasting_problem(),
-        stamp: fixture::stamp(1),
+        time: fixture::at(1),
     }
 }
 
